@@ -1,0 +1,1 @@
+"""ATen: tensors, dispatch and operators, written in Python."""

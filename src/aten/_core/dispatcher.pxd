@@ -1,0 +1,50 @@
+"""Operators, their dispatch rows, and the kernels in them."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from aten._core.arguments cimport ArgumentParser
+
+cdef class Kernel:
+    cdef readonly str provenance            # file:line of the registration
+    # `stack` holds one borrowed reference per schema argument, in schema order, defaults filled in.
+    # The result is the return value, or a tuple of them.
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack)
+
+cdef class PythonKernel(Kernel):            # calls a Python function with the schema's arguments
+    cdef readonly object function
+    cdef readonly bint with_keyset          # the function wants the DispatchKeySet first
+
+cdef class FallthroughKernel(Kernel):       # skipped: the next key is taken
+    pass
+
+cdef class OpOverload:
+    cdef void* vectorcall                   # first field after the header: the vectorcall slot
+    cdef readonly str namespace
+    cdef readonly str name                  # "add"
+    cdef readonly str overload              # "Tensor", or "" for the default overload
+    cdef readonly str schema_text           # without the namespace
+    cdef readonly object entry              # the registry's row, or None for user-defined operators
+    cdef object parsed_schema               # FunctionSchema, parsed on first use
+    cdef ArgumentParser parser              # compiled on first use
+    cdef Py_ssize_t count
+    cdef uint64_t mask                      # keys whose kernels are not fallthrough
+    cdef PyObject** row                     # row_length() borrowed Kernels; NULL: not computed yet
+    cdef Py_ssize_t tensor_count
+    cdef Py_ssize_t* tensor_positions       # stack positions that may hold tensors or lists of them
+    cdef Py_ssize_t device_position         # stack position of a `device` argument, or -1
+
+    cdef int prepare(self) except -1        # parses the schema, allocates the row; once
+    cdef uint64_t keys_of(self, PyObject** stack) except? 0     # from the arguments and the thread's sets
+    cdef object call_stack(self, PyObject** stack)              # dispatch on the arguments
+    cdef object redispatch_stack(self, uint64_t keys, PyObject** stack)
+    cdef Kernel kernel_for(self, uint64_t keys)                 # computes and caches the row's slot
+
+cdef class OpOverloadPacket:
+    cdef void* vectorcall
+    cdef readonly str namespace
+    cdef readonly str name
+    cdef tuple candidates                   # OpOverloads in resolution order
+
+# The way in for number slots and other compiled callers: two positional operands, all else default.
+cdef object call_binary(OpOverloadPacket packet, object left, object right)
