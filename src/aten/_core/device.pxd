@@ -20,9 +20,9 @@ cdef enum:
     DEVICE_TYPE_COUNT = 24
 
 cdef class device:
-    cdef readonly str type
     cdef int type_code
     cdef int index_code             # -1: none given
+    cdef _assign(self, int type_code, int index_code)
 
 cdef device device_from_codes(int type_code, int index_code)
 

@@ -12,3 +12,5 @@ cdef class Storage:
     cdef object owner               # keeps foreign memory alive (NumPy array, mapped file, …)
 
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index)
+cdef Storage storage_over(object buffer)
+cdef Storage storage_at(size_t address, int64_t nbytes, object owner)

@@ -1,0 +1,717 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""TensorImpl, what a tensor is, and Tensor, the handle users hold and subclass.
+
+A tensor is a window on a storage: sizes, strides and an offset, all counted in elements. Views
+share the storage, and with it the version counter that every in-place write bumps. What operators
+do to tensors is not here: methods and number slots are filled in from the operator tables.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport (Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject)
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from libc.string cimport memcpy
+
+from aten._core.device cimport (CPU, DEVICE_TYPE_COUNT, META, REFERENCE, device, device_from_codes,
+                                memory_format)
+from aten._core.device import LAYOUTS, MEMORY_FORMATS
+from aten._core.dtypes cimport dtype, dtype_from_code, item_size
+from aten._core.keys cimport DispatchKeySet, dense_keys
+from aten._core.storage cimport Storage, allocate, storage_over
+
+cdef extern from *:
+    bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
+    bint __builtin_add_overflow(int64_t, int64_t, int64_t*) noexcept nogil
+
+cdef extern from "Python.h":
+    void PyType_Modified(PyTypeObject*)
+    int PyDict_SetItem(PyObject*, object, object) except -1
+    ctypedef struct CTypeObject "PyTypeObject":
+        PyObject* tp_dict
+
+cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
+cdef object _STRIDED = LAYOUTS["strided"]
+cdef object _CONTIGUOUS_FORMAT = MEMORY_FORMATS["contiguous_format"]
+cdef object _CHANNELS_LAST = MEMORY_FORMATS["channels_last"]
+cdef object _CHANNELS_LAST_3D = MEMORY_FORMATS["channels_last_3d"]
+
+
+class Size(tuple):
+    """The sizes of a tensor: a tuple that can count its elements."""
+
+    __slots__ = ()
+
+    def numel(self):
+        """The product of the sizes."""
+        product = 1
+        for size in self:
+            product *= size
+        return product
+
+    def __getitem__(self, item):
+        found = tuple.__getitem__(self, item)
+        return Size(found) if isinstance(item, slice) else found
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __repr__(self):
+        return f"aten.Size({list(self)})"
+
+
+cdef object _size_of(int ndim, const int64_t* values):
+    cdef int dim
+    cdef tuple made = PyTuple_New(ndim)
+    for dim in range(ndim):
+        number = values[dim]
+        Py_INCREF(number)
+        PyTuple_SET_ITEM(made, dim, number)
+    return made
+
+
+@cython.freelist(64)
+cdef class TensorImpl:
+    """Sizes, strides, offset, element type, device and keys over a storage."""
+
+    def __dealloc__(self):
+        if self.rank > INLINE_DIMS:
+            PyMem_Free(self.sizes)
+
+
+cdef int _reserve(TensorImpl tensor, int ndim) except -1:
+    """Room for `ndim` sizes and strides in a tensor that has none yet."""
+    tensor.sizes = tensor.inline_geometry
+    if ndim > INLINE_DIMS:
+        tensor.sizes = <int64_t*>PyMem_Malloc(2 * ndim * sizeof(int64_t))
+        if tensor.sizes == NULL:
+            raise MemoryError()
+    tensor.rank = ndim
+    tensor.strides = tensor.sizes + ndim
+    return 0
+
+
+cdef int refresh_geometry(TensorImpl tensor) except -1:
+    """Recompute what sizes and strides imply. Raises RuntimeError when numel overflows."""
+    cdef int64_t expected = 1
+    cdef int dim
+    cdef bint overflowed = False
+    tensor.count = 1
+    for dim in range(tensor.rank):
+        if tensor.sizes[dim] == 0:
+            tensor.count = 0
+            tensor.contiguous = True
+            return 0
+    for dim in range(tensor.rank):
+        overflowed |= __builtin_mul_overflow(tensor.count, tensor.sizes[dim], &tensor.count)
+    if overflowed:
+        raise RuntimeError(f"numel: integer multiplication overflow for sizes "
+                           f"{list(_size_of(tensor.rank, tensor.sizes))}")
+    tensor.contiguous = True
+    for dim in range(tensor.rank - 1, -1, -1):
+        if tensor.sizes[dim] == 1:
+            continue
+        if tensor.strides[dim] != expected:
+            tensor.contiguous = False
+            return 0
+        expected *= tensor.sizes[dim]
+    return 0
+
+
+cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
+                        const int64_t* strides, int64_t offset):
+    """A tensor over `storage`; the caller vouches that the geometry stays inside it."""
+    cdef Tensor tensor = Tensor.__new__(Tensor)
+    cdef int dim
+    _reserve(tensor, ndim)
+    for dim in range(ndim):
+        tensor.sizes[dim] = sizes[dim]
+        tensor.strides[dim] = strides[dim]
+    tensor.storage = storage
+    tensor.offset = offset
+    tensor.dtype_code = dtype_code
+    tensor.device_type = storage.device_type
+    tensor.device_index = storage.device_index
+    tensor.keys = _KEYS_OF_DEVICE[storage.device_type]
+    refresh_geometry(tensor)
+    return tensor
+
+
+cdef int contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) except -1:
+    """Row-major strides of `sizes`. Raises RuntimeError when they overflow 64 bits."""
+    cdef int64_t stride = 1
+    cdef int dim
+    for dim in range(ndim - 1, -1, -1):
+        strides[dim] = stride
+        if sizes[dim] > 1 and __builtin_mul_overflow(stride, sizes[dim], &stride):
+            raise RuntimeError(f"Stride calculation overflowed for sizes "
+                               f"{list(_size_of(ndim, sizes))}")
+    return 0
+
+
+cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
+                            int device_index):
+    """An uninitialized row-major tensor. Sizes must not be negative."""
+    cdef Tensor tensor = Tensor.__new__(Tensor)
+    cdef int64_t stride = 1, nbytes
+    cdef int dim
+    cdef bint empty = False, overflowed = False
+    _reserve(tensor, ndim)
+    for dim in range(ndim - 1, -1, -1):
+        tensor.sizes[dim] = sizes[dim]
+        tensor.strides[dim] = stride
+        if sizes[dim] == 0:
+            empty = True
+        else:
+            overflowed |= __builtin_mul_overflow(stride, sizes[dim], &stride)
+    overflowed |= __builtin_mul_overflow(stride, item_size(dtype_code), &nbytes)
+    if overflowed:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes="
+                           f"{list(_size_of(ndim, sizes))}")
+    tensor.count = 0 if empty else stride
+    tensor.contiguous = True
+    tensor.dtype_code = dtype_code
+    tensor.device_type = device_type
+    tensor.device_index = device_index
+    tensor.keys = _KEYS_OF_DEVICE[device_type]
+    tensor.storage = allocate(0 if empty else nbytes, device_type, device_index)
+    return tensor
+
+
+cdef Tensor make_strided(int dtype_code, int ndim, const int64_t* sizes, const int64_t* strides,
+                         int device_type, int device_index):
+    """An uninitialized tensor with these strides, on a storage just large enough."""
+    cdef int64_t extent = storage_extent(ndim, sizes, strides)
+    cdef int64_t nbytes
+    if extent < 0 or __builtin_mul_overflow(extent, item_size(dtype_code), &nbytes):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes="
+                           f"{list(_size_of(ndim, sizes))}")
+    return make_tensor(allocate(nbytes, device_type, device_index), dtype_code, ndim, sizes,
+                       strides, 0)
+
+
+cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strides) noexcept nogil:
+    """Elements from the first to the last one addressed, inclusive; 0 if empty, -1 on overflow."""
+    cdef int64_t extent = 1, reach
+    cdef int dim
+    for dim in range(ndim):
+        if sizes[dim] == 0:
+            return 0
+    for dim in range(ndim):
+        if __builtin_mul_overflow(sizes[dim] - 1, strides[dim], &reach):
+            return -1
+        if __builtin_add_overflow(extent, reach, &extent):
+            return -1
+    return extent
+
+
+cdef bint is_tensor(object value) noexcept:
+    return isinstance(value, Tensor)
+
+
+cdef char* data_pointer(TensorImpl tensor) noexcept nogil:
+    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
+
+
+# Number slots. The table is filled from outside with whatever callables the operators provide.
+
+cdef BinaryCall _binary_call = NULL
+cdef PyObject* _slots[SLOT_COUNT]
+cdef list _slot_owners = []
+_SLOT_NAMES = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
+    "lshift", "rshift",
+    "radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rand", "ror",
+    "rxor", "rlshift", "rrshift",
+    "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior",
+    "ixor", "ilshift", "irshift",
+    "lt", "le", "eq", "ne", "gt", "ge",
+    "neg", "pos", "abs", "invert", "bool", "getitem", "setitem", "repr", "contains", "reduce",
+    "deepcopy", "format", "array", "dlpack",
+)
+
+
+cdef void set_binary_call(BinaryCall call) noexcept:
+    """How the two-operand slots call what fills them."""
+    global _binary_call
+    _binary_call = call
+
+
+def install_slot(str name, function):
+    """Let the slot `__name__` of Tensor call `function`. Raises ValueError for unknown slots."""
+    if name not in _SLOT_NAMES:
+        raise ValueError(f"Tensor has no slot named {name!r}")
+    _slot_owners.append(function)
+    _slots[_SLOT_NAMES.index(name)] = <PyObject*>function
+
+
+def install_attribute(str name, value):
+    """Set a class attribute of Tensor, which as a static type takes none by assignment."""
+    PyDict_SetItem((<CTypeObject*>Tensor).tp_dict, name, value)
+    PyType_Modified(<PyTypeObject*>Tensor)
+
+
+cdef inline object _binary(int slot, object left, object right):
+    if _slots[slot] == NULL:
+        raise TypeError(f"Tensor: no operator fills the slot __{_SLOT_NAMES[slot]}__")
+    return _binary_call(_slots[slot], left, right)
+
+
+cdef inline object _slot(int slot):
+    if _slots[slot] == NULL:
+        raise TypeError(f"Tensor: no operator fills the slot __{_SLOT_NAMES[slot]}__")
+    return <object>_slots[slot]
+
+
+cdef inline bint _is_operand(object value):
+    return isinstance(value, (Tensor, int, float, complex))
+
+
+cdef class Tensor(TensorImpl):
+    """A multi-dimensional array of one element type.
+
+    Tensors are made by factories (`aten.tensor`, `aten.empty`, …) and by operators; views of one
+    share its storage. The class may be subclassed.
+    """
+
+    __array_priority__ = 1000
+
+    def __init__(self, *args, **kwargs):
+        if self.storage is None:
+            raise TypeError("Tensor objects come from factories such as aten.tensor or aten.empty")
+
+    # Geometry and type
+
+    @property
+    def shape(self):
+        """The sizes, as a `Size`."""
+        return Size(_size_of(self.rank, self.sizes))
+
+    def size(self, dim=None):
+        """The sizes, or the size of dimension `dim`."""
+        if dim is None:
+            return Size(_size_of(self.rank, self.sizes))
+        return self.sizes[wrap_dim(dim, self.rank)]
+
+    def stride(self, dim=None):
+        """The strides in elements, or the stride of dimension `dim`."""
+        if dim is None:
+            return _size_of(self.rank, self.strides)
+        return self.strides[wrap_dim(dim, self.rank)]
+
+    def storage_offset(self):
+        """Elements between the start of the storage and the first element."""
+        return self.offset
+
+    def dim(self):
+        """The number of dimensions."""
+        return self.rank
+
+    ndimension = dim
+
+    @property
+    def ndim(self):
+        return self.rank
+
+    def numel(self):
+        """The number of elements."""
+        return self.count
+
+    nelement = numel
+
+    @property
+    def dtype(self):
+        return dtype_from_code(self.dtype_code)
+
+    @property
+    def device(self):
+        return device_from_codes(self.device_type, self.device_index)
+
+    @property
+    def layout(self):
+        return _STRIDED
+
+    @property
+    def itemsize(self):
+        return item_size(self.dtype_code)
+
+    def element_size(self):
+        """Bytes of one element."""
+        return item_size(self.dtype_code)
+
+    @property
+    def nbytes(self):
+        return self.count * item_size(self.dtype_code)
+
+    def data_ptr(self):
+        """The address of the first element; 0 where there is no memory."""
+        if self.storage.data == NULL:
+            return 0
+        return <size_t>data_pointer(self)
+
+    def untyped_storage(self):
+        """The storage this tensor is a window on."""
+        return self.storage
+
+    def is_contiguous(self, memory_format=_CONTIGUOUS_FORMAT):
+        """Whether elements lie in memory in the order of `memory_format`, without gaps."""
+        if memory_format is _CONTIGUOUS_FORMAT:
+            return self.contiguous
+        if memory_format is _CHANNELS_LAST or memory_format is _CHANNELS_LAST_3D:
+            return _is_channels_last(self, 4 if memory_format is _CHANNELS_LAST else 5)
+        raise RuntimeError(f"is_contiguous: memory_format must be contiguous_format, channels_last "
+                           f"or channels_last_3d, got {memory_format}")
+
+    def is_floating_point(self):
+        return dtype_from_code(self.dtype_code).is_floating_point
+
+    def is_complex(self):
+        return dtype_from_code(self.dtype_code).is_complex
+
+    def is_signed(self):
+        return dtype_from_code(self.dtype_code).is_signed
+
+    @property
+    def is_cpu(self):
+        return self.device_type == CPU
+
+    @property
+    def is_meta(self):
+        return self.device_type == META
+
+    @property
+    def is_sparse(self):
+        return False
+
+    @property
+    def is_quantized(self):
+        return False
+
+    @property
+    def requires_grad(self):
+        return False
+
+    @property
+    def is_leaf(self):
+        return True
+
+    @property
+    def grad_fn(self):
+        return None
+
+    @property
+    def _version(self):
+        """How many in-place writes the storage has seen."""
+        return self.storage.version
+
+    @property
+    def _is_wrapped_number(self):
+        return self.wrapped_number
+
+    def _dispatch_keys(self):
+        """The tensor's DispatchKeySet."""
+        cdef DispatchKeySet keys = DispatchKeySet.__new__(DispatchKeySet)
+        keys.bits = self.keys
+        return keys
+
+    # Number slots
+
+    def __add__(self, other):
+        return _binary(SLOT_ADD, self, other) if _is_operand(other) else NotImplemented
+
+    def __sub__(self, other):
+        return _binary(SLOT_SUB, self, other) if _is_operand(other) else NotImplemented
+
+    def __mul__(self, other):
+        return _binary(SLOT_MUL, self, other) if _is_operand(other) else NotImplemented
+
+    def __truediv__(self, other):
+        return _binary(SLOT_TRUEDIV, self, other) if _is_operand(other) else NotImplemented
+
+    def __floordiv__(self, other):
+        return _binary(SLOT_FLOORDIV, self, other) if _is_operand(other) else NotImplemented
+
+    def __mod__(self, other):
+        return _binary(SLOT_MOD, self, other) if _is_operand(other) else NotImplemented
+
+    def __pow__(self, other, modulo):
+        if modulo is not None or not _is_operand(other):
+            return NotImplemented
+        return _binary(SLOT_POW, self, other)
+
+    def __matmul__(self, other):
+        return _binary(SLOT_MATMUL, self, other) if _is_operand(other) else NotImplemented
+
+    def __and__(self, other):
+        return _binary(SLOT_AND, self, other) if _is_operand(other) else NotImplemented
+
+    def __or__(self, other):
+        return _binary(SLOT_OR, self, other) if _is_operand(other) else NotImplemented
+
+    def __xor__(self, other):
+        return _binary(SLOT_XOR, self, other) if _is_operand(other) else NotImplemented
+
+    def __lshift__(self, other):
+        return _binary(SLOT_LSHIFT, self, other) if _is_operand(other) else NotImplemented
+
+    def __rshift__(self, other):
+        return _binary(SLOT_RSHIFT, self, other) if _is_operand(other) else NotImplemented
+
+    def __radd__(self, other):
+        return _binary(SLOT_RADD, self, other) if _is_operand(other) else NotImplemented
+
+    def __rsub__(self, other):
+        return _binary(SLOT_RSUB, self, other) if _is_operand(other) else NotImplemented
+
+    def __rmul__(self, other):
+        return _binary(SLOT_RMUL, self, other) if _is_operand(other) else NotImplemented
+
+    def __rtruediv__(self, other):
+        return _binary(SLOT_RTRUEDIV, self, other) if _is_operand(other) else NotImplemented
+
+    def __rfloordiv__(self, other):
+        return _binary(SLOT_RFLOORDIV, self, other) if _is_operand(other) else NotImplemented
+
+    def __rmod__(self, other):
+        return _binary(SLOT_RMOD, self, other) if _is_operand(other) else NotImplemented
+
+    def __rpow__(self, other, modulo):
+        if modulo is not None or not _is_operand(other):
+            return NotImplemented
+        return _binary(SLOT_RPOW, self, other)
+
+    def __rmatmul__(self, other):
+        return _binary(SLOT_RMATMUL, self, other) if _is_operand(other) else NotImplemented
+
+    def __rand__(self, other):
+        return _binary(SLOT_RAND, self, other) if _is_operand(other) else NotImplemented
+
+    def __ror__(self, other):
+        return _binary(SLOT_ROR, self, other) if _is_operand(other) else NotImplemented
+
+    def __rxor__(self, other):
+        return _binary(SLOT_RXOR, self, other) if _is_operand(other) else NotImplemented
+
+    def __rlshift__(self, other):
+        return _binary(SLOT_RLSHIFT, self, other) if _is_operand(other) else NotImplemented
+
+    def __rrshift__(self, other):
+        return _binary(SLOT_RRSHIFT, self, other) if _is_operand(other) else NotImplemented
+
+    def __iadd__(self, other):
+        return _binary(SLOT_IADD, self, other)
+
+    def __isub__(self, other):
+        return _binary(SLOT_ISUB, self, other)
+
+    def __imul__(self, other):
+        return _binary(SLOT_IMUL, self, other)
+
+    def __itruediv__(self, other):
+        return _binary(SLOT_ITRUEDIV, self, other)
+
+    def __ifloordiv__(self, other):
+        return _binary(SLOT_IFLOORDIV, self, other)
+
+    def __imod__(self, other):
+        return _binary(SLOT_IMOD, self, other)
+
+    def __iand__(self, other):
+        return _binary(SLOT_IAND, self, other)
+
+    def __ior__(self, other):
+        return _binary(SLOT_IOR, self, other)
+
+    def __ixor__(self, other):
+        return _binary(SLOT_IXOR, self, other)
+
+    def __ilshift__(self, other):
+        return _binary(SLOT_ILSHIFT, self, other)
+
+    def __irshift__(self, other):
+        return _binary(SLOT_IRSHIFT, self, other)
+
+    def __richcmp__(self, other, int operation):
+        if not _is_operand(other):
+            return NotImplemented
+        if operation == Py_LT:
+            return _binary(SLOT_LT, self, other)
+        if operation == Py_LE:
+            return _binary(SLOT_LE, self, other)
+        if operation == Py_EQ:
+            return _binary(SLOT_EQ, self, other)
+        if operation == Py_NE:
+            return _binary(SLOT_NE, self, other)
+        if operation == Py_GT:
+            return _binary(SLOT_GT, self, other)
+        return _binary(SLOT_GE, self, other)
+
+    def __hash__(self):
+        return <size_t><PyObject*>self >> 4
+
+    def __neg__(self):
+        return _slot(SLOT_NEG)(self)
+
+    def __pos__(self):
+        return _slot(SLOT_POS)(self)
+
+    def __abs__(self):
+        return _slot(SLOT_ABS)(self)
+
+    def __invert__(self):
+        return _slot(SLOT_INVERT)(self)
+
+    # Python's protocols
+
+    def __bool__(self):
+        return bool(_slot(SLOT_BOOL)(self))
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __index__(self):
+        value = self.item() if self.count == 1 else None
+        if not isinstance(value, (int, bool)):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(value)
+
+    def __len__(self):
+        if self.rank == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.sizes[0]
+
+    def __iter__(self):
+        if self.rank == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[position] for position in range(self.sizes[0])])
+
+    def __contains__(self, element):
+        return _slot(SLOT_CONTAINS)(self, element)
+
+    def __getitem__(self, index):
+        return _slot(SLOT_GETITEM)(self, index)
+
+    def __setitem__(self, index, value):
+        _slot(SLOT_SETITEM)(self, index, value)
+
+    def __repr__(self):
+        if _slots[SLOT_REPR] == NULL:
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, device={self.device})"
+        return _slot(SLOT_REPR)(self)
+
+    def __format__(self, specification):
+        if self.rank == 0 and self.device_type != META:
+            return format(self.item(), specification)
+        return object.__format__(self, specification)
+
+    def __reduce_ex__(self, protocol):
+        return _slot(SLOT_REDUCE)(self, protocol)
+
+    def __copy__(self):
+        return make_tensor(self.storage, self.dtype_code, self.rank, self.sizes, self.strides,
+                           self.offset)
+
+    def __deepcopy__(self, memo):
+        return _slot(SLOT_DEEPCOPY)(self, memo)
+
+
+cdef bint _is_channels_last(TensorImpl tensor, int ndim) noexcept:
+    cdef int64_t expected = 1
+    cdef int position, dim
+    if tensor.rank != ndim:
+        return False
+    for position in range(ndim):
+        # Memory order, innermost first: channels, then the spatial dimensions, then the batch.
+        dim = 1 if position == 0 else (0 if position == ndim - 1 else ndim - position)
+        if tensor.sizes[dim] == 0:
+            return True
+        if tensor.sizes[dim] == 1:
+            continue
+        if tensor.strides[dim] != expected:
+            return False
+        expected *= tensor.sizes[dim]
+    return True
+
+
+cdef int wrap_dim(int64_t dim, int ndim) except -1:
+    """`dim` counted from the front. A 0-d tensor allows -1 and 0. Raises IndexError."""
+    cdef int64_t bound = ndim if ndim > 0 else 1
+    if dim < -bound or dim >= bound:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, "
+                         f"{bound - 1}], but got {dim})")
+    return <int>(dim + bound if dim < 0 else dim)
+
+
+def wrap_dimension(int64_t dim, int ndim):
+    """`dim` counted from the front of `ndim` dimensions. Raises IndexError out of range."""
+    return wrap_dim(dim, ndim)
+
+
+cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1:
+    """Copy a sequence of integers; returns how many. Raises RuntimeError past `limit`."""
+    cdef Py_ssize_t count = len(values), position
+    if count > limit:
+        raise RuntimeError(f"tensors have at most {limit} dimensions, got {count}")
+    for position in range(count):
+        sizes[position] = values[position]
+    return count
+
+
+def tensor_from_buffer(buffer, dtype dtype not None, sizes, strides=None, int64_t byte_offset=0):
+    """A tensor over the memory of a writable buffer or of a Storage, without a copy.
+
+    `strides` are in elements and default to row-major; the buffer stays alive with the tensor.
+    Raises ValueError where the window leaves the buffer or is not aligned to the element size.
+    """
+    cdef int64_t size_values[MAXIMUM_DIMS]
+    cdef int64_t stride_values[MAXIMUM_DIMS]
+    cdef Storage storage
+    cdef Py_ssize_t dim
+    cdef int ndim = <int>read_sizes(sizes, size_values, MAXIMUM_DIMS)
+    storage = <Storage>buffer if isinstance(buffer, Storage) else storage_over(buffer)
+    for dim in range(ndim):
+        if size_values[dim] < 0:
+            raise ValueError(f"tensor_from_buffer: sizes must not be negative, got {tuple(sizes)}")
+    if strides is None:
+        contiguous_strides(ndim, size_values, stride_values)
+    elif read_sizes(strides, stride_values, MAXIMUM_DIMS) != ndim:
+        raise ValueError(f"tensor_from_buffer: {len(strides)} strides for {ndim} sizes")
+    _check_window(storage, dtype, ndim, size_values, stride_values, byte_offset)
+    return make_tensor(storage, dtype.code, ndim, size_values, stride_values,
+                       byte_offset // dtype.itemsize)
+
+
+cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* sizes,
+                       const int64_t* strides, int64_t byte_offset) except -1:
+    cdef int64_t extent = storage_extent(ndim, sizes, strides)
+    cdef int64_t end
+    cdef int dim
+    for dim in range(ndim):
+        if strides[dim] < 0:
+            raise ValueError("tensor_from_buffer: strides must not be negative")
+    if byte_offset < 0 or byte_offset % element.itemsize:
+        raise ValueError(f"tensor_from_buffer: byte_offset {byte_offset} is not a multiple of the "
+                         f"element size {element.itemsize}")
+    if (extent < 0 or __builtin_mul_overflow(extent, element.itemsize, &end)
+            or __builtin_add_overflow(end, byte_offset, &end) or end > storage.bytes):
+        raise ValueError(f"tensor_from_buffer: sizes {list(_size_of(ndim, sizes))}, strides "
+                         f"{list(_size_of(ndim, strides))} and byte_offset {byte_offset} reach "
+                         f"past the buffer's {storage.bytes} bytes")
+    return 0
+
+
+cdef _fill_keys():
+    cdef int code
+    for code in range(DEVICE_TYPE_COUNT):
+        _KEYS_OF_DEVICE[code] = dense_keys(code)
+
+
+_fill_keys()
