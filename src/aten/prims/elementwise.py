@@ -1,0 +1,190 @@
+"""Primitives that work element by element: one line each says type, meaning and name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aten._core.dtypes import DTYPES, dtype
+from aten.prims.prim import Prim, Shape, broadcast_shapes, numpy_function
+
+_OPERANDS = {
+    1: "Tensor self",
+    2: "Tensor self, Tensor other",
+    3: "Tensor self, Tensor other, Tensor addend",
+}
+
+
+def _same(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    return types[0]
+
+
+def _boolean(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    return DTYPES["bool"]
+
+
+def _real(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    return types[0].to_real()
+
+
+def elementwise_shape(shapes: Sequence[Shape], params: dict[str, Any]) -> Shape:
+    """The operands' common shape."""
+    return broadcast_shapes(shapes)
+
+
+def elementwise(
+    name: str,
+    arity: int,
+    reference: str | Callable[..., Any],
+    *,
+    result: Callable[[Sequence[dtype], dict[str, Any]], dtype] = _same,
+    schema: str = "",
+    doc: str = "",
+) -> Prim:
+    """Define an elementwise primitive. `reference` names NumPy's function, or is one."""
+    return Prim(
+        name,
+        schema=schema or f"{name}({_OPERANDS[arity]}) -> Tensor",
+        kind="elementwise",
+        result_type=result,
+        result_shape=elementwise_shape,
+        reference=numpy_function(reference) if isinstance(reference, str) else reference,
+        doc=doc,
+    )
+
+
+def _fma(left: Any, right: Any, addend: Any) -> Any:
+    """One rounding, by way of a type twice as wide (float64's own falls back to long double)."""
+    import numpy
+
+    wide = numpy.longdouble if left.dtype == numpy.float64 else numpy.float64
+    return (left.astype(wide) * right.astype(wide) + addend.astype(wide)).astype(left.dtype)
+
+
+def _divide(left: Any, right: Any) -> Any:
+    """Integers divide toward zero, as machines do; by zero gives zero rather than a trap."""
+    import numpy
+
+    if left.dtype.kind in "iub":
+        safe = numpy.where(right == 0, 1, right).astype(left.dtype)
+        quotient = numpy.abs(left) // numpy.abs(safe) * numpy.sign(left) * numpy.sign(safe)
+        return numpy.where(right == 0, 0, quotient).astype(left.dtype)
+    with numpy.errstate(all="ignore"):
+        return numpy.divide(left, right)
+
+
+def _bitcast(array: Any, *, dtype: dtype) -> Any:
+    return array.view(dtype.name)
+
+
+def _convert(array: Any, *, dtype: dtype) -> Any:
+    import numpy
+
+    from aten.prims.numpy_types import numpy_dtype
+
+    with numpy.errstate(all="ignore"):
+        return array.astype(numpy_dtype(dtype))
+
+
+def _erf_function(name: str) -> Callable[..., Any]:
+    def call(array: Any) -> Any:
+        import math
+
+        import numpy
+
+        return numpy.vectorize(getattr(math, name), otypes=[array.dtype])(array)
+
+    return call
+
+
+def _shift_right_logical(left: Any, right: Any) -> Any:
+    unsigned = left.view(f"u{left.dtype.itemsize}")
+    return (unsigned >> right.view(unsigned.dtype)).view(left.dtype)
+
+
+# Arithmetic
+add = elementwise("add", 2, "add")
+sub = elementwise("sub", 2, "subtract")
+mul = elementwise("mul", 2, "multiply")
+div = elementwise("div", 2, _divide, doc="Integers divide toward zero.")
+fma = elementwise("fma", 3, _fma, doc="self * other + addend, rounded once.")
+neg = elementwise("neg", 1, "negative")
+abs = elementwise("abs", 1, "abs", result=_real)
+sqrt = elementwise("sqrt", 1, "sqrt")
+fmod = elementwise("fmod", 2, "fmod", doc="The remainder with the sign of the dividend.")
+copysign = elementwise("copysign", 2, "copysign")
+minimum = elementwise("minimum", 2, "minimum", doc="NaN if either operand is.")
+maximum = elementwise("maximum", 2, "maximum", doc="NaN if either operand is.")
+
+# Rounding
+floor = elementwise("floor", 1, "floor")
+ceil = elementwise("ceil", 1, "ceil")
+trunc = elementwise("trunc", 1, "trunc")
+round = elementwise("round", 1, "rint", doc="Half to even.")
+
+# Comparison
+eq = elementwise("eq", 2, "equal", result=_boolean)
+ne = elementwise("ne", 2, "not_equal", result=_boolean)
+lt = elementwise("lt", 2, "less", result=_boolean)
+le = elementwise("le", 2, "less_equal", result=_boolean)
+gt = elementwise("gt", 2, "greater", result=_boolean)
+ge = elementwise("ge", 2, "greater_equal", result=_boolean)
+
+# Bits
+bitwise_and = elementwise("bitwise_and", 2, "bitwise_and")
+bitwise_or = elementwise("bitwise_or", 2, "bitwise_or")
+bitwise_xor = elementwise("bitwise_xor", 2, "bitwise_xor")
+bitwise_not = elementwise("bitwise_not", 1, "invert")
+shift_left = elementwise("shift_left", 2, "left_shift")
+shift_right_arithmetic = elementwise("shift_right_arithmetic", 2, "right_shift")
+shift_right_logical = elementwise("shift_right_logical", 2, _shift_right_logical)
+
+# Functions that are expanded into arithmetic before code is made (see loops/math)
+exp = elementwise("exp", 1, "exp")
+exp2 = elementwise("exp2", 1, "exp2")
+expm1 = elementwise("expm1", 1, "expm1")
+log = elementwise("log", 1, "log")
+log2 = elementwise("log2", 1, "log2")
+log10 = elementwise("log10", 1, "log10")
+log1p = elementwise("log1p", 1, "log1p")
+sin = elementwise("sin", 1, "sin")
+cos = elementwise("cos", 1, "cos")
+tan = elementwise("tan", 1, "tan")
+asin = elementwise("asin", 1, "arcsin")
+acos = elementwise("acos", 1, "arccos")
+atan = elementwise("atan", 1, "arctan")
+atan2 = elementwise("atan2", 2, "arctan2")
+sinh = elementwise("sinh", 1, "sinh")
+cosh = elementwise("cosh", 1, "cosh")
+tanh = elementwise("tanh", 1, "tanh")
+asinh = elementwise("asinh", 1, "arcsinh")
+acosh = elementwise("acosh", 1, "arccosh")
+atanh = elementwise("atanh", 1, "arctanh")
+erf = elementwise("erf", 1, _erf_function("erf"))
+erfc = elementwise("erfc", 1, _erf_function("erfc"))
+lgamma = elementwise("lgamma", 1, _erf_function("lgamma"))
+pow = elementwise("pow", 2, "power")
+
+# Selection and conversion
+where = elementwise(
+    "where",
+    3,
+    "where",
+    schema="where(Tensor pred, Tensor a, Tensor b) -> Tensor",
+    result=lambda types, params: types[1],
+)
+convert_element_type = elementwise(
+    "convert_element_type",
+    1,
+    _convert,
+    schema="convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
+    result=lambda types, params: params["dtype"],
+)
+bitcast = elementwise(
+    "bitcast",
+    1,
+    _bitcast,
+    schema="bitcast(Tensor a, ScalarType dtype) -> Tensor",
+    result=lambda types, params: params["dtype"],
+    doc="The same bits read as another type of the same size.",
+)

@@ -1,0 +1,37 @@
+"""The NumPy counterpart of each element type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.dtypes import dtype
+
+_ML_DTYPES = frozenset(
+    {
+        "bfloat16",
+        "float8_e5m2",
+        "float8_e4m3fn",
+        "float8_e5m2fnuz",
+        "float8_e4m3fnuz",
+        "float8_e8m0fnu",
+    }
+)
+_PLAIN = frozenset(
+    ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "bool", "uint16", "uint32", "uint64"]
+)
+
+
+def numpy_dtype(element: dtype) -> Any:
+    """NumPy's dtype for `element`; ml_dtypes provides those NumPy lacks.
+
+    Raises TypeError for types without a counterpart.
+    """
+    import numpy
+
+    if element.name in _PLAIN:
+        return numpy.dtype(element.name)
+    if element.name in _ML_DTYPES:
+        import ml_dtypes
+
+        return numpy.dtype(getattr(ml_dtypes, element.name))
+    raise TypeError(f"Got unsupported ScalarType {element.name}: NumPy has no such dtype")
