@@ -101,3 +101,24 @@ extent = Prim(
     doc="How many elements the reduced dimensions hold, as a value of `dtype`: sizes are known "
     "only when a kernel runs.",
 )
+
+
+def _position_reference(array: Any, *, dims: Shape) -> Any:
+    import numpy
+
+    extents = [array.shape[dim] if dim in dims else 1 for dim in range(array.ndim)]
+    count = 1
+    for size in extents:
+        count *= size
+    return numpy.broadcast_to(numpy.arange(count).reshape(extents), array.shape)
+
+
+position = Prim(
+    "position",
+    schema="position(Tensor inp, int[] dims) -> Tensor",
+    kind="elementwise",
+    result_type=_index,
+    result_shape=lambda shapes, params: shapes[0],
+    reference=_position_reference,
+    doc="Each element's row-major position among the dimensions `dims`.",
+)

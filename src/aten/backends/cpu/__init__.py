@@ -1,0 +1,1 @@
+"""The CPU: LLVM code for programs, libraries for matrix products."""

@@ -1,0 +1,25 @@
+"""Programs in, addresses of machine code out; compiled objects are kept on disk."""
+
+from __future__ import annotations
+
+from aten.backends.cpu.jit import Compiled, load
+from aten.backends.cpu.loops import KernelEmitter
+from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
+from aten.loops.program import Program
+
+
+def llvm_ir(program: Program) -> str:
+    """The LLVM module for `program`, as text."""
+    writer = KernelEmitter(program)
+    if not program.reduced_rank:
+        writer.write_map()
+    elif program.schedule == "row":
+        RowSchedule(writer).write()
+    else:
+        ColumnSchedule(writer).write()
+    return writer.module()
+
+
+def compile_program(program: Program) -> Compiled:
+    """Machine code for `program`, from memory, from disk, or made now."""
+    return load(str(program), lambda: llvm_ir(program))

@@ -1,0 +1,512 @@
+"""LLVM IR for folds: row and column schedules.
+
+The row schedule keeps a row in cache and vectorizes along it; accumulators are registers. The
+column schedule serves reductions over outer dimensions: it carries a block of neighbouring kept
+points, accumulators on the stack, and vectorizes across them.
+
+Float sums add up to `_CHUNK` elements in float32 lanes, then join a float64 total: rounding grows
+with the logarithm of the lanes, not with the length. The order depends on sizes alone.
+"""
+
+from __future__ import annotations
+
+from aten._core.dtypes import DTYPES, dtype
+from aten.backends.cpu.loops import KernelEmitter
+from aten.backends.cpu.scalar import literal, memory_type, register_type
+from aten.loops.program import Block, Instruction, Program
+
+_CHUNK = 4096
+# Kept points that a column kernel carries at a time.
+_COLUMN_BLOCK = 256
+# Rows a column kernel adds in float32 before it joins the float64 totals.
+_COLUMN_CHUNK = 64
+_WIDE = {"float32": "float64"}
+
+
+class Folder:
+    """How one fold accumulates: its parts, their types, identities and combination."""
+
+    def __init__(self, writer: KernelEmitter, fold: Instruction) -> None:
+        self.writer = writer
+        self.fold = fold
+        self.element = fold.dtype
+        widens = fold.operation in ("sum", "prod") and self.element.name in _WIDE
+        self.wide = DTYPES[_WIDE[self.element.name]] if widens else self.element
+        self.parts = 2 if self.element.is_complex else 1
+
+    def identity(self, element: dtype) -> list[str]:
+        """The value that changes nothing, part by part."""
+        value = literal(_identity_number(self.fold.operation, element), element)
+        return list(value) if self.parts == 2 else [value]
+
+    def combined(self, element: dtype, left: list[str], right: list[str]) -> list[str]:
+        """`left` folded with `right`."""
+        if self.fold.operation == "prod" and self.parts == 2:
+            instruction = Instruction("mul", (self.fold, self.fold), self.fold.dtype)
+            return list(self.writer.instruction(instruction, [tuple(left), tuple(right)]))
+        return [
+            self._combined_part(element, one, other) for one, other in zip(left, right, strict=True)
+        ]
+
+    def _combined_part(self, element: dtype, left: str, right: str) -> str:
+        name, kind = self.fold.operation, register_type(element)
+        if element.kind in ("float", "complex"):
+            if name in ("sum", "prod"):
+                return self.writer.let(
+                    f"f{'add' if name == 'sum' else 'mul'} reassoc {kind} {left}, {right}"
+                )
+            function = f"llvm.{'maximum' if name == 'amax' else 'minimum'}.f{_bits(element)}"
+            return self.writer.call(function, kind, left, right, flags="nsz ")
+        if kind == "i1":
+            return self.writer.let(
+                f"{'or' if name in ('sum', 'amax') else 'and'} i1 {left}, {right}"
+            )
+        if name in ("sum", "prod"):
+            return self.writer.let(f"{'add' if name == 'sum' else 'mul'} {kind} {left}, {right}")
+        sign = "s" if element.kind == "signed" else "u"
+        return self.writer.call(f"llvm.{sign}{name[1:]}.{kind}", kind, left, right)
+
+    def widened(self, values: list[str]) -> list[str]:
+        """Values of the element type as values of the accumulator's."""
+        return (
+            [self.writer.convert(value, self.element, self.wide) for value in values]
+            if (self.wide is not self.element)
+            else values
+        )
+
+    def narrowed(self, values: list[str]) -> list[str]:
+        """The accumulator's value as the fold's result."""
+        return (
+            [self.writer.convert(value, self.wide, self.element) for value in values]
+            if (self.wide is not self.element)
+            else values
+        )
+
+    def as_value(self, parts: list[str]) -> object:
+        """Parts as the scalar emitter wants them."""
+        return tuple(parts) if self.parts == 2 else parts[0]
+
+    def as_parts(self, value: object) -> list[str]:
+        """The scalar emitter's value as parts."""
+        return list(value) if isinstance(value, tuple) else [str(value)]
+
+
+def _bits(element: dtype) -> int:
+    return 8 * element.to_real().itemsize
+
+
+def _identity_number(fold: str, element: dtype) -> complex | float | int:
+    if fold == "sum":
+        return 0
+    if fold == "prod":
+        return 1
+    largest = fold == "amin"
+    if element.kind == "bool":
+        return int(largest)
+    if element.kind == "float":
+        return float("inf") if largest else float("-inf")
+    bits = 8 * element.itemsize
+    if element.kind == "unsigned":
+        return (1 << bits) - 1 if largest else 0
+    return (1 << (bits - 1)) - 1 if largest else -(1 << (bits - 1))
+
+
+class Schedule:
+    """What both schedules share: the reduced sizes and strides, and leaf instructions."""
+
+    def __init__(self, writer: KernelEmitter) -> None:
+        self.writer = writer
+        self.program: Program = writer.program
+        self.rank = writer.program.reduced_rank
+        self.sizes = [writer.word("%g", dim) for dim in range(self.rank)]
+        self.strides = {
+            operand.name: [
+                writer.word("%g", self.rank * (place + 1) + dim) for dim in range(self.rank)
+            ]
+            for place, operand in enumerate(self.program.operands)
+            if operand.space == "full"
+        }
+
+    def extent(self, element: dtype) -> object:
+        """The number of elements under one kept point, as `element`."""
+        total = self.sizes[0]
+        for size in self.sizes[1:]:
+            total = self.writer.let(f"mul nsw i64 {total}, {size}")
+        return self.writer.convert(total, DTYPES["int64"], element)
+
+    def linear_position(self, indices: list[str]) -> str:
+        """The row-major position of the current element among the reduced dimensions."""
+        place = indices[0]
+        for size, index in zip(self.sizes[1:], indices[1:], strict=True):
+            scaled = self.writer.let(f"mul nsw i64 {place}, {size}")
+            place = self.writer.let(f"add nsw i64 {scaled}, {index}")
+        return place
+
+    def widens(self, block: Block) -> bool:
+        """Whether some fold of the block needs a wider total."""
+        folds = [instruction for instruction in block.instructions if instruction.is_fold]
+        return any(Folder(self.writer, fold).wide is not fold.dtype for fold in folds)
+
+
+class RowSchedule(Schedule):
+    """One kept point at a time; the innermost reduced dimension is the vector loop."""
+
+    def write(self) -> None:
+        """The kernel's body."""
+        writer, operands = self.writer, self.program.operands
+        bases = writer.pointers()
+        outer_strides = [writer.word("%s1", place) for place in range(len(operands))]
+        inner_strides = [writer.word("%s0", place) for place in range(len(operands))]
+        outer = writer.begin_loop("%n1")
+        lines = [
+            writer.shifted(base, outer.index, stride)
+            for base, stride in zip(bases, outer_strides, strict=True)
+        ]
+        inner = writer.begin_loop("%n0")
+        points = [
+            writer.shifted(base, inner.index, stride)
+            for base, stride in zip(lines, inner_strides, strict=True)
+        ]
+        for block in self.program.blocks:
+            if block.kind == "row":
+                self._row(block, points)
+            else:
+                self._loop(block, points)
+        writer.end_loop(inner)
+        writer.end_loop(outer)
+
+    def _row(self, block: Block, points: list[str]) -> None:
+        for instruction in block.instructions:
+            if instruction.operation == "extent":
+                self.writer.values[id(instruction)] = self.extent(instruction.dtype)
+            elif instruction.memory is not None:
+                place = self.writer.position[instruction.memory.name]
+                self.writer.access(instruction, points[place], "")
+            else:
+                self.writer.compute(instruction)
+
+    def _loop(self, block: Block, points: list[str]) -> None:
+        """The loops over the reduced dimensions; folds carry wide totals through all of them."""
+        writer = self.writer
+        folders = [Folder(writer, i) for i in block.instructions if i.is_fold]
+        totals = [part for folder in folders for part in folder.identity(folder.wide)]
+        kinds = [register_type(f.wide) for f in folders for _ in range(f.parts)]
+        opened = []
+        moved = list(points)
+        indices: list[str] = []
+        for dim in range(self.rank - 1):
+            loop = writer.begin_loop(self.sizes[dim], carried=list(zip(kinds, totals, strict=True)))
+            opened.append(loop)
+            indices.append(loop.index)
+            totals = loop.carried
+            moved = self._moved(moved, loop.index, dim)
+        totals = self._innermost(block, folders, totals, moved, indices)
+        for loop in reversed(opened):
+            writer.end_loop(loop, totals)
+            totals = loop.carried
+        for folder in folders:
+            parts, totals = totals[: folder.parts], totals[folder.parts :]
+            writer.values[id(folder.fold)] = folder.as_value(folder.narrowed(parts))
+
+    def _moved(self, points: list[str], index: str, dim: int) -> list[str]:
+        return [
+            self.writer.shifted(point, index, self.strides[operand.name][dim])
+            if operand.space == "full"
+            else point
+            for operand, point in zip(self.program.operands, points, strict=True)
+        ]
+
+    def _innermost(
+        self,
+        block: Block,
+        folders: list[Folder],
+        totals: list[str],
+        points: list[str],
+        indices: list[str],
+    ) -> list[str]:
+        """The innermost dimension, in chunks where a fold has a wider total."""
+        writer = self.writer
+        size = self.sizes[-1]
+        if not self.widens(block):
+            return self._vector_loop(block, folders, totals, points, indices, size, None)
+        kinds = [register_type(f.wide) for f in folders for _ in range(f.parts)]
+        chunks = writer.begin_loop(
+            size, step=str(_CHUNK), carried=list(zip(kinds, totals, strict=True))
+        )
+        left = writer.let(f"sub nsw i64 {size}, {chunks.index}")
+        count = writer.call("llvm.smin.i64", "i64", left, str(_CHUNK))
+        starts = [part for folder in folders for part in folder.identity(folder.element)]
+        sums = self._vector_loop(block, folders, starts, points, indices, count, chunks.index)
+        joined: list[str] = []
+        carried = list(chunks.carried)
+        for folder in folders:
+            parts, sums = sums[: folder.parts], sums[folder.parts :]
+            before, carried = carried[: folder.parts], carried[folder.parts :]
+            joined += folder.combined(folder.wide, before, folder.widened(parts))
+        writer.end_loop(chunks, joined)
+        return chunks.carried
+
+    def _vector_loop(
+        self,
+        block: Block,
+        folders: list[Folder],
+        starts: list[str],
+        points: list[str],
+        indices: list[str],
+        count: str,
+        offset: str | None,
+    ) -> list[str]:
+        writer = self.writer
+        self._load_unmoved(block, points)
+        access, tail = writer.parallel()
+        kinds = [register_type(f.element) for f in folders for _ in range(f.parts)]
+        loop = writer.begin_loop(count, carried=list(zip(kinds, starts, strict=True)))
+        index = loop.index
+        if offset is not None:
+            index = writer.let(f"add nuw nsw i64 {offset}, {loop.index}")
+        results: list[str] = []
+        carried = list(loop.carried)
+        for instruction in block.instructions:
+            if not instruction.is_fold:
+                self._element(instruction, points, index, indices, access)
+        for folder in folders:
+            before, carried = carried[: folder.parts], carried[folder.parts :]
+            value = folder.as_parts(writer.values[id(folder.fold.operands[0])])
+            results += folder.combined(folder.element, before, value)
+        writer.end_loop(loop, results, tail)
+        return loop.carried
+
+    def _load_unmoved(self, block: Block, points: list[str]) -> None:
+        for instruction in block.instructions:
+            memory = instruction.memory
+            if instruction.operation == "load" and memory is not None and memory.access == "zero":
+                place = self.writer.position[memory.name]
+                self.writer.access(instruction, points[place], "")
+
+    def _element(
+        self, instruction: Instruction, points: list[str], index: str, indices: list[str], mark: str
+    ) -> None:
+        writer, memory = self.writer, instruction.memory
+        if instruction.operation == "position":
+            writer.values[id(instruction)] = self.linear_position([*indices, index])
+            return
+        if memory is None:
+            writer.compute(instruction)
+            return
+        if instruction.operation == "load" and memory.access == "zero":
+            return
+        place = writer.position[memory.name]
+        stride = self.strides[memory.name][-1]
+        writer.access(instruction, writer.element(memory, points[place], index, stride), mark)
+
+
+class ColumnSchedule(Schedule):
+    """A block of neighbouring kept points at a time; the vector loop runs across them.
+
+    Every row value and accumulator is an array on the stack with one element per point.
+    """
+
+    def write(self) -> None:
+        """The kernel's body."""
+        writer, operands = self.writer, self.program.operands
+        self.arrays: dict[int, list[str]] = {}
+        self.wide_arrays: dict[int, list[str]] = {}
+        self._allocate()
+        bases = writer.pointers()
+        outer_strides = [writer.word("%s1", place) for place in range(len(operands))]
+        self.inner_strides = [writer.word("%s0", place) for place in range(len(operands))]
+        outer = writer.begin_loop("%n1")
+        lines = [
+            writer.shifted(base, outer.index, stride)
+            for base, stride in zip(bases, outer_strides, strict=True)
+        ]
+        blocks = writer.begin_loop("%n0", step=str(_COLUMN_BLOCK))
+        left = writer.let(f"sub nsw i64 %n0, {blocks.index}")
+        self.width = writer.call("llvm.smin.i64", "i64", left, str(_COLUMN_BLOCK))
+        points = [
+            writer.shifted(line, blocks.index, stride)
+            for line, stride in zip(lines, self.inner_strides, strict=True)
+        ]
+        for block in self.program.blocks:
+            if block.kind == "row":
+                self._across(block.instructions, points, [])
+            else:
+                self._loop(block, points)
+        writer.end_loop(blocks)
+        writer.end_loop(outer)
+
+    def _allocate(self) -> None:
+        for block in self.program.blocks:
+            for instruction in block.instructions:
+                row_value = block.kind == "row" and instruction.has_result
+                if not (row_value or instruction.is_fold) or instruction.operation == "constant":
+                    continue
+                self.arrays[id(instruction)] = self._array(instruction.dtype)
+                if instruction.is_fold:
+                    folder = Folder(self.writer, instruction)
+                    if folder.wide is not folder.element:
+                        self.wide_arrays[id(instruction)] = self._array(folder.wide)
+
+    def _array(self, element: dtype) -> list[str]:
+        kind = memory_type(element)
+        parts = 2 if element.is_complex else 1
+        return [
+            self.writer.let(f"alloca [{_COLUMN_BLOCK} x {kind}], align 64") for _ in range(parts)
+        ]
+
+    def _slots(self, arrays: list[str], element: dtype, index: str) -> list[str]:
+        kind = memory_type(element)
+        return [
+            self.writer.let(f"getelementptr inbounds {kind}, ptr {array}, i64 {index}")
+            for array in arrays
+        ]
+
+    def _read(self, arrays: list[str], element: dtype, index: str, mark: str) -> object:
+        part = element.to_real() if element.is_complex else element
+        values = [
+            self.writer.load(part, slot, mark) for slot in self._slots(arrays, element, index)
+        ]
+        return tuple(values) if element.is_complex else values[0]
+
+    def _write(
+        self, arrays: list[str], element: dtype, index: str, value: object, mark: str
+    ) -> None:
+        part = element.to_real() if element.is_complex else element
+        values = value if isinstance(value, tuple) else (value,)
+        for slot, item in zip(self._slots(arrays, element, index), values, strict=True):
+            self.writer.store(part, item, slot, mark)
+
+    def _across(
+        self, instructions: list[Instruction], points: list[str], indices: list[str]
+    ) -> None:
+        """One pass across the points: instructions read and write the arrays of row values."""
+        writer = self.writer
+        mark, tail = writer.parallel()
+        loop = writer.begin_loop(self.width)
+        local: set[int] = set()
+        for instruction in instructions:
+            for operand in instruction.operands:
+                if id(operand) in self.arrays and id(operand) not in local:
+                    writer.values[id(operand)] = self._read(
+                        self.arrays[id(operand)], operand.dtype, loop.index, mark
+                    )
+                    local.add(id(operand))
+            if instruction.is_fold:
+                self._accumulate(instruction, loop.index, mark)
+                continue
+            self._element(instruction, points, loop.index, indices, mark)
+            local.add(id(instruction))
+            if id(instruction) in self.arrays:
+                value = writer.values[id(instruction)]
+                self._write(
+                    self.arrays[id(instruction)], instruction.dtype, loop.index, value, mark
+                )
+        writer.end_loop(loop, tail=tail)
+
+    def _element(
+        self, instruction: Instruction, points: list[str], index: str, indices: list[str], mark: str
+    ) -> None:
+        writer, memory = self.writer, instruction.memory
+        if instruction.operation == "extent":
+            writer.values[id(instruction)] = self.extent(instruction.dtype)
+        elif instruction.operation == "position":
+            writer.values[id(instruction)] = self.linear_position(indices)
+        elif memory is None:
+            writer.compute(instruction)
+        else:
+            place = writer.position[memory.name]
+            address = writer.element(memory, points[place], index, self.inner_strides[place])
+            writer.access(instruction, address, mark)
+
+    def _accumulate(self, fold: Instruction, index: str, mark: str) -> None:
+        folder = Folder(self.writer, fold)
+        arrays = self.arrays[id(fold)]
+        before = folder.as_parts(self._read(arrays, fold.dtype, index, mark))
+        value = folder.as_parts(self.writer.values[id(fold.operands[0])])
+        after = folder.as_value(folder.combined(folder.element, before, value))
+        self._write(arrays, fold.dtype, index, after, mark)
+
+    def _loop(self, block: Block, points: list[str]) -> None:
+        writer = self.writer
+        folds = [instruction for instruction in block.instructions if instruction.is_fold]
+        for fold in folds:
+            self._fill_identity(fold, wide=True)
+            self._fill_identity(fold, wide=False)
+        opened = []
+        indices: list[str] = []
+        moved = list(points)
+        for dim in range(self.rank - 1):
+            opened.append(writer.begin_loop(self.sizes[dim]))
+            indices.append(opened[-1].index)
+            moved = self._moved(moved, opened[-1].index, dim)
+        size = self.sizes[-1]
+        offset = None
+        if self.widens(block):
+            opened.append(writer.begin_loop(size, step=str(_COLUMN_CHUNK)))
+            offset = opened[-1].index
+            left = writer.let(f"sub nsw i64 {size}, {offset}")
+            size = writer.call("llvm.smin.i64", "i64", left, str(_COLUMN_CHUNK))
+        rows = writer.begin_loop(size)
+        index = rows.index
+        if offset is not None:
+            index = writer.let(f"add nuw nsw i64 {offset}, {rows.index}")
+        at = self._moved(moved, index, self.rank - 1)
+        self._across(block.instructions, at, [*indices, index])
+        writer.end_loop(rows)
+        if offset is not None:
+            for fold in folds:
+                self._join_wide(fold)
+        for loop in reversed(opened):
+            writer.end_loop(loop)
+        if offset is not None:
+            for fold in folds:
+                self._narrow(fold)
+
+    def _moved(self, points: list[str], index: str, dim: int) -> list[str]:
+        return [
+            self.writer.shifted(point, index, self.strides[operand.name][dim])
+            if operand.space == "full"
+            else point
+            for operand, point in zip(self.program.operands, points, strict=True)
+        ]
+
+    def _fill_identity(self, fold: Instruction, *, wide: bool) -> None:
+        folder = Folder(self.writer, fold)
+        element = folder.wide if wide else folder.element
+        arrays = (self.wide_arrays if wide else self.arrays).get(id(fold))
+        if arrays is None:
+            return
+        mark, tail = self.writer.parallel()
+        loop = self.writer.begin_loop(self.width)
+        self._write(arrays, element, loop.index, folder.as_value(folder.identity(element)), mark)
+        self.writer.end_loop(loop, tail=tail)
+
+    def _join_wide(self, fold: Instruction) -> None:
+        """Add what the narrow accumulators hold to the totals, and begin them anew."""
+        folder = Folder(self.writer, fold)
+        wide = self.wide_arrays.get(id(fold))
+        if wide is None:
+            return
+        mark, tail = self.writer.parallel()
+        loop = self.writer.begin_loop(self.width)
+        narrow = self.arrays[id(fold)]
+        value = folder.as_parts(self._read(narrow, folder.element, loop.index, mark))
+        before = folder.as_parts(self._read(wide, folder.wide, loop.index, mark))
+        after = folder.combined(folder.wide, before, folder.widened(value))
+        self._write(wide, folder.wide, loop.index, folder.as_value(after), mark)
+        start = folder.as_value(folder.identity(folder.element))
+        self._write(narrow, folder.element, loop.index, start, mark)
+        self.writer.end_loop(loop, tail=tail)
+
+    def _narrow(self, fold: Instruction) -> None:
+        """The totals as the fold's result."""
+        folder = Folder(self.writer, fold)
+        wide = self.wide_arrays.get(id(fold))
+        if wide is None:
+            return
+        mark, tail = self.writer.parallel()
+        loop = self.writer.begin_loop(self.width)
+        total = folder.as_parts(self._read(wide, folder.wide, loop.index, mark))
+        value = folder.as_value(folder.narrowed(total))
+        self._write(self.arrays[id(fold)], folder.element, loop.index, value, mark)
+        self.writer.end_loop(loop, tail=tail)

@@ -1,0 +1,1 @@
+"""Floor 3: Loop IR, from Prims graphs to fused loop nests."""

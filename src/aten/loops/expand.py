@@ -1,0 +1,75 @@
+"""Rewrites of the Prims graph that come before loops: math functions and index reductions.
+
+A pass rebuilds the graph through a fresh interpreter, replacing the primitives that have an
+expansion by expressions over simpler ones; hash-consing makes shared parts shared again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aten._core.dtypes import DTYPES
+from aten.loops.math import EXPANSIONS
+from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
+from aten.prims import elementwise as p
+
+Rule = Callable[..., Value]
+
+
+def _index_of(extreme: str) -> Rule:
+    """The first position where the extreme stands: a fold for it, a fold for where it is."""
+
+    def rule(value: Value, *, dims: tuple[int, ...]) -> Value:
+        folded = Prim.table[extreme](value, dims=dims)
+        kept = tuple(dim for dim in range(len(value.shape)) if dim not in dims)
+        spread = Prim.table["broadcast_in_dim"](
+            folded, shape=value.shape, broadcast_dimensions=kept
+        )
+        found = value == spread
+        if value.dtype.is_floating_point:
+            found = found | (value != value)
+        place = Prim.table["position"](value, dims=dims)
+        return Prim.table["amin"](p.where(found, place, (1 << 63) - 1), dims=dims)
+
+    return rule
+
+
+_RULES: dict[str, Rule] = {
+    "argmax": _index_of("amax"),
+    "argmin": _index_of("amin"),
+}
+
+
+def expand(graph: Graph) -> Graph:
+    """`graph` in terms of the primitives that loops know."""
+    interpreter = GraphInterpreter()
+    made: dict[int, Value] = {}
+
+    def rebuilt(node: Node) -> Value:
+        operands = [made[id(operand)] for operand in node.inputs]
+        rule = _rule_for(node)
+        if rule is not None:
+            return rule(*operands, **node.params)
+        if node.prim == "constant":
+            return interpreter.constant(node.params["value"], node.dtype)
+        return interpreter.bind(Prim.table[node.prim], tuple(operands), node.params)
+
+    inputs = []
+    for node in graph.nodes():
+        if node.prim == "input":
+            made[id(node)] = interpreter.input(node.params["position"], node.dtype, node.shape)
+            inputs.append(made[id(node)].payload)
+            continue
+        made[id(node)] = rebuilt(node)
+    outputs = [made[id(node)].payload for node in graph.outputs]
+    return Graph(graph.name, inputs, outputs)
+
+
+def _rule_for(node: Node) -> Rule | None:
+    if node.prim in _RULES:
+        return _RULES[node.prim]
+    expansion: Any = EXPANSIONS.get(node.prim)
+    if expansion is None or node.inputs[0].dtype not in (DTYPES["float32"], DTYPES["float64"]):
+        return None
+    return expansion  # type: ignore[no-any-return]

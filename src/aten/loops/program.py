@@ -1,0 +1,121 @@
+"""Loop IR: one fused kernel, as blocks of instructions with explicit loads, folds and stores.
+
+A kernel visits the *kept* points of its iteration space; at each it runs its blocks in order. A
+`row` block runs once per kept point, a `loop` block once per element of the reduced dimensions.
+A kernel without loop blocks is a plain map. Sizes and strides are not part of it: they arrive
+when it runs, so one kernel serves every shape.
+
+    kernel softmax(in0: float32 full unit, out0: float32 full unit) over 1
+      loop
+        %0: float32 = load in0
+        fold %1: float32 = amax %0
+      loop
+        ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aten._core.dtypes import dtype
+
+
+@dataclass(slots=True)
+class Operand:
+    """A tensor the kernel reads or writes.
+
+    `space`: "full" moves with kept and reduced dimensions, "row" with the kept ones only.
+    `access`: how the innermost loop steps through it: "unit" element by element, "zero" not at
+    all, "any" by a stride known at run time.
+    """
+
+    name: str
+    dtype: dtype
+    space: str
+    access: str
+
+    @property
+    def is_output(self) -> bool:
+        return self.name.startswith("out")
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype.name} {self.space} {self.access}"
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """`%number: dtype = operation operands`; operands are instructions, or operands for loads."""
+
+    operation: str
+    operands: tuple[Instruction, ...]
+    dtype: dtype
+    params: dict[str, Any] = field(default_factory=dict)
+    memory: Operand | None = None
+
+    @property
+    def is_fold(self) -> bool:
+        return self.operation in FOLDS
+
+    @property
+    def has_result(self) -> bool:
+        return self.operation != "store"
+
+
+FOLDS = frozenset({"sum", "prod", "amax", "amin"})
+
+
+@dataclass(slots=True)
+class Block:
+    """Instructions run together. `kind`: "row" or "loop". Folds end in a loop, values follow it."""
+
+    kind: str
+    instructions: list[Instruction] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel. `reduced_rank` counts the loops of a loop block; 0 makes it a map.
+
+    `schedule`: "row" puts the innermost reduced dimension in the vector loop, "column" the
+    innermost kept one (a map has only that).
+    """
+
+    name: str
+    operands: list[Operand]
+    blocks: list[Block]
+    reduced_rank: int = 0
+    schedule: str = "row"
+
+    @property
+    def loops(self) -> list[Block]:
+        return [block for block in self.blocks if block.kind == "loop"]
+
+    def __str__(self) -> str:
+        names: dict[int, str] = {}
+        operands = ", ".join(map(str, self.operands))
+        over = f" over {self.reduced_rank} by {self.schedule}" if self.reduced_rank else ""
+        lines = [f"kernel {self.name}({operands}){over}"]
+        for block in self.blocks:
+            lines.append(f"  {block.kind}")
+            for instruction in block.instructions:
+                if instruction.has_result:
+                    names[id(instruction)] = f"%{len(names)}"
+                lines.append("    " + _text(instruction, names))
+        return "\n".join(lines)
+
+
+def _text(instruction: Instruction, names: dict[int, str]) -> str:
+    arguments = [names[id(operand)] for operand in instruction.operands]
+    if instruction.memory is not None:
+        arguments.insert(0, instruction.memory.name)
+    arguments += [
+        f"{key}={value.name if isinstance(value, dtype) else repr(value)}"
+        for key, value in instruction.params.items()
+    ]
+    head = instruction.operation
+    if instruction.has_result:
+        head = f"{names[id(instruction)]}: {instruction.dtype.name} = {head}"
+    if instruction.is_fold:
+        head = f"fold {head}"
+    return f"{head} {', '.join(arguments)}".rstrip()
