@@ -1,0 +1,260 @@
+"""`native_functions.yaml`, read and validated: every error names the line.
+
+An entry is one operator overload and the variants made from it:
+
+    - func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      variants: function, method    where users call it: function (the default), method; or "none",
+                                    where it is for `aten.ops.aten` and namespaces above only
+      inplace: true                 also add_.Tensor, as a method; or its places, as for variants
+      inplace_overload: Tensor      the in-place overload's name, where it is not the same
+      out: out                      also add.out; "true" for torch's usual name; "dim_max(a, b)"
+                                    names the out= arguments, else "out" or "out0", "out1", …
+      kind: pointwise               one of KINDS
+      promotion: default            one of PROMOTIONS, for kinds that have operands to promote
+      function: add                 the @op function, where it is not named like the operator
+      native: transpose             the compiled kernel in `_core`
+      numbers_as_tensors: true      Python numbers are taken where tensors are asked for
+      tags: [core]                  names from tags.yaml; pointwise and reduction follow from `kind`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from aten.schema import FunctionSchema
+
+KINDS = {
+    "pointwise": "each element of the result depends on the same element of the operands",
+    "reduction": "dimensions are folded away, or folded and spread again (softmax)",
+    "scan": "each element depends on those before it along a dimension",
+    "view": "the result shares the operand's storage",
+    "factory": "makes a tensor from sizes and values",
+    "composite": "calls other operators",
+    "extern": "a library kernel, or Python code of its own",
+}
+PROMOTIONS = {
+    "default": "the operands' common dtype",
+    "division": "as float where `rounding_mode` is None, else as default",
+    "float": "the common dtype; for bool and integers, the default floating dtype",
+    "long": "the common dtype; for bool and integers, int64",
+    "bool": "computed in the common dtype, the result is bool",
+    "real": "computed in the common dtype; for complex, the result has the real dtype",
+    "same": "operands are taken as they are",
+}
+PLACES = ("function", "method")
+_PROMOTED_KINDS = ("pointwise", "reduction", "scan")
+_TAGS_OF_KIND = {"pointwise": "pointwise", "reduction": "reduction"}
+_FIELDS = (
+    "func",
+    "variants",
+    "inplace",
+    "inplace_overload",
+    "out",
+    "kind",
+    "promotion",
+    "function",
+    "native",
+    "numbers_as_tensors",
+    "tags",
+)
+
+
+class RegistryError(ValueError):
+    """Something wrong in the registry's sources; the message starts with file:line."""
+
+
+@dataclass(frozen=True, slots=True)
+class InplaceSpecification:
+    """Where the in-place overload can be called, and its name (None: the functional one's)."""
+
+    places: tuple[str, ...]
+    overload: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutSpecification:
+    """Name of an out= overload and of its out= arguments (none given: the usual names)."""
+
+    overload: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the yaml file."""
+
+    schema: FunctionSchema
+    source: str  # file:line
+    line: int
+    variants: tuple[str, ...]
+    inplace: InplaceSpecification | None
+    out: OutSpecification | None
+    kind: str
+    promotion: str
+    function: str
+    native: str
+    numbers_as_tensors: bool
+    tags: tuple[str, ...]
+
+
+def read_tags(path: Path) -> dict[str, str]:
+    """Tag names and what they mean."""
+    tags = yaml.safe_load(path.read_text())
+    if not isinstance(tags, dict):
+        raise RegistryError(f"{path.name}:1: expected a mapping from tags to their meanings")
+    return tags
+
+
+def read_entries(path: Path, tags: dict[str, str]) -> list[Entry]:
+    """All entries, in the file's order.
+
+    Raises:
+        RegistryError, SchemaError: an entry is wrong; the message names file and line.
+    """
+    try:
+        root = yaml.compose(path.read_text(), Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise RegistryError(f"{path.name}:{line}: {error.problem}") from None
+    if root is None:
+        return []
+    if not isinstance(root, yaml.SequenceNode):
+        raise RegistryError(f"{path.name}:1: expected a list of entries")
+    return [_EntryReader(node, path.name, tags).read() for node in root.value]
+
+
+class _EntryReader:
+    """Reads one mapping; each field knows its line."""
+
+    def __init__(self, node: yaml.Node, file: str, tags: dict[str, str]) -> None:
+        self.file = file
+        self.tags = tags
+        self.lines: dict[str, int] = {}
+        self.line = node.start_mark.line + 1
+        self.fields = dict(self._pairs(node))
+
+    def _pairs(self, node: yaml.Node) -> Iterator[tuple[str, object]]:
+        if not isinstance(node, yaml.MappingNode):
+            raise RegistryError(f"{self.file}:{self.line}: expected an entry with 'func: …'")
+        for key_node, value_node in node.value:
+            key = key_node.value
+            given = key in self.lines
+            self.lines[key] = key_node.start_mark.line + 1
+            if key not in _FIELDS:
+                raise self._error(key, f"unknown field; expected one of {', '.join(_FIELDS)}")
+            if given:
+                raise self._error(key, "given twice")
+            constructor = yaml.SafeLoader("")
+            yield key, constructor.construct_object(value_node, deep=True)
+
+    def _error(self, field: str, reason: str) -> RegistryError:
+        line = self.lines.get(field, self.line)
+        return RegistryError(f"{self.file}:{line}: '{field}': {reason}")
+
+    def read(self) -> Entry:
+        source = f"{self.file}:{self.line}"
+        schema = FunctionSchema.parse(self._text("func", required=True), source)
+        if schema.name.namespace:
+            raise self._error("func", "write the schema without its namespace")
+        kind = self._choice("kind", KINDS, required=True)
+        promotion = self._choice("promotion", PROMOTIONS)
+        if promotion and kind not in _PROMOTED_KINDS:
+            raise self._error("promotion", f"an operator of kind {kind} promotes nothing")
+        if kind == "pointwise" and not promotion:
+            promotion = "default"
+        inplace = self._inplace()
+        if inplace and schema.kind != "functional":
+            raise self._error("inplace", f"{schema.name} is {schema.kind}, not functional")
+        out = self._out(schema)
+        if out and schema.kind != "functional":
+            raise self._error("out", f"{schema.name} is {schema.kind}, not functional")
+        return Entry(
+            schema=schema,
+            source=source,
+            line=self.line,
+            variants=self._places("variants") if "variants" in self.fields else ("function",),
+            inplace=inplace,
+            out=out,
+            kind=kind,
+            promotion=promotion,
+            function=self._text("function"),
+            native=self._text("native"),
+            numbers_as_tensors=self._flag("numbers_as_tensors"),
+            tags=self._tags(kind),
+        )
+
+    def _text(self, field: str, *, required: bool = False) -> str:
+        value = self.fields.get(field, "")
+        if not isinstance(value, str):
+            raise self._error(field, f"expected text, found {value!r}")
+        if required and not value:
+            raise self._error(field, "missing")
+        return value
+
+    def _flag(self, field: str) -> bool:
+        value = self.fields.get(field, False)
+        if not isinstance(value, bool):
+            raise self._error(field, f"expected true or false, found {value!r}")
+        return value
+
+    def _choice(self, field: str, choices: dict[str, str], *, required: bool = False) -> str:
+        value = self._text(field, required=required)
+        if value and value not in choices:
+            raise self._error(field, f"{value!r} is not one of {', '.join(choices)}")
+        return value
+
+    def _places(self, field: str) -> tuple[str, ...]:
+        value = self._text(field)
+        if value == "none":
+            return ()
+        places = tuple(place.strip() for place in value.split(","))
+        for place in places:
+            if place not in PLACES:
+                raise self._error(field, f"{place!r} is not one of {', '.join(PLACES)}, none")
+        return places
+
+    def _inplace(self) -> InplaceSpecification | None:
+        value = self.fields.get("inplace", False)
+        overload = self._text("inplace_overload") or None
+        if value is False:
+            if overload:
+                raise self._error("inplace_overload", "needs 'inplace'")
+            return None
+        places = ("method",) if value is True else self._places("inplace")
+        return InplaceSpecification(places, overload)
+
+    def _out(self, schema: FunctionSchema) -> OutSpecification | None:
+        value = self.fields.get("out", False)
+        if value is False:
+            return None
+        if value is True:
+            overload = schema.name.overload
+            return OutSpecification(f"{overload}_out" if overload else "out", ())
+        overload, opening, rest = str(value).partition("(")
+        names = rest.removesuffix(")")
+        if not overload.isidentifier() or (opening and not rest.endswith(")")):
+            raise self._error(
+                "out", f"expected true, 'overload' or 'overload(a, b)', not {value!r}"
+            )
+        arguments = tuple(name.strip() for name in names.split(",")) if opening else ()
+        if arguments and len(arguments) != len(schema.returns):
+            raise self._error(
+                "out", f"{len(schema.returns)} results need as many names, not {len(arguments)}"
+            )
+        return OutSpecification(overload, arguments)
+
+    def _tags(self, kind: str) -> tuple[str, ...]:
+        value = self.fields.get("tags", [])
+        if not isinstance(value, list):
+            raise self._error("tags", f"expected a list, found {value!r}")
+        implied = _TAGS_OF_KIND.get(kind)
+        for tag in value:
+            if tag not in self.tags:
+                raise self._error("tags", f"{tag!r} is not one of {', '.join(self.tags)}")
+            if tag == implied:
+                raise self._error("tags", f"{tag!r} follows from the kind; leave it out")
+        return tuple(value) + ((implied,) if implied else ())

@@ -1,0 +1,66 @@
+"""Where the `@op` functions are, found by reading `ops/*.py` without importing it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from aten.codegen.entries import RegistryError
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFunction:
+    """A function that defines operators."""
+
+    location: str  # "aten.ops.pointwise:add"
+    source: str  # file:line
+    names: tuple[str, ...]  # "add" for all overloads, "add.Scalar" for that one
+
+
+def find_functions(directory: Path) -> dict[str, OperatorFunction]:
+    """Functions decorated with `@op` (named like the function) or `@op("name", …)`, by name.
+
+    Raises:
+        RegistryError: two functions define the same name, or a file is no Python.
+    """
+    found: dict[str, OperatorFunction] = {}
+    for path in sorted(directory.glob("*.py")):
+        for function in _functions_of(path, f"{directory.name}/{path.name}"):
+            for name in function.names:
+                if name in found:
+                    raise RegistryError(
+                        f"{function.source}: {name!r} is defined at {found[name].source} already"
+                    )
+                found[name] = function
+    return found
+
+
+def _functions_of(path: Path, file: str) -> Iterator[OperatorFunction]:
+    try:
+        module = ast.parse(path.read_text())
+    except SyntaxError as error:
+        raise RegistryError(f"{file}:{error.lineno}: {error.msg}") from None
+    for node in module.body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        names = tuple(name for decorator in node.decorator_list for name in _names(decorator, node))
+        if names:
+            location = f"aten.ops.{path.stem}:{node.name}"
+            yield OperatorFunction(location, f"{file}:{node.lineno}", names)
+
+
+def _names(decorator: ast.expr, function: ast.FunctionDef) -> tuple[str, ...]:
+    if isinstance(decorator, ast.Name) and decorator.id == "op":
+        return (function.name,)
+    if not isinstance(decorator, ast.Call) or not isinstance(decorator.func, ast.Name):
+        return ()
+    if decorator.func.id != "op":
+        return ()
+    given = tuple(
+        argument.value
+        for argument in decorator.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    )
+    return given or (function.name,)

@@ -1,0 +1,137 @@
+"""Every overload of every operator: entries with their in-place and out= variants written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aten.codegen.entries import Entry, RegistryError
+from aten.codegen.functions import OperatorFunction
+from aten.codegen.variants import inplace_variant, out_variant
+from aten.schema import FunctionSchema, SchemaError
+
+# Where two overloads differ in one type only, the first of a pair is tried before the second, which
+# would take what is meant for the first: a number fits a Tensor's place less well than it fits a
+# Scalar's, but a tensor of one element fits both.
+_TRIED_FIRST = {
+    ("Tensor", "Scalar"),
+    ("Tensor?", "Scalar?"),
+    ("Tensor", "int"),
+    ("Tensor", "SymInt"),
+    ("int", "int[]"),
+    ("int?", "int[]"),
+    ("SymInt", "SymInt[]"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One overload."""
+
+    schema: FunctionSchema
+    entry: Entry
+    base: str  # key of the overload it was made from; its own for the entry's own
+    places: tuple[str, ...]
+    function: str  # "aten.ops.pointwise:add", or "" where none is written
+
+    @property
+    def key(self) -> str:
+        return self.schema.name.without_namespace
+
+    @property
+    def packet(self) -> str:
+        return self.schema.name.name
+
+
+def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> list[Operator]:
+    """All operators, each entry's own overload before its variants.
+
+    Raises:
+        RegistryError: an overload is defined twice, or a function belongs to no operator.
+    """
+    operators: dict[str, Operator] = {}
+    used: set[str] = set()
+    for entry in entries:
+        function = _function_of(entry, functions, used)
+        for schema, places in _schemas_of(entry):
+            operator = Operator(
+                schema, entry, entry.schema.name.without_namespace, places, function
+            )
+            known = operators.get(operator.key)
+            if known is not None:
+                raise RegistryError(
+                    f"{entry.source}: {operator.key} is defined at {known.entry.source} already"
+                )
+            operators[operator.key] = operator
+    for name, definition in functions.items():
+        if name not in used:
+            raise RegistryError(
+                f"{definition.source}: {name!r} has no entry in native_functions.yaml"
+            )
+    return list(operators.values())
+
+
+def _schemas_of(entry: Entry) -> list[tuple[FunctionSchema, tuple[str, ...]]]:
+    schemas = [(entry.schema, entry.variants)]
+    try:
+        if entry.inplace is not None:
+            inplace = inplace_variant(entry.schema, entry.inplace.overload)
+            schemas.append((inplace, entry.inplace.places))
+        if entry.out:
+            out = out_variant(entry.schema, entry.out.overload, entry.out.arguments)
+            schemas.append((out, tuple(place for place in entry.variants if place == "function")))
+    except SchemaError as error:
+        raise RegistryError(f"{entry.source}: {error}") from None
+    return schemas
+
+
+def _function_of(entry: Entry, functions: dict[str, OperatorFunction], used: set[str]) -> str:
+    names = (
+        (entry.function,)
+        if entry.function
+        else (
+            entry.schema.name.without_namespace,
+            entry.schema.name.name,
+        )
+    )
+    for name in names:
+        if name in functions:
+            used.add(name)
+            return functions[name].location
+    return ""
+
+
+def packets(operators: Iterable[Operator]) -> dict[str, tuple[Operator, ...]]:
+    """Operators by name, each name's overloads in the order in which a call tries them."""
+    grouped: dict[str, list[Operator]] = {}
+    for operator in operators:
+        grouped.setdefault(operator.packet, []).append(operator)
+    return {name: tuple(_resolution_order(grouped[name])) for name in sorted(grouped)}
+
+
+def _resolution_order(overloads: list[Operator]) -> list[Operator]:
+    """Out= overloads last; before that the registry's order, changed where a pair demands it."""
+    ordered = []
+    pending = sorted(overloads, key=lambda operator: operator.schema.kind == "out")
+    while pending:
+        chosen = next(
+            candidate
+            for candidate in pending
+            if not any(_goes_before(other, candidate) for other in pending)
+        )
+        pending.remove(chosen)
+        ordered.append(chosen)
+    return ordered
+
+
+def _goes_before(left: Operator, right: Operator) -> bool:
+    if (left.schema.kind == "out") != (right.schema.kind == "out"):
+        return left.schema.kind != "out"
+    left_types = [str(argument.type) for argument in left.schema.arguments if not argument.is_out]
+    right_types = [str(argument.type) for argument in right.schema.arguments if not argument.is_out]
+    if len(left_types) != len(right_types) or left_types == right_types:
+        return False
+    return all(
+        pair[0] == pair[1] or pair in _TRIED_FIRST
+        for pair in zip(left_types, right_types, strict=True)
+    )

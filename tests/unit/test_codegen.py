@@ -1,0 +1,312 @@
+"""Code generation: from a registry to tables, with errors that name file and line."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from aten.codegen.__main__ import generate, main
+from aten.codegen.entries import RegistryError, read_entries
+from aten.codegen.operators import expand, packets
+from aten.schema import FunctionSchema, SchemaError
+
+ROOT = Path(__file__).parents[2]
+FACTS = json.loads((ROOT / "tests/data/native_functions_schemas.json").read_text())
+TAGS = {"core": "", "pointwise": "", "reduction": ""}
+ADD = """\
+# A registry of one operator.
+- func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  variants: function, method
+  inplace: true
+  out: out
+  kind: pointwise
+  promotion: default
+  numbers_as_tensors: true
+  tags: [core]
+"""
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """The smallest tree that code can be generated for."""
+    package = tmp_path / "src/aten"
+    (package / "ops").mkdir(parents=True)
+    (package / "native_functions.yaml").write_text(ADD)
+    (package / "tags.yaml").write_text("core: of the core set\n")
+    (package / "ops/pointwise.py").write_text("@op\ndef add(self, other, *, alpha=1): ...\n")
+    return tmp_path
+
+
+def edit(repository, old, new, file="native_functions.yaml"):
+    path = repository / "src/aten" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def table_of(repository):
+    namespace = {}
+    exec(generate(repository)[Path("src/aten/_generated/table.py")], namespace)
+    return namespace
+
+
+def operators_of(tmp_path, text):
+    path = tmp_path / "native_functions.yaml"
+    path.write_text(text)
+    return expand(read_entries(path, TAGS), {})
+
+
+def test_a_row_and_its_variants(repository):
+    table = table_of(repository)
+    options = {
+        "line": 2,
+        "promotion": "default",
+        "numbers_as_tensors": True,
+        "tags": ("core", "pointwise"),
+    }
+    function = "aten.ops.pointwise:add"
+    assert table["OPERATORS"] == {
+        "add.Tensor": (
+            "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+            "pointwise",
+            "functional",
+            "add.Tensor",
+            function,
+            options,
+        ),
+        "add_.Tensor": (
+            "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+            "pointwise",
+            "inplace",
+            "add.Tensor",
+            function,
+            options,
+        ),
+        "add.out": (
+            "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+            "pointwise",
+            "out",
+            "add.Tensor",
+            function,
+            options,
+        ),
+    }
+    assert table["PACKETS"] == {"add": ("add.Tensor", "add.out"), "add_": ("add_.Tensor",)}
+    assert table["FUNCTIONS"] == ("add",)
+    assert table["METHODS"] == ("add", "add_")
+
+
+def test_generation_is_deterministic_and_check_names_what_is_stale(repository, capsys):
+    root = f"--root={repository}"
+    assert main(["--check", root]) == 1
+    assert "src/aten/_generated/table.py is stale" in capsys.readouterr().err
+    assert main([root]) == 0
+    assert main(["--check", root]) == 0
+    assert capsys.readouterr().err == ""
+    edit(repository, "tags: [core]", "tags: []")
+    assert main(["--check", root]) == 1
+    errors = capsys.readouterr().err
+    assert "docs/operators.md is stale" in errors
+    assert "functions.pyi" not in errors
+
+
+def test_generated_files_are_python(repository):
+    for path, text in generate(repository).items():
+        if path.suffix in (".py", ".pyi"):
+            ast.parse(text)
+            assert "never edit" in text.partition("\n")[0]
+
+
+def test_stubs(repository):
+    files = generate(repository)
+    functions = files[Path("src/aten/_generated/functions.pyi")]
+    assert (
+        "def add(input: Tensor | _complex, other: Tensor | _complex, *, "
+        "alpha: _complex | Tensor = ...) -> Tensor: ..."
+    ) in functions
+    assert "out: Tensor) -> Tensor: ..." in functions
+    methods = files[Path("src/aten/_generated/methods.pyi")]
+    assert "    def add_(self, other: Tensor | _complex, *, alpha" in methods
+    assert "out: Tensor" not in methods
+
+
+def test_stubs_offer_lists_of_ints_one_by_one(repository):
+    edit(
+        repository,
+        ADD,
+        "- func: zeros(SymInt[] size, *, bool? x=None) -> Tensor\n  kind: factory\n",
+    )
+    edit(repository, "def add", "def zeros", "ops/pointwise.py")
+    functions = generate(repository)[Path("src/aten/_generated/functions.pyi")]
+    assert "def zeros(size: Sequence[_int], *, x: _bool | None = ...) -> Tensor: ..." in functions
+    assert "def zeros(*size: _int, x: _bool | None = ...) -> Tensor: ..." in functions
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Tensor other", "Tenso other", "native_functions.yaml:2: unknown type 'Tenso'"),
+        (
+            "func: add",
+            "func: aten::add",
+            "native_functions.yaml:2: 'func': write the schema without",
+        ),
+        (
+            "inplace: true",
+            "inplace: metod",
+            "native_functions.yaml:4: 'inplace': 'metod' is not one",
+        ),
+        ("inplace: true", "in_place: true", "native_functions.yaml:4: 'in_place': unknown field"),
+        ("inplace: true", "inplace: [a]", "native_functions.yaml:4: 'inplace': expected text"),
+        ("inplace: true", "inplace_overload: x", "yaml:4: 'inplace_overload': needs 'inplace'"),
+        ("inplace: true", "kind: scan", "native_functions.yaml:6: 'kind': given twice"),
+        ("out: out", "out: a(b", "native_functions.yaml:5: 'out': expected true, 'overload' or"),
+        (
+            "out: out",
+            "out: a(b, c)",
+            "native_functions.yaml:5: 'out': 1 results need as many names",
+        ),
+        ("out: out", "out: Tensor", "native_functions.yaml:2: add.Tensor is defined at"),
+        ("kind: pointwise", "kind: pontwise", "native_functions.yaml:6: 'kind': 'pontwise' is not"),
+        ("  kind: pointwise\n", "", "native_functions.yaml:2: 'kind': missing"),
+        (
+            "kind: pointwise",
+            "kind: view",
+            "native_functions.yaml:7: 'promotion': an operator of kind",
+        ),
+        (
+            "promotion: default",
+            "promotion: x",
+            "native_functions.yaml:7: 'promotion': 'x' is not one",
+        ),
+        ("[core]", "[cor]", "native_functions.yaml:9: 'tags': 'cor' is not one of core"),
+        ("[core]", "core", "native_functions.yaml:9: 'tags': expected a list"),
+        (
+            "numbers_as_tensors: true",
+            "numbers_as_tensors: 1",
+            "yaml:8: 'numbers_as_tensors': expected",
+        ),
+        ("tags: [core]", "tags: [core", "native_functions.yaml:10: "),
+        (
+            "Tensor self, Tensor other",
+            "Tensor x",
+            "native_functions.yaml:2: in-place operator 'add_'",
+        ),
+        (ADD, "add: 1", "native_functions.yaml:1: expected a list of entries"),
+        (ADD, "- add", "native_functions.yaml:1: expected an entry with 'func: …'"),
+    ],
+)
+def test_errors_name_file_and_line(repository, capsys, old, new, message):
+    edit(repository, old, new)
+    with pytest.raises((RegistryError, SchemaError)) as caught:
+        generate(repository)
+    assert message in str(caught.value)
+    assert main([f"--root={repository}"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_functions_must_have_an_entry(repository):
+    edit(repository, "def add", "def ad", "ops/pointwise.py")
+    with pytest.raises(RegistryError, match=r"ops/pointwise.py:2: 'ad' has no entry"):
+        generate(repository)
+
+
+def test_functions_are_defined_once(repository):
+    (repository / "src/aten/ops/reduction.py").write_text('@op("add")\ndef plus(): ...\n')
+    with pytest.raises(
+        RegistryError, match=r"reduction.py:2: 'add' is defined at ops/pointwise.py:2"
+    ):
+        generate(repository)
+
+
+def test_a_function_may_be_for_one_overload(repository):
+    edit(repository, "@op\n", '@op("add.Tensor")\n', "ops/pointwise.py")
+    assert table_of(repository)["OPERATORS"]["add.out"][4] == "aten.ops.pointwise:add"
+    edit(repository, "add.Tensor", "add.Scalar", "ops/pointwise.py")
+    with pytest.raises(RegistryError, match=r"'add.Scalar' has no entry"):
+        generate(repository)
+
+
+def test_variants_of_special_forms(tmp_path):
+    operators = operators_of(
+        tmp_path,
+        """\
+- func: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  kind: reduction
+  out: dim_max(max, max_values)
+- func: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+  kind: pointwise
+  inplace: true
+  inplace_overload: Scalar
+- func: __and__.Tensor(Tensor self, Tensor other) -> Tensor
+  kind: pointwise
+  inplace: none
+- func: eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? \
+pin_memory=None) -> Tensor
+  kind: factory
+  out: true
+""",
+    )
+    schemas = {operator.key: str(operator.schema) for operator in operators}
+    assert schemas["max.dim_max"] == (
+        "max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
+        "Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)"
+    )
+    assert schemas["pow_.Scalar"] == "pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)"
+    assert "__iand__.Tensor" in schemas
+    assert schemas["eye.out"] == "eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)"
+
+
+def test_resolution_order(tmp_path):
+    operators = operators_of(
+        tmp_path,
+        """\
+- func: f.Scalar(Tensor self, Scalar other) -> Tensor
+  kind: extern
+  out: true
+- func: f.dims(Tensor self, int[] other) -> Tensor
+  kind: extern
+- func: f.Tensor(Tensor self, Tensor other) -> Tensor
+  kind: extern
+  out: true
+- func: f.int(Tensor self, int other) -> Tensor
+  kind: extern
+""",
+    )
+    order = [operator.key for operator in packets(operators)["f"]]
+    assert order == ["f.Tensor", "f.Scalar", "f.int", "f.dims", "f.Tensor_out", "f.Scalar_out"]
+
+
+def test_the_repository_is_up_to_date():
+    assert main(["--check", f"--root={ROOT}"]) == 0
+
+
+def test_every_schema_is_torchs():
+    from aten._generated.table import OPERATORS
+
+    facts = {fact["schema"].removeprefix("aten::") for fact in FACTS}
+    assert [row[0] for row in OPERATORS.values() if row[0] not in facts] == []
+
+
+def test_variants_and_core_tags_are_torchs():
+    from aten._generated.table import OPERATORS
+
+    kinds = {"view": "functional", "mutating_other": "mutable"}
+    facts = {fact["schema"].removeprefix("aten::"): fact for fact in FACTS}
+    for schema, _, variant, base, _, options in OPERATORS.values():
+        fact = facts[schema]
+        assert variant == kinds.get(fact["kind"], fact["kind"]), schema
+        assert base in OPERATORS, schema
+        if variant == "functional":
+            assert ("core" in options.get("tags", ())) == ("core" in fact["tags"]), schema
+
+
+def test_packets_hold_every_overload_once():
+    from aten._generated.table import FUNCTIONS, METHODS, OPERATORS, PACKETS
+
+    assert sorted(key for keys in PACKETS.values() for key in keys) == sorted(OPERATORS)
+    for packet, keys in PACKETS.items():
+        assert all(FunctionSchema.parse(OPERATORS[key][0]).name.name == packet for key in keys)
+    assert set(FUNCTIONS) <= set(PACKETS)
+    assert set(METHODS) <= set(PACKETS)
