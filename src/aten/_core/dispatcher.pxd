@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from aten._core.arguments cimport ArgumentParser
+from aten._core.keys cimport DispatchKeySet
 
 cdef class Kernel:
     cdef readonly str provenance            # file:line of the registration
@@ -14,6 +15,11 @@ cdef class Kernel:
 cdef class PythonKernel(Kernel):            # calls a Python function with the schema's arguments
     cdef readonly object function
     cdef readonly bint with_keyset          # the function wants the DispatchKeySet first
+    cdef readonly bint with_op              # the function wants the OpOverload before the arguments
+    cdef object parameters                  # what the function can be called with, once looked up
+    cdef object fits                        # the operator whose arguments are all parameters of it
+
+    cdef object call_fitted(self, OpOverload op, uint64_t keys, PyObject** stack)
 
 cdef class FallthroughKernel(Kernel):       # skipped: the next key is taken
     pass
@@ -25,26 +31,48 @@ cdef class OpOverload:
     cdef readonly str overload              # "Tensor", or "" for the default overload
     cdef readonly str schema_text           # without the namespace
     cdef readonly object entry              # the registry's row, or None for user-defined operators
+    cdef readonly object registrations      # kernels by key, and the rule of precedence
     cdef object parsed_schema               # FunctionSchema, parsed on first use
     cdef ArgumentParser parser              # compiled on first use
     cdef Py_ssize_t count
     cdef uint64_t mask                      # keys whose kernels are not fallthrough
+    cdef bint mask_is_stale
     cdef PyObject** row                     # row_length() borrowed Kernels; NULL: not computed yet
     cdef Py_ssize_t tensor_count
     cdef Py_ssize_t* tensor_positions       # stack positions that may hold tensors or lists of them
     cdef Py_ssize_t device_position         # stack position of a `device` argument, or -1
+    cdef object __weakref__
+    cdef dict __dict__
 
     cdef int prepare(self) except -1        # parses the schema, allocates the row; once
     cdef uint64_t keys_of(self, PyObject** stack) except? 0     # from the arguments and the thread's sets
+    cdef uint64_t keys_without_tensors(self, PyObject** stack) except? 0
     cdef object call_stack(self, PyObject** stack)              # dispatch on the arguments
     cdef object redispatch_stack(self, uint64_t keys, PyObject** stack)
     cdef Kernel kernel_for(self, uint64_t keys)                 # computes and caches the row's slot
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+    cdef object call_parsed(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                            DispatchKeySet given)
 
 cdef class OpOverloadPacket:
     cdef void* vectorcall
     cdef readonly str namespace
     cdef readonly str name
+    cdef object resolver                    # makes the candidates on first use
     cdef tuple candidates                   # OpOverloads in resolution order
+    cdef OpOverload binary                  # the candidate for two tensors with all else default
+    cdef tuple binary_defaults              # its arguments after the two
+    cdef int binary_state                   # 0: not looked at yet; 1: `binary` is set; -1: there is none
+    cdef int number_state                   # the same for a tensor and a Python number
+    cdef object __weakref__
+    cdef dict __dict__
+
+    cdef int resolve(self) except -1        # fills `candidates`; once
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+
+cdef class MethodDescriptor:
+    cdef void* vectorcall
+    cdef readonly OpOverloadPacket packet
 
 # The way in for number slots and other compiled callers: two positional operands, all else default.
 cdef object call_binary(OpOverloadPacket packet, object left, object right)

@@ -457,3 +457,11 @@ def thread_included():
 def thread_excluded():
     """The keys that no call of this thread has; exclusion wins over inclusion."""
     return key_set(local_state().excluded)
+
+
+def change_tracing(int step, bint every_thread=False):
+    """Adds to this thread's count of active dispatch traces; optionally to that of new threads."""
+    if every_thread:
+        trace_every_thread(initial_tracing + step)
+    else:
+        local_state().tracing += step

@@ -1,0 +1,728 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, nonecheck=False, cdivision=True, freethreading_compatible=False
+"""The path of a call: from an operator and its arguments to the kernel of the highest key.
+
+An ordinary call parses its arguments onto a stack, joins the tensors' key bits with the thread's
+sets, takes off the keys the operator skips, and jumps through its row. What the row holds is decided
+in `registrations.py`, once for each slot. Errors and traces are put into words in `explain.py`.
+"""
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_XDECREF
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from aten._core.arguments cimport ArgumentParser
+from aten._core.device cimport CPU, device
+from aten._core.keys cimport (
+    DispatchKey,
+    DispatchKeySet,
+    LocalState,
+    all_backend_bits,
+    dense_keys,
+    key_of_slot,
+    key_set,
+    local_state,
+    row_index,
+    row_length,
+    without_highest,
+)
+from aten._core.tensor cimport Tensor, TensorImpl, set_binary_call
+
+from aten._core import registrations as registry_of_kernels
+from aten._core.device import device as device_class
+
+cdef extern from "Python.h":
+    const unsigned long TPFLAGS_HAVE_VECTORCALL "Py_TPFLAGS_HAVE_VECTORCALL"
+    const unsigned long TPFLAGS_METHOD_DESCRIPTOR "Py_TPFLAGS_METHOD_DESCRIPTOR"
+    Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
+    PyObject* PyVectorcall_Call(PyObject*, PyObject*, PyObject*)
+    object call_with_tuple "PyVectorcall_Call" (object, object, object)
+    object PyObject_Vectorcall(object, PyObject* const*, size_t, PyObject*)
+    object PyMethod_New(object, object)
+    PyTypeObject* Py_TYPE(PyObject*) noexcept
+    bint PyList_CheckExact(PyObject*) noexcept
+    bint PyTuple_CheckExact(PyObject*) noexcept
+    bint PyFloat_CheckExact(PyObject*) noexcept
+    bint PyLong_CheckExact(PyObject*) noexcept
+    Py_ssize_t PySequence_Fast_GET_SIZE(PyObject*) noexcept
+    PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
+    void PyType_Modified(PyTypeObject*)
+    ctypedef struct CallableTypeObject "PyTypeObject":
+        Py_ssize_t tp_vectorcall_offset
+        unsigned long tp_flags
+        PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
+
+cdef enum:
+    # Arguments that fit into a stack on the C stack; longer schemas pay an allocation.
+    INLINE_ARGUMENTS = 40
+
+cdef uint64_t EVERY_BIT = ~(<uint64_t> 0)
+
+
+cdef class Kernel:
+    """What a key of an operator runs."""
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        raise NotImplementedError(f"{type(self).__name__} has no call()")
+
+    def describe(self):
+        """The kernel in a few words, for dumps and traces."""
+        return type(self).__name__
+
+
+cdef class FallthroughKernel(Kernel):
+    """Serves nothing: the call goes on to the next key."""
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef uint64_t remaining = without_highest(keys)
+        if remaining == keys:
+            return explain().raise_missing(op, key_of_slot(row_index(keys)))
+        return op.redispatch_stack(remaining, stack)
+
+    def describe(self):
+        return "fallthrough"
+
+
+cdef class PythonKernel(Kernel):
+    """Calls a Python function with the schema's arguments, keyword-only ones by name.
+
+    With `with_keyset` the function gets the DispatchKeySet of the call before the arguments, with
+    `with_op` the OpOverload, the key set first if both. Trailing arguments that have their default
+    values are left out where the function has no parameters for them.
+    """
+
+    def __init__(self, function, bint with_keyset=False, bint with_op=False):
+        if not callable(function):
+            raise TypeError(f"a kernel must be callable, not {type(function).__name__}")
+        self.function = function
+        self.with_keyset = with_keyset
+        self.with_op = with_op
+
+    def describe(self):
+        name = getattr(self.function, "__qualname__", None) or type(self.function).__name__
+        return f"Python function {name.replace('<locals>.', '')}"
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef tuple names = op.parser.keyword_only_names
+        cdef Py_ssize_t positional = op.parser.positional_count
+        if self.fits is not op:
+            return self.call_fitted(op, keys, stack)
+        return PyObject_Vectorcall(
+            self.function, stack, positional, <PyObject*> names if names else NULL
+        )
+
+    cdef object call_fitted(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef Py_ssize_t position
+        cdef Py_ssize_t positional = op.parser.positional_count
+        cdef list args = [<object> stack[position] for position in range(positional)]
+        cdef dict keywords = {}
+        for position, name in enumerate(op.parser.keyword_only_names, positional):
+            keywords[name] = <object> stack[position]
+        cdef list leading = [key_set(keys)] if self.with_keyset else []
+        if self.with_op:
+            leading.append(op)
+        if self.parameters is None:
+            self.parameters = explain().parameters_of(self.function)
+        if explain().takes_all(self.parameters, op, len(leading)):
+            if not leading:
+                self.fits = op
+        else:
+            explain().leave_out_defaults(self.parameters, op, len(leading), args, keywords)
+        return self.function(*leading, *args, **keywords)
+
+
+cdef class LargeStack:
+    """Room for one call's arguments, beyond what fits on the C stack."""
+
+    cdef PyObject** values
+
+    def __cinit__(self, Py_ssize_t count):
+        self.values = <PyObject**> PyMem_Malloc(count * sizeof(PyObject*))
+        if self.values == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        PyMem_Free(self.values)
+
+
+cdef inline void release(PyObject** stack, Py_ssize_t count) noexcept:
+    cdef Py_ssize_t position
+    for position in range(count):
+        Py_XDECREF(stack[position])
+
+
+cdef inline uint64_t keys_of_value(PyObject* value) except? 0:
+    """The keys of a Tensor, Tensor? or list of them; 0 for everything else."""
+    cdef Py_ssize_t position
+    cdef uint64_t keys = 0
+    if Py_TYPE(value) == <PyTypeObject*> Tensor:
+        return (<TensorImpl> value).keys
+    if value == <PyObject*> None:
+        return 0
+    if isinstance(<object> value, TensorImpl):
+        return (<TensorImpl> value).keys
+    if PyList_CheckExact(value) or PyTuple_CheckExact(value):
+        for position in range(PySequence_Fast_GET_SIZE(value)):
+            keys |= keys_of_value(PySequence_Fast_ITEMS(value)[position])
+    return keys
+
+
+cdef object explanations = None
+
+
+cdef object explain():
+    global explanations
+    if explanations is None:
+        from aten._core import explain as module
+
+        explanations = module
+    return explanations
+
+
+cdef class OpOverload:
+    """One operator under one signature, such as `aten.ops.aten.add.Tensor`. Calling it dispatches.
+
+    `schema_text` has no namespace: "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) ->
+    Tensor". It is parsed on first use; an error in it (SchemaError) shows only then.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = <void*> call_overload
+        self.mask = EVERY_BIT
+        self.mask_is_stale = True
+        self.device_position = -1
+
+    def __init__(self, str namespace not None, str name not None, str overload not None,
+                 str schema_text not None, entry=None):
+        self.namespace = namespace
+        self.name = name
+        self.overload = overload
+        self.schema_text = schema_text
+        self.entry = entry
+        self.registrations = registry_of_kernels.registrations_of(self.qualified_name)
+
+    def __dealloc__(self):
+        PyMem_Free(self.row)
+        PyMem_Free(self.tensor_positions)
+
+    def __call__(self, *args, **kwargs):
+        return call_with_tuple(self, args, kwargs)
+
+    def redispatch(self, DispatchKeySet keyset not None, *args, **kwargs):
+        """Calls the kernel of the highest key in `keyset`, whatever keys the arguments have."""
+        cdef list values = [*args, *kwargs.values()]
+        cdef tuple names = tuple(kwargs)
+        return self.call_parsed(
+            PySequence_Fast_ITEMS(<PyObject*> values), len(args),
+            <PyObject*> names if names else NULL, keyset,
+        )
+
+    cdef int prepare(self) except -1:
+        cdef Py_ssize_t position
+        cdef Py_ssize_t* positions
+        if self.row != NULL:
+            return 0
+        from aten._core.arguments import ArgumentParser as make_parser
+        from aten.schema import FunctionSchema
+
+        schema = FunctionSchema.parse(f"{self.namespace}::{self.schema_text}")
+        self.parsed_schema = schema
+        self.parser = make_parser(schema)
+        self.count = len(schema.arguments)
+        positions = <Py_ssize_t*> PyMem_Malloc((self.count + 1) * sizeof(Py_ssize_t))
+        if positions == NULL:
+            raise MemoryError()
+        PyMem_Free(self.tensor_positions)
+        self.tensor_positions = positions
+        self.tensor_count = 0
+        for position, argument in enumerate(schema.arguments):
+            type_text = str(argument.type)
+            if type_text.startswith("Tensor"):
+                positions[self.tensor_count] = position
+                self.tensor_count += 1
+            elif type_text.startswith("Device") and argument.name == "device":
+                self.device_position = position
+        self.row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
+        if self.row == NULL:
+            raise MemoryError()
+        self.registrations.op = self
+        return 0
+
+    def invalidate(self):
+        """Forgets which kernels serve which keys; the next call finds them anew."""
+        self.mask = EVERY_BIT
+        self.mask_is_stale = True
+        if self.row != NULL:
+            memset(self.row, 0, row_length() * sizeof(PyObject*))
+
+    cdef uint64_t keys_of(self, PyObject** stack) except? 0:
+        cdef uint64_t keys = 0
+        cdef Py_ssize_t position
+        cdef LocalState* state = local_state()
+        for position in range(self.tensor_count):
+            keys |= keys_of_value(stack[self.tensor_positions[position]])
+        if keys & all_backend_bits() == 0:
+            keys |= self.keys_without_tensors(stack)
+        return (keys | state.included) & ~state.excluded
+
+    cdef uint64_t keys_without_tensors(self, PyObject** stack) except? 0:
+        cdef object place
+        if self.device_position < 0:
+            return dense_keys(CPU)
+        place = <object> stack[self.device_position]
+        if place is None:
+            return dense_keys(CPU)
+        if not isinstance(place, device):
+            place = device_class(place)
+        return dense_keys((<device> place).type_code)
+
+    cdef object call_stack(self, PyObject** stack):
+        if self.row == NULL:
+            self.prepare()
+        return dispatch(self, self.keys_of(stack), stack)
+
+    cdef object redispatch_stack(self, uint64_t keys, PyObject** stack):
+        if self.row == NULL:
+            self.prepare()
+        return dispatch(self, keys, stack)
+
+    cdef Kernel kernel_for(self, uint64_t keys):
+        cdef int slot = row_index(keys)
+        cdef Kernel kernel
+        if self.row == NULL:
+            self.prepare()
+        if self.mask_is_stale:
+            self.mask = EVERY_BIT & ~(<DispatchKeySet> registry_of_kernels.skipped_keys(self.registrations)).bits
+            self.mask_is_stale = False
+        if self.row[slot] != NULL:
+            return <Kernel> self.row[slot]
+        found, _ = self.registrations.resolve(key_of_slot(slot))
+        if found is None:
+            explain().raise_missing(self, key_of_slot(slot))
+        kernel = <Kernel?> found
+        self.row[slot] = <PyObject*> kernel
+        return kernel
+
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
+        return self.call_parsed(args, nargs, kwnames, None)
+
+    cdef object call_parsed(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                            DispatchKeySet given):
+        cdef PyObject* inline_stack[INLINE_ARGUMENTS]
+        cdef PyObject** stack = inline_stack
+        cdef LargeStack larger
+        if self.row == NULL:
+            self.prepare()
+        if self.count > INLINE_ARGUMENTS:
+            larger = LargeStack(self.count)
+            stack = larger.values
+        if self.parser.parse(args, nargs, kwnames, stack) != 0:
+            return raise_no_match(self, (self,), args, nargs, kwnames)
+        try:
+            if given is None:
+                return dispatch(self, self.keys_of(stack), stack)
+            return dispatch(self, given.bits, stack)
+        finally:
+            release(stack, self.count)
+
+    @property
+    def qualified_name(self):
+        """The name with namespace and overload: "aten::add.Tensor", "aten::relu"."""
+        suffix = f".{self.overload}" if self.overload else ""
+        return f"{self.namespace}::{self.name}{suffix}"
+
+    @property
+    def _schema(self):
+        self.prepare()
+        return self.parsed_schema
+
+    @property
+    def _overloadname(self):
+        return self.overload or "default"
+
+    @property
+    def _opname(self):
+        return self.name
+
+    @property
+    def reason(self):
+        """Why the last call that did not fit the schema did not."""
+        return self.parser.reason if self.parser is not None else ""
+
+    @property
+    def overloadpacket(self):
+        return explain().packet_of(self)
+
+    @property
+    def __name__(self):
+        return f"{self.name}.{self._overloadname}"
+
+    @property
+    def __doc__(self):
+        return f"{self.namespace}::{self.schema_text}"
+
+    def __str__(self):
+        return f"{self.namespace}.{self.name}.{self._overloadname}"
+
+    def __repr__(self):
+        return (
+            f"<OpOverload(op='{self.namespace}.{self.name}', overload='{self._overloadname}')>"
+        )
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def register(self, DispatchKey key not None, kernel, str provenance=None):
+        """Lets `kernel`, a Kernel or a Python function, serve `key`: a run-time or an alias key.
+
+        `provenance` ("file:line") is where the registration is made, by default the caller's
+        place. Returns a handle whose `destroy()` takes the registration back. Warns (UserWarning)
+        where the key has a kernel already; the newer one serves.
+
+        Raises:
+            ValueError: the key has no kernels (Undefined, or a functionality without a backend).
+        """
+        return register_kernel(self.registrations, key, kernel, provenance)
+
+    def py_impl(self, DispatchKey key not None):
+        """A decorator that registers a function for `key`."""
+        place = registry_of_kernels.caller_place()
+
+        def decorate(function):
+            register_kernel(self.registrations, key, function, place)
+            return function
+
+        return decorate
+
+    def has_kernel_for_dispatch_key(self, DispatchKey key not None):
+        """Whether a kernel is registered for exactly this key."""
+        return key in self.registrations.kernels
+
+
+def register_kernel(registrations, DispatchKey key not None, kernel, str provenance=None):
+    """`OpOverload.register` by the operator's registrations; the operator may be defined later."""
+    return registrations.add(key, as_kernel(kernel, provenance))
+
+
+def register_fallback(DispatchKey key not None, kernel, str provenance=None):
+    """Lets `kernel` serve `key` for every operator that has no kernel for it.
+
+    A Python function is called as `function(op, *args, **kwargs)`. A functionality key (`Sparse`)
+    stands for its keys on all backends. Returns a handle with `destroy()`.
+
+    Raises:
+        ValueError: `key` is an alias or Undefined.
+    """
+    if not isinstance(kernel, Kernel):
+        kernel = PythonKernel(kernel, with_op=True)
+    return registry_of_kernels.add_fallback(key, as_kernel(kernel, provenance))
+
+
+cdef Kernel as_kernel(object kernel, str provenance):
+    cdef Kernel made = kernel if isinstance(kernel, Kernel) else PythonKernel(kernel)
+    if made.provenance is None:
+        made.provenance = provenance or registry_of_kernels.caller_place()
+    return made
+
+
+cdef inline object dispatch(OpOverload op, uint64_t keys, PyObject** stack):
+    cdef Kernel kernel
+    cdef PyObject* served
+    if local_state().tracing != 0:
+        return dispatch_traced(op, keys, stack)
+    keys &= op.mask
+    served = op.row[row_index(keys)]
+    # Owned for the length of the call: the kernel may take its own registration back.
+    kernel = <Kernel> served if served != NULL else op.kernel_for(keys)
+    return kernel.call(op, keys, stack)
+
+
+cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
+    """`dispatch` with one line for every key, those included that the mask takes off."""
+    from aten._core import tracing
+
+    cdef uint64_t remaining = keys
+    while True:
+        key = key_of_slot(row_index(remaining))
+        kernel, reason = op.registrations.resolve(key)
+        tracing.record(op, key, kernel, reason)
+        if not isinstance(kernel, FallthroughKernel):
+            break
+        keys = remaining
+        remaining = without_highest(keys)
+        if remaining == keys:
+            kernel = None
+            break
+    if kernel is None:
+        explain().raise_missing(op, key)
+    tracing.nest(1)
+    try:
+        return (<Kernel?> kernel).call(op, remaining & op.mask, stack)
+    finally:
+        tracing.nest(-1)
+
+
+cdef object raise_no_match(object named, tuple candidates, PyObject* const* args,
+                           Py_ssize_t nargs, PyObject* kwnames):
+    cdef Py_ssize_t position
+    cdef list values = [<object> args[position] for position in range(nargs)]
+    cdef dict keywords = {}
+    if kwnames != NULL:
+        for position, name in enumerate(<tuple> kwnames, nargs):
+            keywords[name] = <object> args[position]
+    return explain().raise_no_match(named, candidates, values, keywords)
+
+
+cdef class OpOverloadPacket:
+    """All overloads of one operator, such as `aten.ops.aten.add`.
+
+    Calling it tries the overloads in their order and dispatches to the first whose schema fits.
+    `resolver(packet)` gives the overloads when they are first needed.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = <void*> call_packet
+
+    def __init__(self, str namespace not None, str name not None, resolver not None):
+        self.namespace = namespace
+        self.name = name
+        self.resolver = resolver
+
+    cdef int resolve(self) except -1:
+        if self.candidates is None:
+            self.candidates = tuple(self.resolver(self))
+        return 0
+
+    def refresh(self):
+        """Asks the resolver again when next called, after an overload was added or taken away."""
+        self.candidates = None
+        self.binary = None
+        self.binary_state = 0
+        self.number_state = 0
+
+    def __call__(self, *args, **kwargs):
+        return call_with_tuple(self, args, kwargs)
+
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
+        cdef PyObject* inline_stack[INLINE_ARGUMENTS]
+        cdef PyObject** stack = inline_stack
+        cdef LargeStack larger
+        cdef OpOverload op
+        if self.candidates is None:
+            self.resolve()
+        for candidate in self.candidates:
+            op = <OpOverload> candidate
+            if op.row == NULL:
+                op.prepare()
+            if op.count > INLINE_ARGUMENTS:
+                larger = LargeStack(op.count)
+                stack = larger.values
+            if op.parser.parse(args, nargs, kwnames, stack) == 0:
+                break
+        else:
+            return raise_no_match(self, self.candidates, args, nargs, kwnames)
+        try:
+            return dispatch(op, op.keys_of(stack), stack)
+        finally:
+            release(stack, op.count)
+
+    def overloads(self):
+        """The overloads' names, "default" for the one without."""
+        self.resolve()
+        return [candidate._overloadname for candidate in self.candidates]
+
+    @property
+    def op_overloads(self):
+        """The overloads themselves, in resolution order."""
+        self.resolve()
+        return self.candidates
+
+    def __getattr__(self, str name):
+        if not (name.startswith("__") and name.endswith("__")):
+            self.resolve()
+            for candidate in self.candidates:
+                if (<OpOverload> candidate).overload == ("" if name == "default" else name):
+                    return candidate
+        raise AttributeError(
+            f"The underlying op of '{self.namespace}.{self.name}' has no overload name '{name}'"
+        )
+
+    def __dir__(self):
+        return [*object.__dir__(self), *self.overloads()]
+
+    @property
+    def __name__(self):
+        return self.name
+
+    @property
+    def __doc__(self):
+        self.resolve()
+        return "\n".join(candidate.__doc__ for candidate in self.candidates)
+
+    def __str__(self):
+        return f"{self.namespace}.{self.name}"
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self.namespace}.{self.name}')>"
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+cdef class MethodDescriptor:
+    """An operator as a method of Tensor: `tensor.add(x)` calls the packet without a bound method."""
+
+    def __cinit__(self):
+        self.vectorcall = <void*> call_method
+
+    def __init__(self, OpOverloadPacket packet not None):
+        self.packet = packet
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        return call_with_tuple(self, args, kwargs)
+
+    @property
+    def __name__(self):
+        return self.packet.name
+
+    @property
+    def __qualname__(self):
+        return f"Tensor.{self.packet.name}"
+
+    @property
+    def __doc__(self):
+        return self.packet.__doc__
+
+    def __repr__(self):
+        return f"<method '{self.packet.name}' of 'Tensor' objects>"
+
+
+cdef object call_overload(OpOverload self, PyObject* const* args, size_t nargsf,
+                          PyObject* kwnames):
+    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+
+
+cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,
+                        PyObject* kwnames):
+    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+
+
+cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
+                        PyObject* kwnames):
+    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+
+
+cdef object call_binary(OpOverloadPacket packet, object left, object right):
+    cdef PyObject* stack[INLINE_ARGUMENTS]
+    cdef OpOverload op
+    cdef Py_ssize_t position
+    cdef uint64_t keys
+    cdef LocalState* state
+    cdef bint number = False
+    if Py_TYPE(<PyObject*> left) != <PyTypeObject*> Tensor:
+        return call_operands(packet, left, right)
+    keys = (<TensorImpl> left).keys
+    if Py_TYPE(<PyObject*> right) == <PyTypeObject*> Tensor:
+        keys |= (<TensorImpl> right).keys
+    elif PyFloat_CheckExact(<PyObject*> right) or PyLong_CheckExact(<PyObject*> right):
+        number = True
+    else:
+        return call_operands(packet, left, right)
+    if (packet.number_state if number else packet.binary_state) != 1:
+        if not learn_binary(packet, left, right, number):
+            return call_operands(packet, left, right)
+    op = packet.binary
+    stack[0] = <PyObject*> left
+    stack[1] = <PyObject*> right
+    for position in range(op.count - 2):
+        stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> packet.binary_defaults)[position]
+    state = local_state()
+    return dispatch(op, (keys | state.included) & ~state.excluded, stack)
+
+
+cdef object call_operands(OpOverloadPacket packet, object left, object right):
+    cdef PyObject* operands[2]
+    operands[0] = <PyObject*> left
+    operands[1] = <PyObject*> right
+    return packet.call_arguments(operands, 2, NULL)
+
+
+cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:
+    """Whether the first candidate takes two such operands as they are; keeps its other defaults."""
+    cdef PyObject* stack[INLINE_ARGUMENTS]
+    cdef PyObject* operands[2]
+    cdef OpOverload op
+    cdef Py_ssize_t position
+    cdef bint fits
+    if (packet.number_state if number else packet.binary_state) == -1:
+        return False
+    packet.resolve()
+    op = <OpOverload> packet.candidates[0]
+    op.prepare()
+    operands[0] = <PyObject*> left
+    operands[1] = <PyObject*> right
+    fits = (
+        2 <= op.count <= INLINE_ARGUMENTS
+        and op.tensor_count >= 2
+        and op.tensor_positions[1] == 1
+        and op.parser.parse(operands, 2, NULL, stack) == 0
+    )
+    if fits:
+        # A parser that makes something else of an operand has to see every call.
+        fits = stack[0] == operands[0] and stack[1] == operands[1]
+        packet.binary_defaults = tuple(
+            [<object> stack[position] for position in range(2, op.count)]
+        )
+        release(stack, op.count)
+        packet.binary = op
+    if number:
+        packet.number_state = 1 if fits else -1
+    else:
+        packet.binary_state = 1 if fits else -1
+    return fits
+
+
+cdef object call_slot(PyObject* filled, object left, object right):
+    if Py_TYPE(filled) == <PyTypeObject*> OpOverloadPacket:
+        return call_binary(<OpOverloadPacket> filled, left, right)
+    return (<object> filled)(left, right)
+
+
+cdef void make_vectorcallable(PyTypeObject* type, Py_ssize_t offset, unsigned long flags) noexcept:
+    """What Cython cannot say of an extension type: calls go through the instance's `vectorcall`."""
+    cdef CallableTypeObject* changed = <CallableTypeObject*> type
+    changed.tp_vectorcall_offset = offset
+    changed.tp_flags |= TPFLAGS_HAVE_VECTORCALL | flags
+    changed.tp_call = PyVectorcall_Call
+    PyType_Modified(type)
+
+
+cdef void make_callers() except *:
+    cdef OpOverload op = OpOverload.__new__(OpOverload)
+    cdef OpOverloadPacket packet = OpOverloadPacket.__new__(OpOverloadPacket)
+    cdef MethodDescriptor method = MethodDescriptor.__new__(MethodDescriptor)
+    make_vectorcallable(
+        <PyTypeObject*> OpOverload, <char*> &op.vectorcall - <char*> <PyObject*> op, 0
+    )
+    make_vectorcallable(
+        <PyTypeObject*> OpOverloadPacket, <char*> &packet.vectorcall - <char*> <PyObject*> packet, 0
+    )
+    make_vectorcallable(
+        <PyTypeObject*> MethodDescriptor, <char*> &method.vectorcall - <char*> <PyObject*> method,
+        TPFLAGS_METHOD_DESCRIPTOR,
+    )
+
+
+make_callers()
+set_binary_call(call_slot)
+registry_of_kernels.skip = FallthroughKernel()

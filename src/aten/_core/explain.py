@@ -1,0 +1,116 @@
+"""What the dispatcher says when a call cannot be served, and other parts no fast call reaches."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from aten._core.dispatcher import OpOverload, OpOverloadPacket
+    from aten._core.keys import DispatchKey
+
+    # Positional parameters (None: any number), and keyword names (None: any).
+    Parameters = tuple[int | None, frozenset[str] | None]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def raise_missing(op: OpOverload, key: DispatchKey) -> NoReturn:
+    """No kernel serves `key`: names the operator, the key and what is registered."""
+    kernels = op.registrations.kernels
+    registered = sorted(kernels, key=lambda registered_key: registered_key.value)
+    places = ", ".join(f"{one.name} ({kernels[one][-1].provenance})" for one in registered)
+    raise NotImplementedError(
+        f"{op.qualified_name}: no kernel for the dispatch key {key.name}; "
+        f"kernels are registered for: {places or 'no key'}"
+    )
+
+
+def raise_no_match(
+    called: OpOverload | OpOverloadPacket,
+    candidates: tuple[OpOverload, ...],
+    args: Sequence[object],
+    kwargs: dict[str, object],
+) -> NoReturn:
+    """No candidate's schema fits the arguments; each candidate knows why its parser refused."""
+    name = called.name
+    if "out" not in kwargs:
+        candidates = tuple(op for op in candidates if op._schema.kind != "out") or candidates
+    if len(candidates) == 1:
+        reason = candidates[0].reason
+        colon = ":" if reason.startswith("argument") else ""
+        raise TypeError(f"{name}(){colon} {reason}")
+    given = [type(value).__name__ for value in args]
+    given += [f"{keyword}={type(value).__name__}" for keyword, value in kwargs.items()]
+    expected = "\n".join(
+        f" * ({signature(op)})\n      didn't match because {op.reason}" for op in candidates
+    )
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), "
+        f"but expected one of:\n{expected}"
+    )
+
+
+def signature(op: OpOverload) -> str:
+    """The arguments as the schema writes them: "Tensor self, Tensor other, *, Scalar alpha=1"."""
+    text = op.schema_text
+    return text[text.index("(") + 1 : text.rindex(") ->")]
+
+
+def packet_of(op: OpOverload) -> OpOverloadPacket:
+    from aten.registry import packet
+
+    return packet(op.namespace, op.name)
+
+
+def parameters_of(function: Callable[..., Any]) -> Parameters:
+    """What `function` can be called with. One that does not say is taken to take everything."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None, None
+    positional = [one for one in parameters if one.kind in _POSITIONAL]
+    keywords = frozenset(one.name for one in parameters if one.kind in _BY_NAME)
+    kinds = {one.kind for one in parameters}
+    return (
+        None if inspect.Parameter.VAR_POSITIONAL in kinds else len(positional),
+        None if inspect.Parameter.VAR_KEYWORD in kinds else keywords,
+    )
+
+
+def takes_all(parameters: Parameters, op: OpOverload, leading: int) -> bool:
+    """Whether there is a parameter for each of the operator's arguments."""
+    positional, keywords = parameters
+    schema = op._schema
+    if positional is not None and len(schema.positional) + leading > positional:
+        return False
+    return keywords is None or all(one.name in keywords for one in schema.keyword_only)
+
+
+def leave_out_defaults(
+    parameters: Parameters,
+    op: OpOverload,
+    leading: int,
+    args: list[Any],
+    kwargs: dict[str, Any],
+) -> None:
+    """Takes off, in place, arguments at their defaults that the function has no parameters for."""
+    positional, keywords = parameters
+    arguments = {argument.name: argument for argument in op._schema.arguments}
+    if positional is not None:
+        names = [argument.name for argument in op._schema.positional]
+        while len(args) + leading > positional and _is_default(arguments[names.pop()], args[-1]):
+            args.pop()
+    if keywords is not None:
+        for name in [name for name in kwargs if name not in keywords]:
+            if _is_default(arguments[name], kwargs[name]):
+                del kwargs[name]
+
+
+def _is_default(argument: Any, value: object) -> bool:
+    if not argument.has_default or type(value) is not type(argument.default):
+        return False
+    return bool(value == argument.default)
