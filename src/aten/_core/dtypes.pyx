@@ -67,6 +67,13 @@ _INTEGRAL_ORDER = ("uint8", "int8", "int16", "int32", "int64")
 _UNSIGNED_WIDE = ("uint16", "uint32", "uint64")
 _FLOATING_ORDER = ("float16", "bfloat16", "float32", "float64")
 _COMPLEX_ORDER = ("complex32", "complex64", "complex128")
+_SCALAR_TYPE_NAMES = {
+    "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "float32": "Float", "float64": "Double", "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool",
+    "bfloat16": "BFloat16", "float8_e5m2": "Float8_e5m2", "float8_e4m3fn": "Float8_e4m3fn",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+}
 _COMPLEX_OF = {
     "float16": "complex32",
     "bfloat16": "complex64",
@@ -103,6 +110,11 @@ cdef class dtype:
         return self.kind not in ("unsigned", "bool", "bits") and not self.name.startswith(
             ("uint", "quint", "float8_e8m0")
         )
+
+    @property
+    def scalar_type_name(self):
+        """The name in error messages, where torch says Float for float32."""
+        return _SCALAR_TYPE_NAMES.get(self.name, self.name)
 
     def to_real(self):
         """The type of the real part."""

@@ -48,6 +48,8 @@ cdef char* data_pointer(TensorImpl tensor) noexcept nogil
 cdef bint is_tensor(object value) noexcept
 cdef int wrap_dim(int64_t dim, int ndim) except -1
 cdef int refresh_geometry(TensorImpl tensor) except -1
+cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
+                      const int64_t* strides) except -1
 cdef int contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) except -1
 cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strides) noexcept nogil
 cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1

@@ -120,6 +120,20 @@ cdef int refresh_geometry(TensorImpl tensor) except -1:
     return 0
 
 
+cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
+                      const int64_t* strides) except -1:
+    """Give a tensor other sizes and strides; the caller vouches that they stay in the storage."""
+    cdef int dim
+    if tensor.rank > INLINE_DIMS:
+        PyMem_Free(tensor.sizes)
+        tensor.rank = 0
+    _reserve(tensor, rank)
+    for dim in range(rank):
+        tensor.sizes[dim] = sizes[dim]
+        tensor.strides[dim] = strides[dim]
+    return refresh_geometry(tensor)
+
+
 cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
                         const int64_t* strides, int64_t offset):
     """A tensor over `storage`; the caller vouches that the geometry stays inside it."""

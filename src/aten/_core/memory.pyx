@@ -1,0 +1,139 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""What operators check and change about their outputs' memory: overlap and resizing."""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from aten._core.dtypes cimport item_size
+from aten._core.storage cimport Storage, allocate
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides,
+                                data_pointer, read_sizes, set_geometry,
+                                storage_extent)
+
+
+cdef int check_internal_overlap(TensorImpl out) except -1:
+    """Raises RuntimeError when several elements of `out` share one memory location."""
+    cdef int dim
+    if out.contiguous or out.count == 0:
+        return 0
+    for dim in range(out.rank):
+        if out.strides[dim] == 0 and out.sizes[dim] > 1:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to "
+                "a single memory location. Please clone() the tensor before performing the "
+                "operation."
+            )
+    return 0
+
+
+cdef bint same_geometry(TensorImpl left, TensorImpl right) noexcept:
+    """Whether both tensors are windows of the same place, sizes and strides."""
+    cdef int dim
+    if (left.storage is not right.storage or left.offset != right.offset
+            or left.rank != right.rank or left.dtype_code != right.dtype_code):
+        return False
+    for dim in range(left.rank):
+        if left.sizes[dim] != right.sizes[dim]:
+            return False
+        if left.strides[dim] != right.strides[dim] and left.sizes[dim] > 1:
+            return False
+    return True
+
+
+cdef bint may_overlap(TensorImpl left, TensorImpl right) noexcept:
+    """Whether the ranges of memory that both address meet."""
+    cdef char* left_start
+    cdef char* right_start
+    cdef int64_t left_bytes, right_bytes
+    if left.storage.data == NULL or right.storage.data == NULL:
+        return False
+    if left.count == 0 or right.count == 0:
+        return False
+    left_start = data_pointer(left)
+    right_start = data_pointer(right)
+    left_bytes = storage_extent(left.rank, left.sizes, left.strides) * item_size(left.dtype_code)
+    right_bytes = (storage_extent(right.rank, right.sizes, right.strides)
+                   * item_size(right.dtype_code))
+    return left_start < right_start + right_bytes and right_start < left_start + left_bytes
+
+
+cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except -1:
+    """Give `tensor` row-major sizes, and its storage more room where it needs it."""
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef int64_t extent, needed
+    cdef Storage storage = tensor.storage
+    cdef Storage larger
+    contiguous_strides(rank, sizes, strides)
+    extent = storage_extent(rank, sizes, strides)
+    if extent < 0 or extent > (<int64_t>1 << 46):
+        raise RuntimeError("resize: the requested sizes overflow the storage size")
+    needed = (tensor.offset + extent) * item_size(tensor.dtype_code)
+    if extent > 0 and needed > storage.bytes:
+        if storage.owner is not None:
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        larger = allocate(needed, storage.device_type, storage.device_index)
+        if storage.data != NULL and larger.data != NULL:
+            memcpy(larger.data, storage.data, storage.bytes)
+        # The storage object stays, so that views go on sharing it; the blocks change places.
+        storage.data, larger.data = larger.data, storage.data
+        storage.size_class, larger.size_class = larger.size_class, storage.size_class
+        storage.bytes, larger.bytes = larger.bytes, storage.bytes
+    set_geometry(tensor, rank, sizes, strides)
+    return 0
+
+
+cdef int prepare_out(str name, TensorImpl out, int rank, const int64_t* sizes) except -1:
+    """Resize an `out=` tensor whose sizes differ; warns (UserWarning) if it held elements."""
+    cdef int dim
+    cdef bint same = out.rank == rank
+    if same:
+        for dim in range(rank):
+            same = same and out.sizes[dim] == sizes[dim]
+    if same:
+        return 0
+    if out.count != 0:
+        import warnings
+
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape "
+            f"{[out.sizes[dim] for dim in range(out.rank)]}, which does not match the required "
+            f"output shape {[sizes[dim] for dim in range(rank)]}. This behavior is deprecated: "
+            f"give {name} an output of the right shape, or an empty one.",
+            UserWarning, stacklevel=2,
+        )
+    return resize_tensor(out, rank, sizes)
+
+
+def resize(Tensor tensor not None, sizes):
+    """Give `tensor` row-major `sizes`, keeping the elements its storage begins with.
+
+    Raises RuntimeError for negative sizes, or memory that cannot grow.
+    """
+    cdef int64_t values[MAXIMUM_DIMS]
+    cdef int rank = <int>read_sizes(sizes, values, MAXIMUM_DIMS)
+    cdef int dim
+    for dim in range(rank):
+        if values[dim] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {values[dim]}: "
+                               f"{list(sizes)}")
+    resize_tensor(tensor, rank, values)
+    return tensor
+
+
+def check_writable(Tensor out not None, *operands):
+    """Raises RuntimeError when `out` overlaps itself, or partly overlaps one of `operands`."""
+    check_internal_overlap(out)
+    for operand in operands:
+        if isinstance(operand, Tensor) and may_overlap(out, operand):
+            if not same_geometry(out, operand):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to "
+                    "tensor refer to a single memory location. Please clone() the tensor before "
+                    "performing the operation."
+                )
+
+
+def overlaps(Tensor left not None, Tensor right not None):
+    """Whether the ranges of memory that both tensors address meet."""
+    return may_overlap(left, right)

@@ -1,0 +1,536 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Kernels of pointwise operators: the eager path from a stack of arguments to machine code.
+
+One kernel serves an operator in all its variants. It sorts the arguments into operands, scalars
+and attributes, finds the common and the result type, lines the operands up, and calls the machine
+code for just these element types and access patterns, which the backend compiles when first
+needed. What it computes stands in the operator's Python function and nowhere here.
+"""
+
+from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int64_t, uint64_t
+
+from aten._core.device cimport CPU, device_from_codes
+from aten._core.dispatcher cimport Kernel, OpOverload
+from aten._core.dtypes cimport (BOOL, COMPLEX128, FLOAT64, INT64, category_of, default_dtype_code,
+                                dtype, dtype_from_code, item_size)
+from aten._core.dtypes import can_cast
+from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
+                                  broadcast_into, coalesce, reorder, run_walk)
+from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
+from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
+                                   promoted)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
+                                make_strided, storage_extent)
+
+cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(PyObject*) noexcept
+    bint PyLong_Check(PyObject*) noexcept
+    bint PyBool_Check(PyObject*) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
+
+cdef enum:
+    MAXIMUM_INPUTS = 6
+    MAXIMUM_ARGUMENTS = 16
+    # From this many points on, other Python threads may run meanwhile.
+    RELEASE_THRESHOLD = 32768
+    # Points in one chunk of work for the threads.
+    GRAIN = 16384
+
+cdef enum:
+    # How the innermost loop steps through an operand.
+    UNIT = 0
+    ZERO = 1
+    ANY = 2
+
+cdef enum:
+    # Result types, in the order of _PROMOTIONS.
+    DEFAULT = 0
+    FLOAT = 1
+    LONG = 2
+    BOOLEAN = 3
+    REAL = 4
+    SAME = 5
+
+cdef enum:
+    # Argument kinds, in the order of _KINDS.
+    ATTRIBUTE = 0
+    TENSOR_ARGUMENT = 1
+    SCALAR_ARGUMENT = 2
+    NUMBER_ARGUMENT = 3
+
+cdef enum:
+    FLOATING = 2    # the category
+
+_PROMOTIONS = ("default", "float", "long", "bool", "real", "same")
+_KINDS = ("attribute", "tensor", "scalar", "number")
+_ACCESSES = ("unit", "zero", "any")
+
+cdef struct Variant:
+    uint64_t key
+    KernelFunction function
+
+
+cdef class Family:
+    """The machine code of one operator for one set of attributes, by types and access patterns."""
+
+    cdef readonly object attributes         # the arguments that are part of the code
+    cdef int count
+    cdef int position[MAXIMUM_INPUTS]
+    cdef bint takes_part[MAXIMUM_INPUTS]    # in promotion
+    cdef int promotion
+    cdef Variant* variants
+    cdef int variant_count
+    cdef dict results                       # operand types → result type, for promotion "same"
+    cdef list kept                         # what owns the machine code
+
+    def __dealloc__(self):
+        PyMem_Free(self.variants)
+
+    cdef KernelFunction find(self, uint64_t key) noexcept nogil:
+        cdef int index
+        for index in range(self.variant_count):
+            if self.variants[index].key == key:
+                return self.variants[index].function
+        return NULL
+
+    cdef int keep(self, uint64_t key, size_t address, object owner) except -1:
+        cdef Variant* grown = <Variant*>PyMem_Realloc(
+            self.variants, (self.variant_count + 1) * sizeof(Variant))
+        if grown == NULL:
+            raise MemoryError()
+        self.variants = grown
+        grown[self.variant_count].key = key
+        grown[self.variant_count].function = <KernelFunction>address
+        self.variant_count += 1
+        self.kept.append(owner)
+        return 0
+
+
+cdef class PointwiseKernel(Kernel):
+    """Runs a pointwise operator in one variant.
+
+    `parameters` has (name, kind, takes part in promotion) for each schema argument, where kind is
+    "attribute" (part of the code), "tensor", "scalar" (part of the code while at its default) or
+    "number" (a scalar without default). `backend` offers
+    `promotion(kernel, attributes)` → one of _PROMOTIONS,
+    `result_type(kernel, attributes, operand dtypes)` → dtype, asked for promotion "same",
+    `compile(kernel, attributes, operand dtypes, compute dtype, out dtype, accesses)` → (address,
+    owner), and `clone(tensor)`. A backend whose `executes` is false gets metadata only.
+    """
+
+    cdef readonly OpOverload op
+    cdef readonly object backend
+    cdef readonly tuple parameters
+    cdef readonly str label
+    cdef tuple defaults
+    cdef bint executes
+    cdef int count
+    cdef int kinds[MAXIMUM_ARGUMENTS]
+    cdef PyObject* default_values[MAXIMUM_ARGUMENTS]    # borrowed from `defaults`
+    cdef int out_position                               # -1: a fresh result
+    cdef bint inplace
+    cdef dict families
+    cdef Family plain                                   # all attributes and scalars at defaults
+
+    def __init__(self, OpOverload op not None, backend, tuple parameters, tuple defaults,
+                 int out_position, bint inplace):
+        cdef int index
+        self.op = op
+        self.backend = backend
+        self.executes = backend.executes
+        self.label = op.name
+        self.parameters = parameters
+        self.defaults = defaults
+        self.count = <int>len(parameters)
+        if self.count > MAXIMUM_ARGUMENTS:
+            raise ValueError(f"{op.name}: too many arguments for a pointwise operator")
+        self.out_position = out_position
+        self.inplace = inplace
+        self.families = {}
+        for index in range(self.count):
+            self.kinds[index] = _KINDS.index(parameters[index][1])
+            self.default_values[index] = <PyObject*>defaults[index]
+
+    def describe(self):
+        return f"pointwise loops of {self.label}"
+
+    cdef inline bint is_plain(self, PyObject** stack) noexcept:
+        cdef int index
+        for index in range(self.count):
+            if self.kinds[index] == TENSOR_ARGUMENT:
+                if stack[index] == <PyObject*>None:
+                    return False
+            elif self.kinds[index] != NUMBER_ARGUMENT:
+                if stack[index] != self.default_values[index]:
+                    return False
+        return True
+
+    cdef Family family_for(self, PyObject** stack):
+        """The family that the attributes in the stack choose."""
+        cdef int index
+        cdef list chosen = []
+        cdef bint plain = self.is_plain(stack)
+        for index in range(self.count):
+            value = <object>stack[index]
+            if self.kinds[index] == ATTRIBUTE:
+                chosen.append((type(value), value))
+            elif self.kinds[index] == TENSOR_ARGUMENT:
+                chosen.append(value is None)
+            elif self.kinds[index] == SCALAR_ARGUMENT:
+                chosen.append(stack[index] == self.default_values[index])
+        key = tuple(chosen)
+        family = self.families.get(key)
+        if family is None:
+            family = self.make_family(stack)
+            self.families[key] = family
+        if plain:
+            self.plain = <Family>family
+        return <Family>family
+
+    cdef Family make_family(self, PyObject** stack):
+        cdef Family family = Family.__new__(Family)
+        cdef int index
+        cdef dict attributes = {}
+        family.kept = []
+        family.results = {}
+        for index in range(self.count):
+            if index == self.out_position and not self.inplace:
+                continue
+            name, _, takes_part = self.parameters[index]
+            value = <object>stack[index]
+            if (self.kinds[index] == ATTRIBUTE or value is None
+                    or (self.kinds[index] == SCALAR_ARGUMENT
+                        and stack[index] == self.default_values[index])):
+                attributes[name] = value
+                continue
+            if family.count == MAXIMUM_INPUTS:
+                raise ValueError(f"{self.label}: more than {MAXIMUM_INPUTS} operands")
+            family.position[family.count] = index
+            family.takes_part[family.count] = takes_part
+            family.count += 1
+        family.attributes = attributes
+        family.promotion = _PROMOTIONS.index(self.backend.promotion(self, attributes))
+        return family
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef Family family = self.plain
+        if family is None or not self.is_plain(stack):
+            family = self.family_for(stack)
+        if self.out_position < 0 and family.count == 2 and self.executes:
+            if (Py_TYPE(stack[family.position[0]]) == <PyTypeObject*>Tensor
+                    and Py_TYPE(stack[family.position[1]]) == <PyTypeObject*>Tensor):
+                result = self.call_alike(family, <Tensor>stack[family.position[0]],
+                                         <Tensor>stack[family.position[1]])
+                if result is not None:
+                    return result
+        return self.call_general(family, stack)
+
+    cdef object call_alike(self, Family family, Tensor left, Tensor right):
+        """Two row-major CPU tensors of one shape and type: the ordinary case; else None."""
+        cdef Tensor out
+        cdef int dim
+        cdef int code = left.dtype_code
+        cdef KernelFunction function
+        cdef char* data[3]
+        cdef int64_t strides[3]
+        if (not left.contiguous or not right.contiguous or left.rank != right.rank
+                or code != right.dtype_code or left.device_type != CPU
+                or right.device_type != CPU or left.count > GRAIN or left.count == 0
+                or family.promotion != DEFAULT):
+            return None
+        for dim in range(left.rank):
+            if left.sizes[dim] != right.sizes[dim]:
+                return None
+        function = family.find(_alike_key(code))
+        if function == NULL:
+            return None
+        out = make_contiguous(code, left.rank, left.sizes, CPU, left.device_index)
+        data[0] = data_pointer(left)
+        data[1] = data_pointer(right)
+        data[2] = out.storage.data
+        strides[0] = strides[1] = strides[2] = item_size(code)
+        function(data, left.count, strides, 1, strides, NULL)
+        return out
+
+    cdef object call_general(self, Family family, PyObject** stack):
+        cdef Operands operands
+        cdef TensorImpl out = None
+        cdef int code
+        cdef list copies = []
+        operands.rank = 0
+        operands.device_type = -1
+        _collect(self, family, stack, &operands)
+        if self.out_position >= 0:
+            if not isinstance(<object>stack[self.out_position], Tensor):
+                raise TypeError(f"{self.label}(): the output must be a Tensor, not "
+                                f"{type(<object>stack[self.out_position]).__name__}")
+            out = <TensorImpl>stack[self.out_position]
+        _broadcast(&operands, family.count)
+        code = self.result_code(family, &operands)
+        if out is not None:
+            self.check_out(out, code, &operands, family.count, copies)
+        return self.walk(family, &operands, out, code)
+
+    cdef int result_code(self, Family family, Operands* operands) except -1:
+        """The element type of a fresh result."""
+        cdef int common = operands.compute_code
+        cdef int index
+        if family.promotion == SAME:
+            key = tuple([operands.codes[index] for index in range(family.count)])
+            found = family.results.get(key)
+            if found is None:
+                types = tuple([dtype_from_code(code) for code in key])
+                found = self.backend.result_type(self, family.attributes, types)
+                family.results[key] = found
+            operands.compute_code = (<dtype?>found).code
+            return (<dtype>found).code
+        if common < 0:
+            raise RuntimeError(f"{self.label}: no operand decides the result type")
+        if family.promotion == FLOAT and category_of(common) < FLOATING:
+            operands.compute_code = default_dtype_code()
+        elif family.promotion == LONG and category_of(common) < FLOATING:
+            operands.compute_code = INT64
+        if family.promotion == BOOLEAN:
+            return BOOL
+        if family.promotion == REAL:
+            return (<dtype>dtype_from_code(common).to_real()).code
+        return operands.compute_code
+
+    cdef int check_out(self, TensorImpl out, int code, Operands* operands, int count,
+                       list copies) except -1:
+        """Raises RuntimeError unless the result may be written to `out`; resizes `out=` tensors.
+
+        Operands that overlap `out` in a way too intricate to judge are read from a copy.
+        """
+        cdef int index
+        cdef TensorImpl operand
+        cdef bint same = out.rank == operands.rank
+        result, desired = dtype_from_code(code), dtype_from_code(out.dtype_code)
+        if not can_cast(result, desired):
+            raise RuntimeError(f"result type {result.scalar_type_name} can't be cast to the "
+                               f"desired output type {desired.scalar_type_name}")
+        if operands.device_type >= 0 and out.device_type != operands.device_type:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, "
+                f"{device_from_codes(operands.device_type, -1)} and {out.device}!")
+        for index in range(operands.rank):
+            same = same and out.sizes[index] == operands.sizes[index]
+        if not same and self.inplace:
+            raise RuntimeError(
+                f"output with shape {[out.sizes[index] for index in range(out.rank)]} doesn't "
+                f"match the broadcast shape "
+                f"{[operands.sizes[index] for index in range(operands.rank)]}")
+        if not same:
+            prepare_out(self.label, out, operands.rank, operands.sizes)
+        check_internal_overlap(out)
+        for index in range(count):
+            if operands.tensors[index] == NULL:
+                continue
+            operand = <TensorImpl>operands.tensors[index]
+            if same_geometry(out, operand) or not may_overlap(out, operand):
+                continue
+            if _is_dense(out) and _is_dense(operand):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to "
+                    "tensor refer to a single memory location. Please clone() the tensor before "
+                    "performing the operation.")
+            copy = self.backend.clone(operand)
+            copies.append(copy)
+            operands.tensors[index] = <PyObject*>copy
+        return 0
+
+    cdef object walk(self, Family family, Operands* operands, TensorImpl out, int code):
+        cdef Walk walk
+        cdef int permutation[MAXIMUM_DIMS]
+        cdef int64_t strides[MAXIMUM_DIMS]
+        cdef int64_t stride = 1
+        cdef int index, dim
+        cdef int device_type = operands.device_type if operands.device_type >= 0 else CPU
+        cdef bint fresh = out is None
+        begin_walk(&walk, operands.rank, operands.sizes)
+        for index in range(family.count):
+            if operands.tensors[index] != NULL:
+                add_operand(&walk, <TensorImpl>operands.tensors[index], operands.rank,
+                            operands.sizes)
+            else:
+                add_scalar(&walk, &operands.scalars[index][0])
+        if not fresh:
+            add_operand(&walk, out, operands.rank, operands.sizes)
+        reorder(&walk, permutation)
+        if fresh:
+            for index in range(operands.rank):
+                dim = operands.rank - 1 - permutation[index]
+                strides[dim] = stride
+                stride *= max(operands.sizes[dim], 1)
+            out = make_strided(code, operands.rank, operands.sizes, strides, device_type, -1)
+            _add_fresh(&walk, out)
+        if self.executes and walk.total > 0:
+            coalesce(&walk)
+            self.run(family, operands, out.dtype_code, &walk)
+        if not fresh:
+            out.storage.version += 1
+        return out
+
+    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk) except -1:
+        cdef uint64_t key = <uint64_t>operands.compute_code
+        cdef int index, code
+        cdef int accesses[MAXIMUM_INPUTS + 1]
+        _find_accesses(walk, operands, family.count, out_code, accesses)
+        for index in range(family.count + 1):
+            code = operands.codes[index] if index < family.count else out_code
+            key = key << 8 | <uint64_t>(code << 2 | accesses[index])
+        walk.kernel = family.find(key)
+        if walk.kernel == NULL:
+            types = tuple([dtype_from_code(operands.codes[i]) for i in range(family.count)])
+            patterns = tuple([_ACCESSES[accesses[i]] for i in range(family.count + 1)])
+            address, owner = self.backend.compile(
+                self, family.attributes, types, dtype_from_code(operands.compute_code),
+                dtype_from_code(out_code), patterns)
+            family.keep(key, address, owner)
+            walk.kernel = family.find(key)
+        if walk.total < RELEASE_THRESHOLD:
+            run_walk(walk, GRAIN)
+            return 0
+        with nogil:
+            run_walk(walk, GRAIN)
+        return 0
+
+
+cdef struct Operands:
+    int rank                                    # of the broadcast shape
+    int device_type                             # of the tensors; -1: there are none
+    int compute_code
+    int codes[MAXIMUM_INPUTS]
+    PyObject* tensors[MAXIMUM_INPUTS]           # NULL for numbers
+    int64_t scalars[MAXIMUM_INPUTS][2]          # the bytes of numbers
+    int64_t sizes[MAXIMUM_DIMS]
+
+
+cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
+                  Operands* operands) except -1:
+    """Sort operands into tensors and numbers, and find the common type."""
+    cdef Promotion state
+    cdef TensorImpl tensor
+    cdef PyObject* value
+    cdef int index
+    begin_promotion(&state)
+    for index in range(family.count):
+        value = stack[family.position[index]]
+        operands.tensors[index] = NULL
+        if Py_TYPE(value) == <PyTypeObject*>Tensor or isinstance(<object>value, TensorImpl):
+            tensor = <TensorImpl>value
+            operands.tensors[index] = value
+            operands.codes[index] = tensor.dtype_code
+            _check_device(operands, tensor)
+            if tensor.rank > operands.rank:
+                operands.rank = tensor.rank
+            if family.takes_part[index]:
+                promote_tensor(&state, tensor)
+            continue
+        operands.codes[index] = _read_number(kernel, value, operands.scalars[index])
+        if family.takes_part[index]:
+            promote_number(&state, operands.codes[index])
+    operands.compute_code = promoted(&state)
+    return 0
+
+
+cdef int _check_device(Operands* operands, TensorImpl tensor) except -1:
+    """0-d tensors of the CPU go along with any device; else all must agree."""
+    if operands.device_type == tensor.device_type:
+        return 0
+    if operands.device_type < 0 or operands.device_type == CPU and operands.rank == 0:
+        operands.device_type = tensor.device_type
+        return 0
+    if tensor.device_type == CPU and tensor.rank == 0:
+        return 0
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, "
+        f"{device_from_codes(operands.device_type, -1)} and {tensor.device}!")
+
+
+cdef int _read_number(PointwiseKernel kernel, PyObject* value, int64_t* into) except -1:
+    """The type code of a Python number, its bytes written to `into`."""
+    cdef int overflow = 0
+    if PyFloat_Check(<object>value):
+        (<double*>into)[0] = PyFloat_AS_DOUBLE(<object>value)
+        return FLOAT64
+    if PyBool_Check(value):
+        (<char*>into)[0] = value == <PyObject*>True
+        return BOOL
+    if PyLong_Check(value):
+        into[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            raise RuntimeError(f"{kernel.label}(): value cannot be converted to type int64_t "
+                               f"without overflow: {<object>value}")
+        return INT64
+    if PyComplex_Check(<object>value):
+        (<double*>into)[0] = PyComplex_RealAsDouble(<object>value)
+        (<double*>into)[1] = PyComplex_ImagAsDouble(<object>value)
+        return COMPLEX128
+    raise TypeError(f"{kernel.label}(): operands must be tensors or numbers, not "
+                    f"{type(<object>value).__name__}")
+
+
+cdef int _broadcast(Operands* operands, int count) except -1:
+    cdef int index
+    for index in range(operands.rank):
+        operands.sizes[index] = 1
+    for index in range(count):
+        if operands.tensors[index] != NULL:
+            broadcast_into(operands.rank, operands.sizes, <TensorImpl>operands.tensors[index])
+    return 0
+
+
+cdef bint _is_dense(TensorImpl tensor) noexcept:
+    return storage_extent(tensor.rank, tensor.sizes, tensor.strides) == tensor.count
+
+
+cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
+    """A new result follows the walk's order without gaps."""
+    cdef int64_t stride = item_size(out.dtype_code)
+    cdef int dim
+    for dim in range(walk.rank):
+        walk.strides[dim][walk.operands] = stride
+        stride *= max(walk.sizes[dim], 1)
+    walk.data[walk.operands] = data_pointer(out)
+    walk.operands += 1
+
+
+cdef void _find_accesses(Walk* walk, Operands* operands, int count, int out_code,
+                         int* accesses) noexcept:
+    """How the innermost loop steps through each operand, in as few patterns as will do."""
+    cdef int index
+    cdef int64_t step
+    cdef bint strided = False
+    for index in range(count + 1):
+        if index < count and operands.tensors[index] == NULL:
+            accesses[index] = ZERO
+            continue
+        if walk.rank == 0 or walk.sizes[0] == 1:
+            accesses[index] = UNIT
+            continue
+        step = walk.strides[0][index]
+        if step == item_size(operands.codes[index] if index < count else out_code):
+            accesses[index] = UNIT
+        elif step == 0 and index < count:
+            accesses[index] = ZERO
+        else:
+            strided = True
+    if not strided:
+        return
+    for index in range(count + 1):
+        if walk.strides[0][index] != 0 or index == count:
+            accesses[index] = ANY
+        else:
+            accesses[index] = ZERO
+
+
+cdef inline uint64_t _alike_key(int code) noexcept nogil:
+    """The key of two unit-step operands and a result, all of one type."""
+    cdef uint64_t each = <uint64_t>(code << 2 | UNIT)
+    return ((<uint64_t>code << 8 | each) << 8 | each) << 8 | each
