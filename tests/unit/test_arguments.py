@@ -1,6 +1,8 @@
 """Argument parsers: which Python calls fit a schema, and what the kernel gets."""
 
+import array
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from aten._core.arguments import ArgumentParser
 from aten._core.device import LAYOUTS, MEMORY_FORMATS, device
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.tensor import Size, Tensor, tensor_from_buffer
 from aten.schema import FunctionSchema
 
 DATA = Path(__file__).parent.parent / "data"
@@ -30,9 +32,14 @@ class Index:
         return self.value
 
 
+def integers(*sizes):
+    count = math.prod(sizes)
+    return tensor_from_buffer(array.array("q", range(count)), DTYPES["int64"], sizes)
+
+
 @pytest.fixture
 def tensor():
-    return Tensor.__new__(Tensor)
+    return integers(2)
 
 
 def parser(arguments, *, numbers_as_tensors=False):
@@ -76,7 +83,7 @@ def test_other_names_for_keywords(tensor):
         reduce.bind(tensor, dim=0, axis=1)
     # An argument's own name comes before another one's alias.
     both = parser("Tensor self, Tensor input")
-    other = Tensor.__new__(Tensor)
+    other = integers(3)
     assert both.bind(input=other, self=tensor) == (tensor, other)
 
 
@@ -189,8 +196,17 @@ def test_lists_of_tensors(tensor):
 
 
 def test_tensors_without_dimensions_are_scalars(tensor):
-    assert tensor.ndim == 0
-    assert takes("Scalar", tensor) is tensor
+    scalar = integers()
+    assert takes("Scalar", scalar) is scalar
+    with pytest.raises(TypeError, match="must be Number, not Tensor"):
+        takes("Scalar", tensor)
+    with pytest.raises(TypeError, match="must be int, not Tensor"):
+        takes("int", tensor)
+
+
+def test_sizes_are_taken_as_they_are(tensor):
+    assert takes("int[]", tensor.shape) == (2,)
+    assert isinstance(takes("int[]", tensor.shape), Size)
 
 
 def test_numpy_scalars():
@@ -276,7 +292,7 @@ def test_errors_of_the_values_themselves_pass_through(tensor):
 
 def test_references_are_kept_and_released():
     f = parser("Tensor self, Scalar n, int[] size, *, Scalar alpha=1")
-    tensor, number, size = Tensor.__new__(Tensor), 12345.5, (1000, 2000)
+    tensor, number, size = integers(2), 12345.5, (1000, 2000)
     calls = [
         ((tensor, number, size), {}),
         ((tensor, number), {"size": size}),

@@ -42,7 +42,7 @@ cdef extern from "Python.h":
     PyObject* Py_None
     PyObject* Py_True
     PyObject* Py_False
-    bint _exact_tuple "PyTuple_CheckExact"(PyObject* value)
+    bint _is_tuple "PyTuple_Check"(PyObject* value)
     bint _exact_int "PyLong_CheckExact"(PyObject* value)
     bint _exact_float "PyFloat_CheckExact"(PyObject* value)
     bint _exact_str "PyUnicode_CheckExact"(PyObject* value)
@@ -416,7 +416,7 @@ cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
         if _exact_int(value):
             return True
     elif code == INT_LIST:
-        if _exact_tuple(value) and _holds_exact_ints(value):
+        if _is_tuple(value) and _holds_exact_ints(value):
             return True
     elif code == SCALAR_VALUE:
         if _exact_float(value) or _exact_int(value):
@@ -444,7 +444,7 @@ cdef inline bint _holds_exact_ints(PyObject* values) noexcept:
 cdef inline bint _stands_for_int(PyObject* value) noexcept:
     if _exact_int(value):
         return True
-    if _exact_tuple(value):
+    if _is_tuple(value):
         return False
     return _is_int(<object> value)
 
