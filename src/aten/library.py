@@ -28,7 +28,6 @@ from aten._core.keys import BACKENDS, DispatchKey, parse_dispatch_key
 from aten._core.registrations import caller_place, registrations_of
 from aten.registry import define as define_operator
 from aten.registry import find_operator, operator, split_name, undefine
-from aten.schema.inference import infer_schema as infer_schema
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -44,6 +43,15 @@ _RESERVED_NAMESPACES = frozenset({"prim"})
 _definitions: dict[str, str] = {"aten": "aten/native_functions.yaml"}
 # Libraries of the functions below, which have none to hand their registrations to.
 _kept: list[Library] = []
+
+
+def __getattr__(name: str) -> Any:
+    # Loads `inspect`, which takes longer to import than the rest of this module.
+    if name == "infer_schema":
+        from aten.schema.inference import infer_schema
+
+        return infer_schema
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
@@ -391,6 +399,8 @@ def custom_op(
         raise ValueError(f"custom_op(): expected a name like 'my_ops::scale', got {name!r}")
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
+        from aten.schema.inference import infer_schema
+
         signature = schema or infer_schema(function, mutates_args=mutates_args)
         namespace, _, rest = name.partition("::")
         earlier = _custom_operators.pop(name, None)
