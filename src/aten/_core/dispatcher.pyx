@@ -228,7 +228,8 @@ cdef class OpOverload:
 
         schema = FunctionSchema.parse(f"{self.namespace}::{self.schema_text}")
         self.parsed_schema = schema
-        self.parser = make_parser(schema)
+        options = {} if self.entry is None else self.entry.options
+        self.parser = make_parser(schema, options.get("numbers_as_tensors", False))
         self.count = len(schema.arguments)
         positions = <Py_ssize_t*> PyMem_Malloc((self.count + 1) * sizeof(Py_ssize_t))
         if positions == NULL:
@@ -397,6 +398,17 @@ cdef class OpOverload:
             return function
 
         return decorate
+
+    def row_contents(self):
+        """The kernels this operator's row holds by now, by key."""
+        cdef int slot
+        if self.row == NULL:
+            return {}
+        return {
+            key_of_slot(slot): <object> self.row[slot]
+            for slot in range(row_length())
+            if self.row[slot] != NULL
+        }
 
     def has_kernel_for_dispatch_key(self, DispatchKey key not None):
         """Whether a kernel is registered for exactly this key."""

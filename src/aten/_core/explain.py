@@ -37,8 +37,9 @@ def raise_no_match(
 ) -> NoReturn:
     """No candidate's schema fits the arguments; each candidate knows why its parser refused."""
     name = called.name
-    if "out" not in kwargs:
-        candidates = tuple(op for op in candidates if op._schema.kind != "out") or candidates
+    writes_out = kwargs.get("out") is not None
+    likely = tuple(op for op in candidates if (op._schema.kind == "out") == writes_out)
+    candidates = likely or candidates
     if len(candidates) == 1:
         reason = candidates[0].reason
         colon = ":" if reason.startswith("argument") else ""

@@ -57,6 +57,9 @@ FALLBACK = "fallback"
 SKIPPED = "skipped by default"
 MISSING = "missing"
 
+# A FallthroughKernel, set by the dispatcher, which owns the class.
+skip: Kernel = None  # type: ignore[assignment]
+
 _registrations: dict[str, Registrations] = {}
 _fallbacks: dict[DispatchKey, list[Kernel]] = {}
 _code_generators: set[str] = set()
@@ -294,7 +297,7 @@ def invalidate_all() -> None:
 
 
 def set_code_generator(backend: str, available: bool) -> None:
-    """Says whether kernels registered as Structured serve `backend`. ValueError: no such backend."""
+    """Says whether Structured kernels serve `backend`. ValueError: there is no such backend."""
     if backend not in {name for name, _ in BACKENDS}:
         raise ValueError(f"unknown backend component: {backend}")
     if available:
@@ -307,7 +310,3 @@ def set_code_generator(backend: str, available: bool) -> None:
 def code_generators() -> frozenset[str]:
     """The backends that have a code generator."""
     return frozenset(_code_generators)
-
-
-# Set by the dispatcher, which owns the class.
-skip: Kernel

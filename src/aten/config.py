@@ -1,0 +1,108 @@
+"""Every environment variable the package reads: its name, what it is by default, what it does.
+
+`python -m aten.config` prints the table that the documentation shows.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class Variable:
+    """An environment variable. Set but empty counts as not set."""
+
+    __slots__ = ("help", "name")
+
+    def __init__(self, name: str, help: str) -> None:
+        self.name = name
+        self.help = help
+        VARIABLES[name] = self
+
+    def text(self) -> str:
+        return os.environ.get(self.name, "")
+
+    @property
+    def default_text(self) -> str:
+        return "not set"
+
+
+class Flag(Variable):
+    """On for 1, true, yes and on; off for 0, false, no, off and when not set."""
+
+    __slots__ = ()
+
+    _VALUES = {"": False} | dict.fromkeys(("0", "false", "no", "off"), False)
+    _VALUES |= dict.fromkeys(("1", "true", "yes", "on"), True)
+
+    def get(self) -> bool:
+        """The value now. Raises ValueError for any other text."""
+        text = self.text()
+        if text.lower() not in self._VALUES:
+            raise ValueError(f"{self.name} must be 0 or 1, got {text!r}")
+        return self._VALUES[text.lower()]
+
+    @property
+    def default_text(self) -> str:
+        return "0"
+
+
+class Integer(Variable):
+    """A whole number, with a smallest value."""
+
+    __slots__ = ("default", "minimum")
+
+    def __init__(self, name: str, default: int, help: str, minimum: int = 0) -> None:
+        super().__init__(name, help)
+        self.default = default
+        self.minimum = minimum
+
+    def get(self) -> int:
+        """The value now. Raises ValueError for other text and for numbers below the minimum."""
+        text = self.text()
+        if not text:
+            return self.default
+        if not text.isdecimal() or int(text) < self.minimum:
+            raise ValueError(f"{self.name} must be a number from {self.minimum} on, got {text!r}")
+        return int(text)
+
+    @property
+    def default_text(self) -> str:
+        return str(self.default)
+
+
+class Text(Variable):
+    """Any text, a path for instance."""
+
+    __slots__ = ("default",)
+
+    def __init__(self, name: str, default: str, help: str) -> None:
+        super().__init__(name, help)
+        self.default = default
+
+    def get(self) -> str:
+        return self.text() or self.default
+
+    @property
+    def default_text(self) -> str:
+        return self.default or "not set"
+
+
+VARIABLES: dict[str, Variable] = {}
+
+SHOW_DISPATCH_TRACE = Flag(
+    "ATEN_SHOW_DISPATCH_TRACE",
+    "print the path of every operator call to standard error: key, kernel, place and reason",
+)
+
+
+def table() -> str:
+    """All variables as a Markdown table."""
+    rows = [
+        f"| `{variable.name}` | {variable.default_text} | {variable.help} |"
+        for variable in VARIABLES.values()
+    ]
+    return "\n".join(["| variable | default | what it does |", "|---|---|---|", *rows])
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,117 @@
+"""The dispatcher's public side: keys, the thread's key sets, rows, traces and checks.
+
+`table("add.Tensor")` prints which kernel serves which key of an operator, and why; `trace_dispatch`
+prints the same for every call in a `with` block.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aten import config
+from aten._core import registrations
+from aten._core.dispatcher import FallthroughKernel as FallthroughKernel
+from aten._core.dispatcher import Kernel as Kernel
+from aten._core.dispatcher import OpOverload as OpOverload
+from aten._core.dispatcher import OpOverloadPacket as OpOverloadPacket
+from aten._core.dispatcher import PythonKernel as PythonKernel
+from aten._core.dispatcher import register_fallback as register_fallback
+from aten._core.keys import BACKENDS, change_tracing, runtime_keys
+from aten._core.keys import DispatchKey as DispatchKey
+from aten._core.keys import DispatchKeySet as DispatchKeySet
+from aten._core.keys import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
+from aten._core.keys import IncludeDispatchKeyGuard as IncludeDispatchKeyGuard
+from aten._core.keys import parse_dispatch_key as parse_dispatch_key
+from aten._core.keys import thread_excluded as thread_excluded
+from aten._core.keys import thread_included as thread_included
+from aten._core.registrations import code_generators as code_generators
+from aten._core.registrations import set_code_generator as set_code_generator
+from aten._core.tracing import trace_dispatch as trace_dispatch
+from aten.registry import materialized, operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+if config.SHOW_DISPATCH_TRACE.get():
+    change_tracing(1, every_thread=True)
+
+
+def table(op: str | OpOverload) -> str:
+    """The operator's row as text: keys, their kernel, where it was registered, and why that one.
+
+    Keys without a kernel, and keys that are skipped by default, are left out.
+
+    Raises:
+        LookupError: there is no operator of this name.
+    """
+    op = operator(op) if isinstance(op, str) else op
+    served: dict[tuple[Kernel, str], list[DispatchKey]] = {}
+    for key in runtime_keys():
+        kernel, reason = op.registrations.resolve(key)
+        if kernel is not None and reason != registrations.SKIPPED:
+            served.setdefault((kernel, reason), []).append(key)
+    rows: list[tuple[str, ...]] = [
+        (_names(keys), kernel.describe(), kernel.provenance or "", reason)
+        for (kernel, reason), keys in served.items()
+    ]
+    return "\n".join([f"{op.namespace}::{op.schema_text}", *_aligned(rows)])
+
+
+def _names(keys: list[DispatchKey]) -> str:
+    """Key names; a functionality of which all backends are there is named once."""
+    names: dict[str, None] = {}
+    for key in keys:
+        same = [other for other in keys if other.functionality == key.functionality]
+        whole = key.backend != "" and len(same) == len(BACKENDS)
+        names[f"{key.functionality} (all backends)" if whole else key.name] = None
+    return ", ".join(names)
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def dump_registrations(op: str | OpOverload) -> str:
+    """All that was registered for the operator, overridden kernels included, in key order.
+
+    Raises:
+        LookupError: there is no operator of this name.
+    """
+    op = operator(op) if isinstance(op, str) else op
+    lines = [f"{op.namespace}::{op.schema_text}"]
+    kernels = op.registrations.kernels
+    for key in sorted(kernels, key=int):
+        for position, kernel in enumerate(reversed(kernels[key])):
+            overridden = "  (overridden)" if position else ""
+            lines.append(f"  {key.name}  {kernel.describe()}  {kernel.provenance}{overridden}")
+    return "\n".join(lines)
+
+
+def check_invariants() -> None:
+    """Checks what must hold between registrations and rows of all operators made so far.
+
+    Raises:
+        AssertionError: with one line for each violation.
+    """
+    problems = [problem for op in materialized() for problem in _problems_of(op)]
+    if problems:
+        raise AssertionError("\n".join(problems))
+
+
+def _problems_of(op: OpOverload) -> Iterable[str]:
+    name = op.qualified_name
+    if op._schema.name.without_namespace != name.partition("::")[2]:
+        yield f"{name}: the schema is of {op._schema.name}"
+    if op.registrations is not registrations.registrations_of(name):
+        yield f"{name}: its registrations are not those kept under its name"
+    for key, kernel in op.row_contents().items():
+        if op.registrations.resolve(key)[0] is not kernel:
+            yield f"{name}: the row's kernel for {key.name} is out of date"
+    for key, kernels in op.registrations.kernels.items():
+        if not kernels:
+            yield f"{name}: an empty list of kernels is kept for {key.name}"
+        if any(not kernel.provenance for kernel in kernels):
+            yield f"{name}: a kernel for {key.name} does not know where it was registered"

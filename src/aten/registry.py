@@ -1,0 +1,253 @@
+"""Every operator by name: the generated table's and the user's, made when first asked for.
+
+A packet (`add`) is cheap and made at import; its overloads (`add.Tensor`) come into being, and get
+their kernels, when one of them is first looked at; their schemas are parsed when first called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aten._core.dispatcher import MethodDescriptor, OpOverload, OpOverloadPacket
+from aten._core.registrations import caller_place, registrations_of
+from aten._core.tensor import Tensor, install_attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Installer = Callable[[OpOverload], None]
+
+USER_DEFINED = "user"
+
+_operators: dict[str, OpOverload] = {}
+_packets: dict[tuple[str, str], OpOverloadPacket] = {}
+# Overloads defined at run time, by packet; the generated ones are in the table.
+_defined: dict[tuple[str, str], list[str]] = {}
+_installers: dict[str, list[Installer]] = {}
+
+
+class Entry:
+    """What the registry knows of an operator besides its schema."""
+
+    __slots__ = ("base", "function", "kind", "options", "variant")
+
+    def __init__(
+        self,
+        kind: str,
+        variant: str = "",
+        base: str = "",
+        function: str = "",
+        options: dict[str, object] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.variant = variant
+        self.base = base
+        self.function = function
+        self.options: dict[str, object] = options or {}
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        tags = self.options.get("tags", ())
+        assert isinstance(tags, tuple)
+        return tags
+
+
+def split_name(qualified: str) -> tuple[str, str, str]:
+    """Namespace, name and overload of "aten::add.Tensor"; without "::" the namespace is aten."""
+    namespace, colons, rest = qualified.rpartition("::")
+    name, _, overload = rest.partition(".")
+    return (namespace if colons else "aten"), name, ("" if overload == "default" else overload)
+
+
+def operator(qualified: str) -> OpOverload:
+    """The operator of this name: "aten::add.Tensor", "add.Tensor", "my_ops::scale".
+
+    Raises:
+        LookupError: there is none.
+    """
+    found = find_operator(qualified)
+    if found is None:
+        raise LookupError(f"there is no operator {qualified}")
+    return found
+
+
+def find_operator(qualified: str) -> OpOverload | None:
+    """Like `operator`, but None where there is none."""
+    namespace, name, overload = split_name(qualified)
+    key = f"{name}.{overload}" if overload else name
+    found = _operators.get(f"{namespace}::{key}")
+    if found is not None or namespace != "aten":
+        return found
+    from aten._generated.table import OPERATORS
+
+    row = OPERATORS.get(key)
+    if row is None:
+        return None
+    schema_text, *fields = row
+    return _materialize(OpOverload(namespace, name, overload, schema_text, Entry(*fields)))
+
+
+def _materialize(op: OpOverload) -> OpOverload:
+    # Known before its kernels are put in: an installer may look at other operators, and these
+    # at this one.
+    _operators[op.qualified_name] = op
+    for installer in _installers.get(op.entry.kind, ()):
+        installer(op)
+    return op
+
+
+def register_kind(kind: str, installer: Installer) -> None:
+    """Has `installer` put kernels into every operator of `kind`, now and later, once each."""
+    _installers.setdefault(kind, []).append(installer)
+    for op in tuple(_operators.values()):
+        if op.entry.kind == kind:
+            installer(op)
+
+
+def find_packet(namespace: str, name: str) -> OpOverloadPacket | None:
+    """The packet `namespace::name`, or None where no operator has this name."""
+    found = _packets.get((namespace, name))
+    if found is not None:
+        return found
+    if not _overload_names(namespace, name):
+        return None
+    return _make_packet(namespace, name)
+
+
+def packet(namespace: str, name: str) -> OpOverloadPacket:
+    """The packet `namespace::name`. Raises LookupError where no operator has this name."""
+    found = find_packet(namespace, name)
+    if found is None:
+        raise LookupError(f"there is no operator {namespace}::{name}")
+    return found
+
+
+def _make_packet(namespace: str, name: str) -> OpOverloadPacket:
+    made = _packets[namespace, name] = OpOverloadPacket(namespace, name, _overloads)
+    return made
+
+
+def _overload_names(namespace: str, name: str) -> tuple[str, ...]:
+    defined = tuple(_defined.get((namespace, name), ()))
+    if namespace != "aten":
+        return defined
+    from aten._generated.table import PACKETS
+
+    return (*PACKETS.get(name, ()), *defined)
+
+
+def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:
+    names = _overload_names(packet.namespace, packet.name)
+    return [operator(f"{packet.namespace}::{name}") for name in names]
+
+
+def define(namespace: str, schema_text: str, tags: tuple[str, ...] = ()) -> OpOverload:
+    """Adds an operator; its schema is without namespace: "scale(Tensor x, float by) -> Tensor".
+
+    Raises:
+        SchemaError: the text is no schema.
+        RuntimeError: there is an operator of this name.
+    """
+    from aten.schema import FunctionSchema
+
+    schema = FunctionSchema.parse(f"{namespace}::{schema_text}")
+    name, overload = schema.name.name, schema.name.overload
+    key = f"{name}.{overload}" if overload else name
+    earlier = find_operator(f"{namespace}::{key}")
+    if earlier is not None:
+        raise RuntimeError(
+            f"{namespace}::{key} is defined already, at {earlier.entry.options.get('place')}, "
+            f"with the schema {earlier.schema_text}"
+        )
+    text = str(schema).removeprefix(f"{namespace}::")
+    entry = Entry(USER_DEFINED, schema.kind, options={"tags": tags, "place": caller_place()})
+    op = _materialize(OpOverload(namespace, name, overload, text, entry))
+    _defined.setdefault((namespace, name), []).append(key)
+    _refresh(namespace, name)
+    return op
+
+
+def undefine(op: OpOverload) -> None:
+    """Takes back a `define`. Calls to operators still held by someone go on working."""
+    namespace, name = op.namespace, op.name
+    key = op.qualified_name.partition("::")[2]
+    if key not in _defined.get((namespace, name), ()):
+        raise ValueError(f"{op.qualified_name} was not defined at run time")
+    _defined[namespace, name].remove(key)
+    del _operators[op.qualified_name]
+    registrations_of(op.qualified_name).op = None
+    _refresh(namespace, name)
+    if not _overload_names(namespace, name):
+        _packets.pop((namespace, name), None)
+        vars(getattr(ops, namespace)).pop(name, None)
+
+
+def _refresh(namespace: str, name: str) -> None:
+    known = _packets.get((namespace, name))
+    if known is not None:
+        known.refresh()
+
+
+def materialized() -> tuple[OpOverload, ...]:
+    """The operators made so far."""
+    return tuple(_operators.values())
+
+
+def functions() -> dict[str, OpOverloadPacket]:
+    """The packets that are functions of the package, by name."""
+    from aten._generated.table import FUNCTIONS
+
+    return {name: packet("aten", name) for name in FUNCTIONS}
+
+
+def install_methods() -> None:
+    """Makes operators methods of Tensor, except where Tensor has its own of that name."""
+    from aten._generated.table import METHODS
+
+    own = frozenset(vars(Tensor))
+    for name in METHODS:
+        if name not in own:
+            install_attribute(name, MethodDescriptor(packet("aten", name)))
+
+
+class Namespace:
+    """The operators of one namespace: `aten.ops.aten`."""
+
+    def __init__(self, name: str) -> None:
+        self.__name = name
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        found = find_packet(self.__name, name)
+        if found is None:
+            raise AttributeError(f"namespace '{self.__name}' has no operator '{name}'")
+        # Found by the ordinary lookup from now on.
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        names = {name for namespace, name in _defined if namespace == self.__name}
+        if self.__name == "aten":
+            from aten._generated.table import PACKETS
+
+            names.update(PACKETS)
+        return sorted(names)
+
+    def __repr__(self) -> str:
+        return f"<namespace {self.__name} of operators>"
+
+
+class Namespaces:
+    """All operators: `aten.ops.<namespace>.<name>.<overload>`."""
+
+    def __getattr__(self, name: str) -> Namespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = Namespace(name)
+        setattr(self, name, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        return sorted({"aten", *(namespace for namespace, _ in _defined)})
+
+
+ops = Namespaces()
