@@ -253,6 +253,25 @@ def erfcx_fit(name: str, end: float, degree: int) -> Fit:
     )
 
 
+def even_cosine(z: mp.mpf) -> mp.mpf:
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
+
+
+def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
+    bound = (mp.pi / 4) ** 2 * mp.mpf("1.001")
+    return [
+        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree),
+        Fit(
+            "COS" + name_ending,
+            "(cos(x) - 1 + z / 2) / z^2 in z = x^2, |x| <= pi/4",
+            removable(even_cosine, mp.mpf(1) / 24),
+            (mp.mpf(0), bound),
+            degree,
+            lambda z: z**2 / mp.cos(mp.sqrt(z)),
+        ),
+    ]
+
+
 THIRD = mp.mpf(1) / 3
 FITS = [
     exp_fit("EXP_FLOAT32", 4, 24),
@@ -272,6 +291,8 @@ FITS = [
     ),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
+    *trigonometric_fits("_SHORT", 3),
+    *trigonometric_fits("", 5),
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
@@ -289,6 +310,30 @@ FITS = [
 ]
 
 
+def bits_of_two_over_pi() -> str:
+    """64 zeros, then the bits of 2/pi after its point, as 64-bit words."""
+    mp.mp.dps = 500
+    digits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * 19)))
+    mp.mp.dps = 60
+    words = [0] + [digits >> (64 * i) & (2**64 - 1) for i in reversed(range(19))]
+    signed = [word - 2**64 if word >> 63 else word for word in words]
+    lines = [f"    {word:#x}," for word in signed]
+    return "\n".join(["# 64 zeros, then the bits of 2/pi", "TWO_OVER_PI_WORDS = (", *lines, ")"])
+
+
+def chunks_of_turns() -> str:
+    """1/(2 pi) as a sum of numbers of 29 bits each."""
+    mp.mp.dps = 120
+    rest, lines = 1 / (2 * mp.pi), []
+    for chunk in range(1, 8):
+        unit = mp.mpf(2) ** -(2 + 29 * chunk)
+        part = mp.floor(rest / unit) * unit
+        lines.append(f"    {float(part)!r},")
+        rest -= part
+    mp.mp.dps = 60
+    return "\n".join(["# 1/(2 pi) in parts of 29 bits", "TURN_CHUNKS = (", *lines, ")"])
+
+
 def source_of(item: Fit, coefficients: list[mp.mpf], error: mp.mpf) -> str:
     lines = [f"# {item.meaning}: error 2^{mp.nstr(mp.log(error, 2), 4)}", f"{item.name} = ("]
     lines += [f"    {float(coefficient)!r}," for coefficient in coefficients]
@@ -304,6 +349,7 @@ def main(names: list[str]) -> None:
     if names:
         print("\n".join(blocks))
     else:
+        blocks += [chunks_of_turns(), bits_of_two_over_pi()]
         OUTPUT.write_text(HEADER + "\n" + "\n".join(blocks) + "\n")
 
 

@@ -138,12 +138,16 @@ def bitcast(x: Value, dtype: str) -> Value:
     return Value("bitcast", (x,), dtype)
 
 
+def _other(like: Value, operand: Any) -> Value:
+    return operand if isinstance(operand, Value) else constant(like, operand)
+
+
 def _unary(operation: str) -> Any:
     return lambda x: Value(operation, (x,), x.dtype.name)
 
 
 def _binary(operation: str) -> Any:
-    return lambda x, y: Value(operation, (x, y), x.dtype.name)
+    return lambda x, y: Value(operation, (x, _other(x, y)), x.dtype.name)
 
 
 def load_expansions() -> dict[str, Any]:
@@ -159,7 +163,7 @@ def load_expansions() -> dict[str, Any]:
         setattr(arithmetic, name, globals()[name])
     for name in ("abs", "sqrt", "floor", "trunc", "round"):
         setattr(arithmetic, name, _unary(name))
-    for name in ("copysign", "minimum", "maximum"):
+    for name in ("copysign", "minimum", "maximum", "shift_right_logical"):
         setattr(arithmetic, name, _binary(name))
     prims = types.ModuleType("aten.prims")
     prims.Value = Value  # type: ignore[attr-defined]
@@ -232,6 +236,10 @@ def _apply(node: Value, operands: list[Any], arrays: tuple[np.ndarray, ...]) -> 
             return np.rint(operands[0])
         case "minimum":
             return np.where(operands[0] < operands[1], *operands)
+        case "shift_right_logical":
+            unsigned = f"u{dtype.name}"
+            shifted = operands[0].view(unsigned) >> operands[1].astype(unsigned)
+            return shifted.view(dtype)
         case "maximum":
             return np.where(operands[0] > operands[1], *operands)
     return np.asarray(getattr(np, node.operation)(*operands))

@@ -14,9 +14,11 @@ from aten.loops.math.error_function import erf, erfc
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
 from aten.loops.math.hyperbolic import tanh
 from aten.loops.math.logarithm import log, log1p, log2, log10
+from aten.loops.math.trigonometric import cos, sin, tan
 from aten.prims import Value
 
 EXPANSIONS: dict[str, Callable[..., Value]] = {
+    "cos": cos,
     "erf": erf,
     "erfc": erfc,
     "exp": exp,
@@ -27,6 +29,8 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "log1p": log1p,
     "log2": log2,
     "sigmoid": sigmoid,
+    "sin": sin,
+    "tan": tan,
     "tanh": tanh,
 }
 """From the name of a prim to the function that expands it."""

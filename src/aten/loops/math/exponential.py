@@ -109,7 +109,7 @@ def scaled_exp(x: Value, precise: bool = True, halvings: int = 0) -> Value:
 def exp(x: Value) -> Value:
     """e^x.
 
-    Error: float32 0.87 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.90 ULP (all inputs), float64 1 ULP.
     """
     return scaled_exp(x)
 
@@ -117,7 +117,7 @@ def exp(x: Value) -> Value:
 def exp2(x: Value) -> Value:
     """2^x; the reduction ``x - k`` is exact.
 
-    Error: float32 0.86 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.91 ULP (all inputs), float64 1 ULP.
     """
     layout = layout_of(x)
     limited = clamp(x, layout.exp2_low, layout.exp2_high)
