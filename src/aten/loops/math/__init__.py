@@ -1,0 +1,36 @@
+"""Math functions as expressions over arithmetic.
+
+Each function takes `aten.prims` values and returns the expression that computes it, in float32 or
+float64, without a call to any library: one definition for every backend. The stated errors are
+in units in the last place of the result; those of float32 are measured on all inputs by
+``benchmarks/accuracy.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aten.loops.math.error_function import erf, erfc
+from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
+from aten.loops.math.hyperbolic import tanh
+from aten.loops.math.logarithm import log, log1p, log2, log10
+from aten.loops.math.trigonometric import cos, sin, tan
+from aten.prims import Value
+
+EXPANSIONS: dict[str, Callable[..., Value]] = {
+    "cos": cos,
+    "erf": erf,
+    "erfc": erfc,
+    "exp": exp,
+    "exp2": exp2,
+    "expm1": expm1,
+    "log": log,
+    "log10": log10,
+    "log1p": log1p,
+    "log2": log2,
+    "sigmoid": sigmoid,
+    "sin": sin,
+    "tan": tan,
+    "tanh": tanh,
+}
+"""From the name of a prim to the function that expands it."""

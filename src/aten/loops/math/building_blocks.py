@@ -1,0 +1,81 @@
+"""What the expansions of the math functions have in common.
+
+Everything here is straight-line arithmetic on `aten.prims` values: no branches and no tables, so
+that a loop over it is vectorized by any backend. The backends must not contract, reassociate or
+otherwise change it: the error terms below are what a fast-math optimizer would throw away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+from aten.prims import Value
+from aten.prims import arithmetic as a
+
+LOG2_E = 1.4426950408889634
+PI = 3.141592653589793
+PI_TAIL = 1.2246467991473532e-16  # pi - PI
+
+
+def is_float32(x: Value) -> bool:
+    return bool(x.dtype.name == "float32")
+
+
+def constant(like: Value, number: float) -> Value:
+    return a.constant(like, number)
+
+
+def choose(condition: Value, like: Value, number: float, otherwise: Value) -> Value:
+    """``number`` (as a constant of the dtype of ``like``) where the condition holds."""
+    return a.where(condition, a.constant(like, number), otherwise)
+
+
+def clamp(x: Value, low: float, high: float) -> Value:
+    """``x`` limited to [low, high]; NaN stays NaN."""
+    raised = choose(x < low, x, low, x)
+    return choose(raised > high, x, high, raised)
+
+
+def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """Horner's rule, coefficients lowest power first."""
+    result = a.constant(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        result = a.fma(result, x, a.constant(x, coefficient))
+    return result
+
+
+def computed_in_float64(expansion: Callable[..., Value]) -> Callable[..., Value]:
+    """Make an expansion over float64 serve float32 too, by computing it in float64.
+
+    The expansion gets a keyword ``precise``: whether the result is wanted to the last bits of a
+    float64, or only so well that it rounds to the nearest float32.
+    """
+
+    @wraps(expansion)
+    def expand(*values: Value) -> Value:
+        if not is_float32(values[0]):
+            return expansion(*values, precise=True)
+        wide = [a.convert(value, "float64") for value in values]
+        return a.convert(expansion(*wide, precise=False), "float32")
+
+    return expand
+
+
+def two_sum(x: Value, y: Value) -> tuple[Value, Value]:
+    """``x + y`` rounded, and the rounding error (Knuth, The Art of Computer Programming 2)."""
+    total = x + y
+    from_y = total - x
+    return total, (x - (total - from_y)) + (y - from_y)
+
+
+def ordered_two_sum(x: Value, y: Value) -> tuple[Value, Value]:
+    """`two_sum` for |x| >= |y| (Dekker 1971)."""
+    total = x + y
+    return total, y - (total - x)
+
+
+def two_product(x: Value, y: Value) -> tuple[Value, Value]:
+    """``x * y`` rounded, and the rounding error."""
+    product = x * y
+    return product, a.fma(x, y, -product)

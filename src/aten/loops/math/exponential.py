@@ -1,0 +1,160 @@
+"""Exponentials: ``exp``, ``exp2``, ``expm1`` and ``sigmoid``.
+
+All of them write ``x = k log(2) + r`` with an integer ``k`` and ``|r| <= log(2)/2`` (Cody and
+Waite, Software Manual for the Elementary Functions, 1980), take a polynomial in ``r`` and scale it
+by ``2^k``. Adding 1.5 * 2^(mantissa bits) to a small number rounds it to an integer and leaves
+that integer in the low bits of the sum, from where a shift brings it into an exponent field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aten.loops.math import coefficients
+from aten.loops.math.building_blocks import (
+    LOG2_E,
+    choose,
+    clamp,
+    computed_in_float64,
+    is_float32,
+    polynomial,
+)
+from aten.prims import Value
+from aten.prims import arithmetic as a
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the reduction needs to know of a floating-point format."""
+
+    integer: str
+    mantissa_bits: int
+    bias: int
+    ln2_high: float
+    ln2_low: float
+    exp_low: float
+    exp_high: float
+    exp2_low: float
+    exp2_high: float
+
+    @property
+    def rounder(self) -> float:
+        """Puts an integer plus twice the exponent bias into the low bits of the sum."""
+        return 1.5 * 2.0**self.mantissa_bits + 2 * self.bias
+
+
+FLOAT32 = Layout(
+    "int32", 23, 127, 0.693147182464599609375, -1.904654290582768e-9, -104.0, 89.0, -151.0, 129.0
+)
+FLOAT64 = Layout(
+    "int64", 52, 1023, 0.6931471805599453, 2.3190468138462996e-17, -746.0, 710.0, -1076.0, 1025.0
+)
+
+
+def layout_of(x: Value) -> Layout:
+    return FLOAT32 if is_float32(x) else FLOAT64
+
+
+def scale_by_rounded(value: Value, rounded: Value, halvings: int = 0) -> Value:
+    """``value * 2^(k - halvings)``, where ``rounded`` is ``k + layout.rounder``.
+
+    Two factors, so that the result may be subnormal (with one rounding) or as large as it can.
+    """
+    layout = layout_of(value)
+    bits = a.bitcast(rounded, layout.integer)
+    if halvings:
+        bits = bits - halvings
+    half = bits >> 1
+    first = a.bitcast(half << layout.mantissa_bits, value.dtype.name)
+    second = a.bitcast((bits - half) << layout.mantissa_bits, value.dtype.name)
+    return value * first * second
+
+
+def power_of_two(rounded: Value) -> Value:
+    """``2^k`` where ``rounded`` is ``k + layout.rounder`` and ``2^k`` is a normal number."""
+    layout = layout_of(rounded)
+    bits = a.bitcast(rounded, layout.integer)
+    return a.bitcast((bits - layout.bias) << layout.mantissa_bits, rounded.dtype.name)
+
+
+def reduce_by_ln2(x: Value) -> tuple[Value, Value]:
+    """``r`` and ``k + layout.rounder`` with ``x = k log(2) + r``."""
+    layout = layout_of(x)
+    rounder = a.constant(x, layout.rounder)
+    rounded = a.fma(x, a.constant(x, LOG2_E), rounder)
+    k = rounded - rounder
+    r = a.fma(k, a.constant(x, -layout.ln2_high), x)
+    return a.fma(k, a.constant(x, -layout.ln2_low), r), rounded
+
+
+def exp_terms(x: Value, precise: bool) -> tuple[float, ...]:
+    """The coefficients of ``P`` in ``exp(r) = 1 + r + r^2 P(r)``."""
+    if is_float32(x):
+        return coefficients.EXP_FLOAT32
+    return coefficients.EXP if precise else coefficients.EXP_SHORT
+
+
+def exp_minus_one_of_reduced(r: Value, precise: bool) -> Value:
+    """``exp(r) - 1`` for ``|r| <= log(2)/2``."""
+    return a.fma(r * r, polynomial(r, exp_terms(r, precise)), r)
+
+
+def scaled_exp(x: Value, precise: bool = True, halvings: int = 0) -> Value:
+    """``exp(x) / 2^halvings``; overflows and underflows where the quotient does."""
+    layout = layout_of(x)
+    r, rounded = reduce_by_ln2(clamp(x, layout.exp_low, layout.exp_high + halvings))
+    return scale_by_rounded(polynomial(r, (1.0, 1.0, *exp_terms(x, precise))), rounded, halvings)
+
+
+def exp(x: Value) -> Value:
+    """e^x.
+
+    Error: float32 0.90 ULP (all inputs), float64 1 ULP.
+    """
+    return scaled_exp(x)
+
+
+def exp2(x: Value) -> Value:
+    """2^x; the reduction ``x - k`` is exact.
+
+    Error: float32 0.91 ULP (all inputs), float64 1 ULP.
+    """
+    layout = layout_of(x)
+    limited = clamp(x, layout.exp2_low, layout.exp2_high)
+    rounder = a.constant(x, layout.rounder)
+    rounded = limited + rounder
+    r = limited - (rounded - rounder)
+    terms = coefficients.EXP2_FLOAT32 if is_float32(x) else coefficients.EXP2
+    value = a.fma(r, polynomial(r, terms), a.constant(x, 1.0))
+    return scale_by_rounded(value, rounded)
+
+
+def wide_expm1(x: Value, precise: bool) -> Value:
+    """``exp(x) - 1`` of a float64 as ``2^k (exp(r) - 1) + (2^k - 1)``, both parts halved.
+
+    Halving keeps ``2^k`` finite at the upper end. Arguments so small that it would cost bits of
+    the result are their own result.
+    """
+    r, rounded = reduce_by_ln2(clamp(x, -40.0, 710.0))
+    half_scale = power_of_two(rounded - 1.0)
+    half = a.fma(half_scale, exp_minus_one_of_reduced(r, precise), half_scale - 0.5)
+    return a.where(a.abs(x) < 2.0**-60, x, half + half)
+
+
+@computed_in_float64
+def expm1(x: Value, precise: bool) -> Value:
+    """e^x - 1, also where it is small.
+
+    Error: float32 0.51 ULP (all inputs), float64 2 ULP.
+    """
+    return wide_expm1(x, precise)
+
+
+@computed_in_float64
+def sigmoid(x: Value, precise: bool) -> Value:
+    """1 / (1 + e^-x), written with e^-|x| so that nothing overflows.
+
+    Error: float32 0.51 ULP (all inputs), float64 3 ULP.
+    """
+    decay = scaled_exp(-a.abs(x), precise)
+    return choose(x >= 0.0, x, 1.0, decay) / (decay + 1.0)

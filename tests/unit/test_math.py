@@ -1,0 +1,151 @@
+"""The math functions against mpmath, on samples and at the edges.
+
+All inputs of float32 are gone through by ``benchmarks/accuracy.py``; these tests are quick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mpmath as mp
+import numpy as np
+import pytest
+from expression_standin import evaluate, load_expansions
+
+EXPANSIONS = load_expansions()
+SAMPLES = 150
+MANTISSA_BITS = {"float32": 24, "float64": 53}
+EXTREMES = {"float32": (-149, 128), "float64": (-1074, 1024)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function, its reference, the error it may have in ULP, and where it is sampled."""
+
+    name: str
+    reference: Callable[[mp.mpf], mp.mpf]
+    float32: float
+    float64: float
+    low: float = -math.inf
+    high: float = math.inf
+
+
+TRIGONOMETRIC = {"sin", "cos", "tan"}
+CASES = [
+    Case("cos", mp.cos, 0.51, 1),
+    Case("erf", mp.erf, 0.9, 1),
+    Case("erfc", mp.erfc, 0.51, 4, -30, 30),
+    Case("exp", mp.exp, 0.9, 1, -800, 800),
+    Case("exp2", lambda x: mp.mpf(2) ** x, 0.91, 1, -1100, 1100),
+    Case("expm1", mp.expm1, 0.51, 2, -800, 800),
+    Case("log", mp.log, 0.91, 1, 0),
+    Case("log10", mp.log10, 0.51, 1, 0),
+    Case("log1p", mp.log1p, 0.51, 2, -1),
+    Case("log2", lambda x: mp.log(x, 2), 0.51, 1, 0),
+    Case("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), 0.51, 3, -800, 800),
+    Case("sin", mp.sin, 0.51, 1),
+    Case("tan", mp.tan, 0.51, 3),
+    Case("tanh", mp.tanh, 0.98, 3),
+]
+
+
+def samples(case: Case, dtype: str) -> np.ndarray:
+    """Random numbers of every magnitude inside the case's interval, most of them around 1."""
+    random = np.random.default_rng(1)
+    low, high = EXTREMES[dtype]
+    exponents = np.concatenate(
+        [random.integers(low, high, SAMPLES), random.integers(-12, 12, 3 * SAMPLES)]
+    )
+    magnitudes = np.ldexp(random.uniform(0.5, 1.0, exponents.size), exponents)
+    uniform = random.uniform(max(case.low, -20.0), min(case.high, 20.0), 2 * SAMPLES)
+    near_one = np.concatenate(
+        [1.0 - 2.0 ** -np.arange(3.0, 24.0), 1.0 + 2.0 ** -np.arange(3.0, 24.0)]
+    )
+    values = np.concatenate([magnitudes, -magnitudes, uniform, near_one, -near_one]).astype(dtype)
+    return values[(values > case.low) & (values < case.high)]
+
+
+def unit_in_the_last_place(exact: mp.mpf, dtype: str) -> mp.mpf:
+    lowest, _ = EXTREMES[dtype]
+    exponent = mp.frexp(exact)[1] if exact else lowest
+    return mp.mpf(2) ** max(exponent - MANTISSA_BITS[dtype], lowest)
+
+
+def error_in_ulp(computed: float, exact: mp.mpf, dtype: str) -> float:
+    overflow = mp.mpf(2) ** EXTREMES[dtype][1]
+    if mp.isnan(exact):
+        return 0.0 if math.isnan(computed) else math.inf
+    limited = mp.mpf(max(min(exact, overflow), -overflow))
+    value = mp.sign(computed) * overflow if math.isinf(computed) else mp.mpf(computed)
+    largest = overflow - overflow / 2 ** MANTISSA_BITS[dtype]
+    unit = unit_in_the_last_place(max(min(limited, largest), -largest), dtype)
+    return float(abs(value - limited) / unit)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_error_is_within_its_bound(case: Case, dtype: str) -> None:
+    x = samples(case, dtype)
+    computed = evaluate(EXPANSIONS[case.name], x)
+    assert computed.dtype == x.dtype
+    with mp.workdps(400 if case.name in TRIGONOMETRIC else 60):
+        errors = [
+            error_in_ulp(float(value), case.reference(mp.mpf(float(argument))), dtype)
+            for argument, value in zip(x, computed, strict=True)
+        ]
+    worst = int(np.argmax(errors))
+    bound = getattr(case, dtype)
+    assert errors[worst] <= bound, f"{case.name}({float(x[worst]).hex()}): {errors[worst]:.4} ULP"
+
+
+INF, NAN = math.inf, math.nan
+ODD_ZEROS = [(0.0, 0.0), (-0.0, -0.0), (NAN, NAN)]
+LOGARITHM = [
+    (0.0, -INF),
+    (-0.0, -INF),
+    (1.0, 0.0),
+    (INF, INF),
+    (-INF, NAN),
+    (-1.0, NAN),
+    (NAN, NAN),
+]
+EDGES: dict[str, list[tuple[float, float]]] = {
+    "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+    "erf": [*ODD_ZEROS, (INF, 1.0), (-INF, -1.0), (1e30, 1.0)],
+    "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN), (1e30, 0.0)],
+    "exp": [
+        (0.0, 1.0),
+        (-0.0, 1.0),
+        (INF, INF),
+        (-INF, 0.0),
+        (NAN, NAN),
+        (1e30, INF),
+        (-1e30, 0.0),
+    ],
+    "exp2": [(0.0, 1.0), (INF, INF), (-INF, 0.0), (NAN, NAN), (10.0, 1024.0), (-149.0, 2.0**-149)],
+    "expm1": [*ODD_ZEROS, (INF, INF), (-INF, -1.0)],
+    "log": LOGARITHM,
+    "log10": [*LOGARITHM, (1000.0, 3.0)],
+    "log1p": [*ODD_ZEROS, (-1.0, -INF), (INF, INF), (-INF, NAN), (-2.0, NAN)],
+    "log2": [*LOGARITHM, (2.0**-149, -149.0)],
+    "sigmoid": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN)],
+    "sin": [*ODD_ZEROS, (INF, NAN), (-INF, NAN)],
+    "tan": [*ODD_ZEROS, (INF, NAN), (-INF, NAN)],
+    "tanh": [*ODD_ZEROS, (INF, 1.0), (-INF, -1.0), (1e30, 1.0), (-1e30, -1.0)],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(EDGES))
+def test_edges(name: str, dtype: str) -> None:
+    x, expected = np.array(EDGES[name], dtype).T
+    computed = evaluate(EXPANSIONS[name], x)
+    np.testing.assert_array_equal(computed, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(computed[numbers]), np.signbit(expected[numbers]))
+
+
+def test_every_expansion_is_tested() -> None:
+    assert {case.name for case in CASES} == set(EXPANSIONS) == set(EDGES)
