@@ -229,7 +229,8 @@ class _Printer:
             if name == "getitem":
                 return f"{arguments[0]}[{arguments[1]}]"
             if name in _INFIX and len(arguments) == 2:
-                return f"{arguments[0]} {_INFIX[name]} {arguments[1]}"
+                left = f"({arguments[0]})" if arguments[0].startswith("-") else arguments[0]
+                return f"{left} {_INFIX[name]} {arguments[1]}"
             if name in _PREFIX:
                 return f"{_PREFIX[name]}{arguments[0]}"
         if node.target == "sym_not":

@@ -316,8 +316,11 @@ class Expression:
             return f"{self.head}({', '.join(argument._format(0) for argument in self.arguments)})"
         sign, strength = infix
         first = self.arguments[0]._format(strength + (sign == "**"))
-        rest = [argument._format(strength + (sign != "**")) for argument in self.arguments[1:]]
-        text = f" {sign} ".join([first, *rest]).replace(" + -", " - ")
+        text = first
+        for argument in self.arguments[1:]:
+            term = argument._format(strength + (sign != "**"))
+            negative = sign == "+" and term.startswith("-") and argument.head in ("", "Mul", "*")
+            text += f" - {term[1:]}" if negative else f" {sign} {term}"
         return f"({text})" if strength < outer else text
 
 
