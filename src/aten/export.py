@@ -1,8 +1,8 @@
 """Programs saved by `torch.export.save`, read and run without torch.
 
-    program = aten.export.load("model.pt2")
-    print(program.graph)
-    outputs = program.module()(x)
+program = aten.export.load("model.pt2")
+print(program.graph)
+outputs = program.module()(x)
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def load(
 ) -> ExportedProgram:
     """Reads a program from a `.pt2` file, in the training IR or in Core ATen.
 
-    Weights are mapped from the file, copy-on-write, and not copied. Nothing is unpickled and nothing
-    evaluated: a file that would need it is refused. Reading needs no operator; running does.
+    Weights are mapped from the file, copy-on-write, and not copied. Nothing is unpickled and
+    nothing evaluated: a file that would need it is refused. Only running needs operators.
 
     Args:
         f: a path, or a binary file object, which is read into memory.

@@ -1,9 +1,9 @@
 """Zip archives as `torch.export.save` writes them: stored members, mapped and never unpickled.
 
-A `.pt2` file is a zip whose members are stored, not compressed, so a weight is a byte range of the
-file. The file is mapped copy-on-write: a weight costs no memory until it is read, and writing to one
-never reaches the file. The central directory is parsed here, and not by `zipfile`, because every
-range is checked against the file and against its neighbours before anything looks at the bytes.
+A `.pt2` file is a zip whose members are stored, not compressed, so a weight is a byte range of
+the file. The file is mapped copy-on-write: a weight costs no memory until it is read, and writing
+to one never reaches the file. The central directory is parsed here, and not by `zipfile`, because
+every range is checked against the file and its neighbours before anything looks at the bytes.
 
 Format: PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory),
 4.3.14 to 4.3.16 (end records, zip64) and 4.5.3 (zip64 extra field).
@@ -15,6 +15,7 @@ import mmap
 import os
 import struct
 import zlib
+from itertools import pairwise
 from typing import IO, NamedTuple
 
 from aten.graph.errors import ArchiveError
@@ -91,9 +92,11 @@ class Archive:
         return bytes(self.view(name))
 
     def verify(self, name: str) -> None:
-        """Raises ArchiveError unless the member's bytes have the CRC-32 that the directory records."""
+        """Raises ArchiveError unless the member's bytes have the CRC-32 the directory records."""
         if zlib.crc32(self.view(name)) != self.find(name).crc:
-            raise ArchiveError(f"{self.name}: member {name!r} is damaged: its CRC-32 does not match")
+            raise ArchiveError(
+                f"{self.name}: member {name!r} is damaged: its CRC-32 does not match"
+            )
 
 
 def _map_file(path: str) -> memoryview:
@@ -116,7 +119,9 @@ class _Directory:
     def read(self) -> dict[str, Member]:
         count, size, start, limit = self.find_directory()
         if start + size > limit:
-            raise self.error("the zip directory lies outside the file; the file is cut short or damaged")
+            raise self.error(
+                "the zip directory lies outside the file; the file is cut short or damaged"
+            )
         members: dict[str, Member] = {}
         position, end = start, start + size
         for _ in range(count):
@@ -130,7 +135,7 @@ class _Directory:
         return members
 
     def find_directory(self) -> tuple[int, int, int, int]:
-        """Number of entries, size and start of the directory, and the position it must end before."""
+        """Number of entries, size and start of the directory, and where it must have ended."""
         position = self.find_end_record()
         (_, disk, first_disk, disk_count, count, size, start, _) = _END_RECORD.unpack_from(
             self.buffer, position
@@ -210,7 +215,7 @@ class _Directory:
         return name
 
     def widen(self, name: str, extra: bytes, fields: tuple[int, ...]) -> list[int]:
-        """Replaces 32-bit markers among (length, packed length, local offset) by their zip64 values."""
+        """Replaces 32-bit markers among length, packed length and offset by their zip64 values."""
         values = list(fields)
         missing = [index for index, value in enumerate(values) if value == _MARKER_32]
         position = 0
@@ -236,10 +241,10 @@ class _Directory:
             self.buffer[start : start + name_length]
         ) != name.encode("utf-8"):
             raise self.error(f"the header of member {name!r} is damaged")
-        return start + name_length + extra_length
+        return int(start + name_length + extra_length)
 
     def check_disjoint(self, members: dict[str, Member]) -> None:
         in_order = sorted(members.values(), key=lambda member: (member.offset, member.length))
-        for before, after in zip(in_order, in_order[1:], strict=False):
+        for before, after in pairwise(in_order):
             if before.offset + before.length > after.offset:
                 raise self.error(f"members {before.name!r} and {after.name!r} overlap")

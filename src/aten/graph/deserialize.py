@@ -1,7 +1,7 @@
 """From torch's serialized schema (major version 8) to the graph IR.
 
-The schema is a set of tagged unions: `{"as_tensor": {"name": "x"}}`. Every alternative that an argument
-can take has one entry in `_ARGUMENT_KINDS`. Nothing here looks operators up.
+The schema is a set of tagged unions: `{"as_tensor": {"name": "x"}}`. Every alternative that an
+argument can take has one entry in `_ARGUMENT_KINDS`. Nothing here looks operators up.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def read_symbolic(value: Any, where: str) -> int | float | bool | Expression:
     """A SymInt, SymFloat or SymBool: a plain value, or an expression."""
     tag, content = union(value, where)
     if tag != "as_expr":
-        return read_plain(tag, content, where)
+        plain: Number = read_plain(tag, content, where)
+        return plain
     text = field(content, "expr_str", str, where)
     try:
         expression = parse(text)
@@ -155,7 +156,7 @@ def read_tensor_meta(value: Any, where: str) -> TensorMeta:
 
 
 def read_target(text: str, where: str) -> str:
-    """The operator's name as namespace.name.overload; functions of Python keep their module's name."""
+    """The operator as namespace.name.overload; functions of Python keep their module's name."""
     match = _OPERATOR.fullmatch(text)
     if match is not None:
         namespace, name, overload = match.groups()
@@ -257,7 +258,9 @@ class GraphReader:
                 kwargs[read_name(name, where)] = value
             else:
                 args.append(value)
-        node = Node("", "call_function", target, tuple(args), kwargs, self.read_provenance(serialized))
+        node = Node(
+            "", "call_function", target, tuple(args), kwargs, self.read_provenance(serialized)
+        )
         self.read_outputs(node, serialized, where)
 
     def read_provenance(self, serialized: Any) -> dict[str, Any]:
@@ -322,7 +325,7 @@ class GraphReader:
         return [self.read_element(owner, index, item, where) for index, item in enumerate(items)]
 
     def named(self, tag: str, content: Any, where: str) -> str | None:
-        """The name in an alternative that names a value; None where it holds a plain value instead."""
+        """The name in an alternative that names a value; None where it holds a plain value."""
         if tag not in _NAMED:
             raise FormatError(f"{where}: unknown kind of output {shown(tag)}")
         if tag in ("as_tensor", "as_custom_obj"):
@@ -371,7 +374,9 @@ class GraphReader:
         return self.add(Node(name, "get_attr", name))
 
 
-def _list_of(read: Callable[[GraphReader, Any, str], Any]) -> Callable[[GraphReader, Any, str], Any]:
+def _list_of(
+    read: Callable[[GraphReader, Any, str], Any],
+) -> Callable[[GraphReader, Any, str], Any]:
     def read_list(reader: GraphReader, content: Any, where: str) -> list[Any]:
         return [read(reader, item, where) for item in checked(content, list, where)]
 
@@ -405,7 +410,14 @@ _read_float = _plain(number)
 _read_string = _plain(lambda content, where: checked(content, str, where))
 
 _NAMED = frozenset(
-    {"as_tensor", "as_sym_int", "as_sym_float", "as_sym_bool", "as_custom_obj", "as_optional_tensor"}
+    {
+        "as_tensor",
+        "as_sym_int",
+        "as_sym_float",
+        "as_sym_bool",
+        "as_custom_obj",
+        "as_optional_tensor",
+    }
 )
 
 _ARGUMENT_KINDS: dict[str, Callable[[GraphReader, Any, str], Any]] = {

@@ -1,6 +1,6 @@
 """What can go wrong with an exported program, as exceptions.
 
-All of them are RuntimeErrors, as torch's are, so `except RuntimeError` and `except ExportError` both work.
+All of them are RuntimeErrors, as torch's are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class ArchiveError(ExportError):
 
 
 class FormatError(ExportError):
-    """The archive is sound, but what it says about the program makes no sense or is not supported."""
+    """The archive is sound, but what it says of the program is not, or is not supported."""
 
 
 class UnknownOperatorError(ExportError, NotImplementedError):

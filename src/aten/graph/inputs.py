@@ -59,7 +59,7 @@ class InputChecker:
         ]
 
     def check(self, inputs: Sequence[Any]) -> dict[str, Number]:
-        """The sizes of the program's symbols for these inputs. Raises InputError if they do not fit."""
+        """The sizes of the program's symbols for these inputs. Raises InputError if they misfit."""
         bindings: dict[str, Number] = {}
         pending: list[tuple[int, int, Expression, int]] = []
         for position, value in enumerate(inputs):
@@ -119,7 +119,9 @@ class InputChecker:
     def check_constant(self, position: int, value: Any) -> None:
         expected = self.records[position]
         if type(value) is not type(expected) or value != expected:
-            raise self.mismatch(position, value, "this value was fixed when the program was exported")
+            raise self.mismatch(
+                position, value, "this value was fixed when the program was exported"
+            )
 
     def bind(
         self,
@@ -151,7 +153,9 @@ class InputChecker:
                     bindings[solved[0]] = solved[1]
                 value = size.evaluate(bindings)
             except SymbolicError as error:
-                raise self.mismatch(position, inputs[position], f"dimension {dim}: {error}") from None
+                raise self.mismatch(
+                    position, inputs[position], f"dimension {dim}: {error}"
+                ) from None
             if value != given:
                 reason = f"dimension {dim} must be {size}, here {value}"
                 raise self.mismatch(position, inputs[position], reason)
@@ -181,7 +185,7 @@ class InputChecker:
         return 0
 
     def check_guards(self, inputs: Sequence[Any]) -> None:
-        """The conditions between sizes hold; one that speaks of anything but input sizes is skipped."""
+        """The conditions between sizes hold. One that speaks of anything else is skipped."""
         by_path = dict(zip(self.paths, inputs, strict=False))
         for guard in self.guards:
             bindings: dict[str, Number] = {}

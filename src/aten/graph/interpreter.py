@@ -1,8 +1,8 @@
 """Runs a graph: compiled once into a flat list of steps over numbered slots, then replayed.
 
-Every value, constant and weight has a slot, so an argument is always a slot number. Each step knows
-which slots hold values that nobody reads after it, and clears them: a tensor's memory is free as soon
-as its last user has run.
+Every value, constant and weight has a slot, so an argument is always a slot number. Each step
+knows which slots hold values that nobody reads after it, and clears them: a tensor's memory is free
+as soon as its last user has run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class Step(NamedTuple):
-    """One call. Slots of the arguments, where the result goes, and which slots to clear afterwards."""
+    """One call: slots of the arguments and of the result, and the slots to clear afterwards."""
 
     function: Function
     arguments: tuple[int, ...]
@@ -58,12 +58,13 @@ class Interpreter:
         self.returns_single = graph.returns_single and len(self.output_slots) == 1
 
     def run(self, inputs: Sequence[Any], profile: Profile | None = None) -> tuple[Any, ...]:
-        """What the graph returns for inputs in placeholder order. An error names the failing node."""
+        """What the graph returns for inputs in placeholder order. Errors name the failing node."""
         slots = list(self.template)
-        for slot, value in zip(self.input_slots, inputs, strict=True):
-            slots[slot] = value
+        for slot, given in zip(self.input_slots, inputs, strict=True):
+            slots[slot] = given
         started = 0.0
         value: Any = None
+        values: list[Any] | None
         for function, arguments, keywords, destination, unpack, dead, target, name in self.steps:
             values = [slots[slot] for slot in arguments]
             if profile is not None:
@@ -87,7 +88,7 @@ class Interpreter:
         return tuple([slots[slot] for slot in self.output_slots])
 
     def __call__(self, *inputs: Any) -> Any:
-        """As an operator that takes a graph calls it: the bare result where the graph returns one."""
+        """As an operator that takes a graph calls it: the bare result where there is only one."""
         results = self.run(inputs)
         return results[0] if self.returns_single else results
 
@@ -122,7 +123,9 @@ class _Compiler:
         return {
             node: found
             for node, found in parts.items()
-            if node not in whole and node.op == "call_function" and node.target != "operator.getitem"
+            if node not in whole
+            and node.op == "call_function"
+            and node.target != "operator.getitem"
         }
 
     def new_slot(self, value: Any = None) -> int:

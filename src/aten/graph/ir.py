@@ -1,9 +1,9 @@
 """The graph IR: one node per value, in the order they are computed, printing as runnable Python.
 
-A graph is a straight line of nodes. Their kinds are torch.fx's: `placeholder` (an input), `get_attr`
-(a subgraph, for operators that take one), `call_function` and `output`. A node's target is the
-operator's name as text ("aten.add.Tensor"), so a graph can be read, printed and changed where the
-operators it calls do not exist.
+A graph is a straight line of nodes. Their kinds are torch.fx's: `placeholder` (an input),
+`get_attr` (a subgraph, for operators that take one), `call_function` and `output`. A node's target
+is the operator's name as text ("aten.add.Tensor"), so a graph can be read, printed and changed
+where the operators it calls do not exist.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Node:
     Attributes:
         name: unique in the graph; a Python identifier.
         op: "placeholder", "get_attr", "call_function" or "output".
-        target: the operator, as namespace.name.overload; for the other kinds, the name of the input or
-            subgraph, or "output".
+        target: the operator, as namespace.name.overload; for the other kinds, the name of the
+            input or subgraph, or "output".
         args, kwargs: nodes and plain values, nested in lists and tuples. The output node has one
             argument: the tuple of what the graph returns.
         meta: "val" holds what is recorded of the value: a TensorMeta, an Expression, a number, or a
@@ -94,7 +94,7 @@ class Graph:
 
     Attributes:
         nodes: the nodes.
-        subgraphs: graphs that operators of this one take as arguments, by the name of their get_attr.
+        subgraphs: graphs that operators of this one take, by the name of their get_attr.
         returns_single: the graph returns its one value bare, and not in a tuple.
     """
 

@@ -1,4 +1,4 @@
-"""Typed access to decoded JSON: a value of the wrong shape is an error that says where it stands."""
+"""Typed access to decoded JSON: a value of the wrong shape is an error that says where it is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def optional(owner: dict[str, Any], key: str, kind: type[T], default: T, where: 
 
 
 def union(value: Any, where: str) -> tuple[str, Any]:
-    """Which alternative a tagged union holds, and its value: `{"as_int": 3}` gives ("as_int", 3)."""
+    """The alternative a tagged union holds, and its value: `{"as_int": 3}` is ("as_int", 3)."""
     found = checked(value, dict, where)
     if len(found) != 1:
         raise FormatError(f"{where}: expected one alternative, found {shown(value)}")

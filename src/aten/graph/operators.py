@@ -1,7 +1,7 @@
 """From an operator's name in a graph to the function that computes it.
 
-Arithmetic on sizes, and the operators that only read a tensor's metadata, are plain Python here: they
-take no part in dispatch. Everything else is an operator of the registry.
+Arithmetic on sizes, and the operators that only read a tensor's metadata, are plain Python here:
+they take no part in dispatch. Everything else is an operator of the registry.
 """
 
 from __future__ import annotations
@@ -72,12 +72,14 @@ def _assert_tensor_metadata(
 
 
 _OPERATOR_FUNCTIONS = (
-    "add sub mul truediv floordiv mod pow eq ne lt le gt ge and_ or_ xor lshift rshift neg pos "
-    "invert getitem abs"
-).split()
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs"),
+    *("eq", "ne", "lt", "le", "gt", "ge"),
+    *("and_", "or_", "xor", "lshift", "rshift", "invert", "getitem"),
+)
 _MATH_FUNCTIONS = (
-    "sqrt cos cosh sin sinh tan tanh asin acos atan exp log asinh log2 floor ceil trunc"
-).split()
+    *("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan"),
+    *("exp", "log", "asinh", "log2", "floor", "ceil", "trunc"),
+)
 
 PYTHON_FUNCTIONS: dict[str, Function] = {
     **{f"operator.{name}": getattr(operator, name) for name in _OPERATOR_FUNCTIONS},
@@ -134,5 +136,5 @@ def resolve(targets: Iterable[str]) -> dict[str, Function]:
 
 
 def resolve_graph(graph: Graph, *also: str) -> dict[str, Function]:
-    """The functions of every operator in the graph, subgraphs included, and of those named besides."""
+    """The functions of every operator in the graph and its subgraphs, and of those in `also`."""
     return resolve([*graph.targets(), *also])

@@ -44,8 +44,8 @@ class ExportedProgram:
     Attributes:
         graph: the graph; `print(program.graph)` shows it as Python.
         graph_signature: what its inputs and outputs stand for.
-        state_dict: parameters and persistent buffers by name. Running the program updates the buffers
-            that it mutates.
+        state_dict: parameters and persistent buffers by name. Running the program updates the
+            buffers that it mutates.
         constants: lifted constants and non-persistent buffers by name.
         range_constraints: the sizes each symbol may take.
         dialect: "TRAINING" for the training IR, "ATEN" for Core ATen.
@@ -82,12 +82,14 @@ class ExportedProgram:
     def _make_checker(self) -> InputChecker:
         placeholders = {node.name: node for node in self.graph.placeholders}
         specs = self.graph_signature.user_input_specs
-        records = []
+        records: list[Any] = []
         for spec in specs:
             node = placeholders.get(spec.arg.name)
-            constant = isinstance(spec.arg, ConstantArgument)
-            records.append(spec.arg.value if constant else node and node.meta.get("val"))
-            if not constant and records[-1] is None:
+            if isinstance(spec.arg, ConstantArgument):
+                records.append(spec.arg.value)
+                continue
+            records.append(node.meta.get("val") if node is not None else None)
+            if records[-1] is None:
                 raise FormatError(f"nothing is recorded of the input {spec.arg.name!r}")
         return InputChecker(specs, records, self.range_constraints, self.guards, self._paths())
 
@@ -113,7 +115,7 @@ class ExportedProgram:
         return list(zip(names, (*positional.children, *keywords.children), strict=True))
 
     def _check_state(self) -> None:
-        """Every parameter, buffer and constant of the signature is there, as the graph records it."""
+        """Every parameter, buffer and constant is there, as the graph records it."""
         for node, spec in zip(
             self.graph.placeholders, self.graph_signature.input_specs, strict=True
         ):
@@ -127,7 +129,7 @@ class ExportedProgram:
                 continue
             if value.dtype != record.dtype or tuple(value.shape) != record.shape:
                 raise FormatError(
-                    f"the tensor stored for {spec.target!r} is not the one the graph takes ({record})"
+                    f"the tensor stored for {spec.target!r} is not what the graph takes ({record})"
                 )
 
     def _state(self, name: str | None) -> Tensor | None:
@@ -190,9 +192,9 @@ class ExportedProgram:
             profile: gathers calls and time per operator.
 
         Returns:
-            The user outputs in signature order: tensors, and plain values where the program returns such.
-            Buffers that the program mutates are updated in its state; inputs that it mutates are
-            written to.
+            The user outputs in signature order: tensors, and plain values where the program
+            returns such. Buffers that the program mutates are updated in its state; inputs that it
+            mutates are written to.
 
         Raises:
             UnknownOperatorError: before anything runs, where operators are missing.
@@ -241,10 +243,13 @@ class ExportedProgram:
 
     def __str__(self) -> str:
         limits = [f"{name}: {limit}" for name, limit in self.range_constraints.items()]
-        return "\n".join(
-            ["ExportedProgram:", *_indented(str(self.graph)), "", "Graph signature:"]
-            + _indented(str(self.graph_signature))
-            + ["", "Range constraints:", *_indented("\n".join(limits) or "none")]
+        parts = {
+            "ExportedProgram": str(self.graph),
+            "Graph signature": str(self.graph_signature),
+            "Range constraints": "\n".join(limits) or "none",
+        }
+        return "\n\n".join(
+            "\n".join([f"{title}:", *_indented(text)]) for title, text in parts.items()
         )
 
 
@@ -268,7 +273,7 @@ class ProgramModule:
             self._keyword_only = len(in_spec.children[1].children)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the program on the module's arguments, by position or by name, nested as exported."""
+        """Runs the program on the module's arguments, positional or by name, nested as exported."""
         if self.program.call_spec is None:
             if kwargs:
                 raise InputError(f"the program takes no keyword arguments, got {sorted(kwargs)}")

@@ -1,4 +1,4 @@
-"""Nested arguments and results, as torch's TreeSpec records them: tuples, lists and dicts of leaves."""
+"""Nested arguments and results, as torch's TreeSpec records them: tuples, lists and dicts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TreeSpec(NamedTuple):
         return sum(child.leaf_count for child in self.children)
 
     def flatten(self, value: Any, where: str) -> list[Any]:
-        """The leaves of a value of this shape, left to right. Raises InputError for another shape."""
+        """The leaves of a value of this shape, left to right. Raises InputError for another one."""
         if self.kind is None:
             return [value]
         items = self._items(value, where)
@@ -76,7 +76,7 @@ class TreeSpec(NamedTuple):
             return _MAPPINGS[self.kind](zip(self.keys, items, strict=True))
         if self.kind == _NAMED_TUPLE:
             name, *fields = self.keys
-            return namedtuple(name, fields)(*items)  # type: ignore[misc]  # fields come from the file
+            return namedtuple(name, fields)(*items)
         return _SEQUENCES[str(self.kind)](items)
 
     def paths(self, prefix: str) -> list[str]:
@@ -116,7 +116,7 @@ def _parse_node(node: Any, named_tuples: dict[str, list[str]], where: str) -> Tr
         for child in checked(found.get("children_spec"), list, where)
     )
     context = found.get("context")
-    content = json.loads(context) if isinstance(context, str) else context
+    content: Any = json.loads(context) if isinstance(context, str) else context
     if kind in _SEQUENCES:
         return TreeSpec(kind, [], children)
     if kind in _MAPPINGS:

@@ -15,6 +15,7 @@ Layout of an archive, all of it under one folder named after the file:
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import IO, Any
 
 from aten.graph.archive import Archive
@@ -85,9 +86,7 @@ def _why_no_program(archive: Archive) -> str:
     if "constants.pkl" in names:
         return "a TorchScript archive, not an exported program"
     if "data.pkl" in names:
-        return (
-            "a pickled checkpoint (torch.save), not an exported program; nothing here unpickles"
-        )
+        return "a pickled checkpoint (torch.save), not an exported program; nothing here unpickles"
     return "the archive holds no exported program (no archive_format in it)"
 
 
@@ -103,7 +102,9 @@ def _find_model(archive: Archive, prefix: str, wanted: str) -> str:
     if len(found) == 1 and wanted == "model":
         return found[0]
     if found:
-        raise ArchiveError(f"{archive.name}: no program named {wanted!r}; there are {sorted(found)}")
+        raise ArchiveError(
+            f"{archive.name}: no program named {wanted!r}; there are {sorted(found)}"
+        )
     if any(name.startswith(f"{prefix}data/aotinductor/") for name in archive.members):
         raise ArchiveError(f"{archive.name}: a compiled AOTInductor package, which has no graph")
     raise ArchiveError(f"{archive.name}: the archive holds no program under {_MODELS}")
@@ -140,7 +141,9 @@ class _ProgramReader:
             self.read_ranges(),
             call_spec=self.read_call_spec(module),
             guards=self.read_guards(),
-            dialect=" ".join(map(str, optional(self.serialized, "verifiers", list, [], self.where))),
+            dialect=" ".join(
+                map(str, optional(self.serialized, "verifiers", list, [], self.where))
+            ),
             torch_version=optional(self.serialized, "torch_version", str, "", self.where),
         )
 
@@ -157,8 +160,8 @@ class _ProgramReader:
         config = f"{self.name}_{folder}_config.json"
         if f"{path}{self.name}.pt" in self.archive:
             raise ArchiveError(
-                f"{self.archive.name}: the {folder} are pickled ({path}{self.name}.pt), and nothing "
-                "here unpickles: save the program again with torch 2.9 or newer"
+                f"{self.archive.name}: the {folder} are pickled ({path}{self.name}.pt), and "
+                "nothing here unpickles: save the program again with torch 2.9 or newer"
             )
         return TensorReader(self.archive, path, self.verify).read(config)
 
@@ -220,9 +223,9 @@ def _check_signature(signature: ExportGraphSignature, names: list[str], where: s
     for spec, name in zip(signature.input_specs, names, strict=True):
         if spec.arg.name != name and not isinstance(spec.arg, ConstantArgument):
             raise FormatError(
-                f"{where}: the signature's input {shown(spec.arg.name)} is {shown(name)} in the graph"
+                f"{where}: the signature's {shown(spec.arg.name)} is {shown(name)} in the graph"
             )
-    written = {InputKind.PARAMETER: set(), InputKind.BUFFER: set(), InputKind.USER_INPUT: set()}
+    written: dict[InputKind, set[str | None]] = {kind: set() for kind in _MUTATED.values()}
     for spec in signature.input_specs:
         if spec.kind in written:
             user = spec.kind is InputKind.USER_INPUT
@@ -230,7 +233,9 @@ def _check_signature(signature: ExportGraphSignature, names: list[str], where: s
     for output in signature.output_specs:
         kind = _MUTATED.get(output.kind)
         if kind is not None and output.target not in written[kind]:
-            raise FormatError(f"{where}: the program writes to {shown(output.target)}, which is no input")
+            raise FormatError(
+                f"{where}: the program writes to {shown(output.target)}, which is no input"
+            )
 
 
 _MUTATED = {
@@ -239,7 +244,7 @@ _MUTATED = {
     OutputKind.USER_INPUT_MUTATION: InputKind.USER_INPUT,
 }
 
-_SYMBOLIC_ARGUMENTS = {
+_SYMBOLIC_ARGUMENTS: dict[str, Callable[[str], ArgumentSpec]] = {
     "as_sym_int": SymIntArgument,
     "as_sym_float": SymFloatArgument,
     "as_sym_bool": SymBoolArgument,
@@ -253,7 +258,8 @@ def _read_argument_spec(value: Any, where: str) -> ArgumentSpec:
     if tag in _SYMBOLIC_ARGUMENTS:
         inner, name = union(content, where)
         if inner == "as_name":
-            return _SYMBOLIC_ARGUMENTS[tag](read_name(name, where))
+            argument: ArgumentSpec = _SYMBOLIC_ARGUMENTS[tag](read_name(name, where))
+            return argument
         return ConstantArgument("", read_plain(inner, name, where))
     if tag == "as_custom_obj":
         return CustomObjArgument(

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported graph stand for, with torch.export's names and kinds."""
+"""What inputs and outputs of an exported graph stand for, with torch.export's names and kinds."""
 
 from __future__ import annotations
 

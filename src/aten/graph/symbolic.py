@@ -1,15 +1,14 @@
 """Symbolic sizes and guards: a small parser and evaluator for the expressions in exported programs.
 
-torch writes a dynamic size as a constructor expression, `Add(Mul(Integer(2), Symbol('s77')), Integer(1))`,
-and a guard as an arithmetic one, `4*(L['x'].size()[0] % 5) < 2`. Both are read here by one grammar into
+torch writes a dynamic size as a constructor expression, `Add(Symbol('s77'), Integer(1))`, and a
+guard as an arithmetic one, `4*(L['x'].size()[0] % 5) < 2`. Both are read here by one grammar into
 one tree, without eval:
 
-    comparison := or-expression (("<" | "<=" | ">" | ">=" | "==" | "!=") or-expression)*
-    operators, weakest first:  or   and   not   comparison   |   ^   &   << >>   + -   * / // %   unary   **
+    operators, weakest first: or, and, not, comparisons, |, ^, &, << >>, + -, * / // %, unary, **
     term       := number | name | call | path | "(" expression ")"
     path       := "L" ("[" (string | integer) "]" | "." name ["()"])*
 
-A guard's path stays one symbol, spelled as written (`L['x'].size()[0]`), and is bound like any other.
+A guard's path stays one symbol, spelled as written, and is bound like any other.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from aten.graph.errors import FormatError
 
@@ -72,7 +70,7 @@ def _power(base: Number, exponent: Number) -> Number:
 def _shift_left(value: Number, count: Number) -> Number:
     if not 0 <= count <= _WIDEST_INTEGER:
         raise OverflowError("the shift is out of range")
-    return operator.lshift(int(value), int(count))
+    return int(value) << int(count)
 
 
 def _truncated_modulo(dividend: Number, divisor: Number) -> Number:
@@ -158,11 +156,14 @@ _FUNCTIONS: dict[str, Callable[..., Number]] = {
     "math.trunc": math.trunc,
     "math.floor": math.floor,
     "math.ceil": math.ceil,
-} | {
-    prefix + name: getattr(math, name)
-    for prefix in ("OpaqueUnaryFn_", "math.", "")
-    for name in ("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan")
-    + ("exp", "log", "asinh", "log2")
+    **{
+        prefix + name: getattr(math, name)
+        for prefix in ("OpaqueUnaryFn_", "math.", "")
+        for name in (
+            *("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh"),
+            *("asin", "acos", "atan", "exp", "log", "asinh", "log2"),
+        )
+    },
 }
 
 _CONSTANTS: dict[str, Number] = {
@@ -201,7 +202,11 @@ _BINARY: dict[str, tuple[int, Callable[..., Number]]] = {
     "**": (12, _power),
 }
 _NOT, _UNARY, _POWER = 3, 11, 12
-_SIGNS: dict[str, Callable[..., Number]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_SIGNS: dict[str, Callable[..., Number]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+}
 
 # How the constructor spelling prints: operator and how tightly it binds.
 _INFIX = {
@@ -271,7 +276,7 @@ class Expression:
         """The value where every symbol has the value given.
 
         Raises:
-            SymbolicError: a symbol is not bound, or the arithmetic has no result (division by zero).
+            SymbolicError: a symbol is not bound, or there is no result (division by zero).
         """
         try:
             return self._evaluate(bindings)
@@ -491,7 +496,7 @@ class _Parser:
         while not self.accept(")"):
             if found or options:
                 self.expect(",")
-            kind, text = self.tokens[self.position]
+            kind = self.tokens[self.position][0]
             following = self.tokens[min(self.position + 1, len(self.tokens) - 1)][1]
             if kind == "string":
                 found.append(self.take()[1][1:-1])
@@ -521,8 +526,10 @@ def constant(value: Number) -> Expression:
     return Expression("", value=value)
 
 
-def solve(expression: Expression, value: int, bindings: Mapping[str, Number]) -> tuple[str, int] | None:
-    """The one unbound symbol of an expression linear in it, and its value where the whole is `value`.
+def solve(
+    expression: Expression, value: int, bindings: Mapping[str, Number]
+) -> tuple[str, int] | None:
+    """The one unbound symbol of a linear expression, and its value where the whole is `value`.
 
     None where there is no single such symbol, or no integer solves the equation.
     """

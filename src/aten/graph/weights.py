@@ -35,12 +35,13 @@ class TensorReader:
         self.storages: dict[str, Storage] = {}
 
     def read(self, config_name: str) -> dict[str, Tensor]:
-        """The tensors that the folder's configuration lists, by the name they have in the module."""
+        """The tensors that the folder's configuration lists, by their names in the module."""
         path = self.folder + config_name
         where = f"{self.archive.name}: {path}"
         config = field(decode(self.archive.read(path), where), "config", dict, where)
         return {
-            name: self.read_tensor(entry, f"{where}, {shown(name)}") for name, entry in config.items()
+            name: self.read_tensor(entry, f"{where}, {shown(name)}")
+            for name, entry in config.items()
         }
 
     def read_tensor(self, entry: Any, where: str) -> Tensor:
@@ -49,17 +50,21 @@ class TensorReader:
             raise ArchiveError(f"{where}: stored as a pickle, and nothing here unpickles")
         if entry.get("tensor_meta") is None:
             raise ArchiveError(
-                f"{where}: the object {shown(path)} is stored as a pickle, and nothing here unpickles"
+                f"{where}: the object {shown(path)} is a pickle, and nothing here unpickles"
             )
         meta = read_tensor_meta(entry["tensor_meta"], where)
         if meta.device.type != "cpu":
-            raise FormatError(f"{where}: the tensor belongs on {meta.device}; only cpu can be loaded")
+            raise FormatError(
+                f"{where}: the tensor belongs on {meta.device}; only cpu can be loaded"
+            )
         if meta.layout.name != "strided":
             raise FormatError(f"{where}: the layout {meta.layout} is not supported")
         return self.make_tensor(path, meta, where)
 
     def make_tensor(self, path: str, meta: TensorMeta, where: str) -> Tensor:
-        if not all(isinstance(size, int) for size in (*meta.shape, *meta.stride, meta.storage_offset)):
+        if not all(
+            isinstance(size, int) for size in (*meta.shape, *meta.stride, meta.storage_offset)
+        ):
             raise FormatError(f"{where}: a stored tensor cannot have symbolic sizes")
         try:
             return tensor_from_buffer(
@@ -75,7 +80,7 @@ class TensorReader:
             raise FormatError(f"{where}: {error}") from None
 
     def storage(self, path: str) -> Storage:
-        """The member's bytes as a storage; copied only where they lie too oddly for their elements."""
+        """The member's bytes as a storage, copied only where they are not aligned."""
         found = self.storages.get(path)
         if found is None:
             name = self.folder + path
