@@ -41,9 +41,10 @@ _LONGEST_COMMENT = 0xFFFF
 
 
 class Member(NamedTuple):
-    """A stored member: where its bytes lie in the file, in bytes, and their CRC-32."""
+    """A stored member: its place in the file, in bytes, and the CRC-32 of its contents."""
 
     name: str
+    header: int  # where its local header starts, and with it the range that is its own
     offset: int
     length: int
     crc: int
@@ -203,7 +204,7 @@ class _Directory:
         offset = self.data_offset(name, local, data_end)
         if offset + length > data_end:
             raise self.error(f"member {name!r} reaches beyond the data of the archive")
-        return Member(name, offset, length, crc), next_position
+        return Member(name, local, offset, length, crc), next_position
 
     def member_name(self, raw: bytes) -> str:
         try:
@@ -244,7 +245,7 @@ class _Directory:
         return int(start + name_length + extra_length)
 
     def check_disjoint(self, members: dict[str, Member]) -> None:
-        in_order = sorted(members.values(), key=lambda member: (member.offset, member.length))
+        in_order = sorted(members.values(), key=lambda member: member.header)
         for before, after in pairwise(in_order):
-            if before.offset + before.length > after.offset:
+            if before.offset + before.length > after.header:
                 raise self.error(f"members {before.name!r} and {after.name!r} overlap")
