@@ -199,7 +199,7 @@ class GraphReader:
     def read(self, constant_names: list[str | None] | None = None) -> Graph:
         """The graph. `constant_names` name the inputs that are plain values, in input order."""
         inputs = field(self.serialized, "inputs", list, self.where)
-        names = constant_names or [None] * len(inputs)
+        names = [None] * len(inputs) if constant_names is None else constant_names
         if len(names) != len(inputs):
             raise FormatError(
                 f"{self.where}: {len(inputs)} inputs, but the signature lists {len(names)}"
