@@ -64,6 +64,7 @@ class Size(tuple):
 
 cdef object _size_of(int ndim, const int64_t* values):
     cdef int dim
+    cdef object number  # typed: an inferred C integer would lend the tuple a reference it drops
     cdef tuple made = PyTuple_New(ndim)
     for dim in range(ndim):
         number = values[dim]

@@ -1,0 +1,71 @@
+"""Programs saved by `torch.export.save`, read and run without torch.
+
+program = aten.export.load("model.pt2")
+print(program.graph)
+outputs = program.module()(x)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+from aten.graph.errors import (
+    ArchiveError,
+    ExportError,
+    FormatError,
+    InputError,
+    UnknownOperatorError,
+)
+from aten.graph.program import ExportedProgram, ProgramModule
+from aten.graph.reader import load_program
+from aten.graph.signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymIntArgument,
+    TensorArgument,
+)
+
+__all__ = [
+    "ArchiveError",
+    "ConstantArgument",
+    "ExportError",
+    "ExportGraphSignature",
+    "ExportedProgram",
+    "FormatError",
+    "InputError",
+    "InputKind",
+    "InputSpec",
+    "OutputKind",
+    "OutputSpec",
+    "ProgramModule",
+    "SymIntArgument",
+    "TensorArgument",
+    "UnknownOperatorError",
+    "load",
+]
+
+
+def load(
+    f: str | os.PathLike[str] | IO[bytes], *, model: str = "model", verify: bool = True
+) -> ExportedProgram:
+    """Reads a program from a `.pt2` file, in the training IR or in Core ATen.
+
+    Weights are mapped from the file, copy-on-write, and not copied. Nothing is unpickled and
+    nothing evaluated: a file that would need it is refused. Only running needs operators.
+
+    Args:
+        f: a path, or a binary file object, which is read into memory.
+        model: which program, where the archive holds several.
+        verify: check the weights against their CRC-32, which reads all of them once.
+
+    Raises:
+        OSError: the file cannot be opened.
+        ArchiveError: no zip, cut short, damaged, compressed, or with pickled contents.
+        FormatError: the archive is sound, but what it says of the program is not, or not supported.
+    """
+    return load_program(f, model=model, verify=verify)

@@ -1,0 +1,150 @@
+"""Nested arguments and results, as torch's TreeSpec records them: tuples, lists and dicts."""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections import OrderedDict, namedtuple
+from typing import Any, NamedTuple
+
+from aten.graph.errors import FormatError, InputError
+from aten.graph.json_values import checked, shown
+
+_SEQUENCES = {"builtins.tuple": tuple, "builtins.list": list, "collections.deque": list}
+_MAPPINGS = {
+    "builtins.dict": dict,
+    "collections.OrderedDict": OrderedDict,
+    "collections.defaultdict": dict,
+}
+_NAMED_TUPLE = "collections.namedtuple"
+
+
+class TreeSpec(NamedTuple):
+    """The shape of a nested value.
+
+    Attributes:
+        kind: the container's type as torch names it, or None for a leaf.
+        keys: a mapping's keys, or a named tuple's type name and field names.
+        children: the specs of its items.
+    """
+
+    kind: str | None
+    keys: list[Any]
+    children: tuple[TreeSpec, ...]
+
+    @property
+    def leaf_count(self) -> int:
+        if self.kind is None:
+            return 1
+        return sum(child.leaf_count for child in self.children)
+
+    def flatten(self, value: Any, where: str) -> list[Any]:
+        """The leaves of a value of this shape, left to right. Raises InputError for another one."""
+        if self.kind is None:
+            return [value]
+        items = self._items(value, where)
+        if len(items) != len(self.children):
+            raise InputError(f"{where}: expected {len(self.children)} items, got {len(items)}")
+        leaves: list[Any] = []
+        for key, item, child in zip(self._item_names(), items, self.children, strict=True):
+            leaves += child.flatten(item, f"{where}[{key!r}]")
+        return leaves
+
+    def _items(self, value: Any, where: str) -> list[Any]:
+        if self.kind in _MAPPINGS:
+            if not isinstance(value, dict) or set(value) != set(self.keys):
+                given = sorted(map(str, value)) if isinstance(value, dict) else type(value).__name__
+                raise InputError(f"{where}: expected a dict with keys {self.keys}, got {given}")
+            return [value[key] for key in self.keys]
+        if not isinstance(value, (tuple, list)):
+            expected = "list" if self.kind == "builtins.list" else "tuple"
+            raise InputError(f"{where}: expected a {expected}, got {type(value).__name__}")
+        return list(value)
+
+    def _item_names(self) -> list[Any]:
+        return self.keys if self.kind in _MAPPINGS else list(range(len(self.children)))
+
+    def unflatten(self, leaves: list[Any]) -> Any:
+        """The value of this shape with these leaves, of which there must be `leaf_count`."""
+        if self.kind is None:
+            return leaves[0]
+        items, position = [], 0
+        for child in self.children:
+            items.append(child.unflatten(leaves[position : position + child.leaf_count]))
+            position += child.leaf_count
+        if self.kind in _MAPPINGS:
+            return _MAPPINGS[self.kind](zip(self.keys, items, strict=True))
+        if self.kind == _NAMED_TUPLE:
+            name, *fields = self.keys
+            return namedtuple(name, fields)(*items)
+        return _SEQUENCES[str(self.kind)](items)
+
+    def paths(self, prefix: str) -> list[str]:
+        """How a guard spells each leaf: `prefix['key'][0]`."""
+        if self.kind is None:
+            return [prefix]
+        return [
+            path
+            for key, child in zip(self._item_names(), self.children, strict=True)
+            for path in child.paths(f"{prefix}[{key!r}]")
+        ]
+
+
+def parse(text: str, named_tuples: dict[str, list[str]], where: str) -> TreeSpec:
+    """The spec in its JSON form, `[1, {"type": ..., "context": ..., "children_spec": [...]}]`.
+
+    Args:
+        named_tuples: field names of the named tuples the program uses, by type name.
+    """
+    try:
+        value = json.loads(text)
+        version, root = value
+        if version != 1:
+            raise FormatError(f"{where}: tree spec version {shown(version)} is not supported")
+        return _parse_node(root, named_tuples, where)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        raise FormatError(f"{where}: the tree spec {shown(text)} is not valid") from None
+
+
+def _parse_node(node: Any, named_tuples: dict[str, list[str]], where: str) -> TreeSpec:
+    found = checked(node, dict, where)
+    kind = found.get("type")
+    if kind is None:
+        return TreeSpec(None, [], ())
+    children = tuple(
+        _parse_node(child, named_tuples, where)
+        for child in checked(found.get("children_spec"), list, where)
+    )
+    context = found.get("context")
+    content: Any = json.loads(context) if isinstance(context, str) else context
+    if kind in _SEQUENCES:
+        return TreeSpec(kind, [], children)
+    if kind in _MAPPINGS:
+        keys = content["dict_context"] if kind == "collections.defaultdict" else content
+        keys = checked(keys, list, where)
+        if len(keys) != len(children) or not all(isinstance(key, (str, int)) for key in keys):
+            raise FormatError(f"{where}: keys {shown(keys)} for {len(children)} items")
+        return TreeSpec(kind, keys, children)
+    if kind == _NAMED_TUPLE:
+        return _named_tuple(content, named_tuples, children, where)
+    raise FormatError(
+        f"{where}: values of type {shown(kind)} are not supported; call the program with flat_call"
+    )
+
+
+def _is_field_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
+
+
+def _named_tuple(
+    content: Any, named_tuples: dict[str, list[str]], children: tuple[TreeSpec, ...], where: str
+) -> TreeSpec:
+    type_name = checked(content, str, where)
+    fields = named_tuples.get(type_name)
+    short = type_name.rpartition(".")[2]
+    names = [short, *(fields or ())]
+    if fields is None or len(fields) != len(children) or len(set(fields)) != len(fields):
+        raise FormatError(f"{where}: the fields of named tuple {shown(type_name)} are not recorded")
+    if not all(isinstance(name, str) and _is_field_name(name) for name in names):
+        raise FormatError(f"{where}: named tuple {shown(type_name)} has fields {shown(fields)}")
+    return TreeSpec(_NAMED_TUPLE, names, children)

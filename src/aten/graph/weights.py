@@ -1,0 +1,93 @@
+"""Weights and constants of a program as tensors over the mapped file.
+
+This is the one place where the reader makes tensors. A tensor is a window on its member's bytes;
+weights that share a member share a storage, as they did when the program was saved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.storage import Storage, storage_from_buffer
+from aten._core.tensor import Tensor, tensor_from_buffer
+from aten.graph.archive import Archive
+from aten.graph.deserialize import read_tensor_meta
+from aten.graph.errors import ArchiveError, FormatError
+from aten.graph.ir import TensorMeta
+from aten.graph.json_values import decode, field, optional, shown
+
+_ALIGNMENT = 16  # bytes: the largest element, complex128, at its natural alignment
+
+
+class TensorReader:
+    """Reads the payload files of one folder of an archive.
+
+    Args:
+        archive: the archive.
+        folder: the folder's path in it, with a final slash.
+        verify: check each payload against its CRC-32, which reads all of it once.
+    """
+
+    def __init__(self, archive: Archive, folder: str, verify: bool) -> None:
+        self.archive = archive
+        self.folder = folder
+        self.verify = verify
+        self.storages: dict[str, Storage] = {}
+
+    def read(self, config_name: str) -> dict[str, Tensor]:
+        """The tensors that the folder's configuration lists, by their names in the module."""
+        path = self.folder + config_name
+        where = f"{self.archive.name}: {path}"
+        config = field(decode(self.archive.read(path), where), "config", dict, where)
+        return {
+            name: self.read_tensor(entry, f"{where}, {shown(name)}")
+            for name, entry in config.items()
+        }
+
+    def read_tensor(self, entry: Any, where: str) -> Tensor:
+        path = field(entry, "path_name", str, where)
+        if optional(entry, "use_pickle", bool, False, where):
+            raise ArchiveError(f"{where}: stored as a pickle, and nothing here unpickles")
+        if entry.get("tensor_meta") is None:
+            raise ArchiveError(
+                f"{where}: the object {shown(path)} is a pickle, and nothing here unpickles"
+            )
+        meta = read_tensor_meta(entry["tensor_meta"], where)
+        if meta.device.type != "cpu":
+            raise FormatError(
+                f"{where}: the tensor belongs on {meta.device}; only cpu can be loaded"
+            )
+        if meta.layout.name != "strided":
+            raise FormatError(f"{where}: the layout {meta.layout} is not supported")
+        return self.make_tensor(path, meta, where)
+
+    def make_tensor(self, path: str, meta: TensorMeta, where: str) -> Tensor:
+        if not all(
+            isinstance(size, int) for size in (*meta.shape, *meta.stride, meta.storage_offset)
+        ):
+            raise FormatError(f"{where}: a stored tensor cannot have symbolic sizes")
+        try:
+            return tensor_from_buffer(
+                self.storage(path),
+                meta.dtype,
+                meta.shape,
+                meta.stride,
+                int(str(meta.storage_offset)) * meta.dtype.itemsize,
+            )
+        except (ValueError, OverflowError, RuntimeError) as error:
+            if isinstance(error, ArchiveError):
+                raise
+            raise FormatError(f"{where}: {error}") from None
+
+    def storage(self, path: str) -> Storage:
+        """The member's bytes as a storage, copied only where they are not aligned."""
+        found = self.storages.get(path)
+        if found is None:
+            name = self.folder + path
+            if self.verify:
+                self.archive.verify(name)
+            view = self.archive.view(name)
+            misplaced = self.archive.find(name).offset % _ALIGNMENT
+            found = storage_from_buffer(bytearray(view) if misplaced else view)
+            self.storages[path] = found
+        return found
