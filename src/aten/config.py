@@ -84,7 +84,7 @@ class Text(Variable):
 
     @property
     def default_text(self) -> str:
-        return self.default or "not set"
+        return f"`{self.default}`".replace(os.path.expanduser("~"), "~")
 
 
 VARIABLES: dict[str, Variable] = {}
@@ -92,6 +92,24 @@ VARIABLES: dict[str, Variable] = {}
 SHOW_DISPATCH_TRACE = Flag(
     "ATEN_SHOW_DISPATCH_TRACE",
     "print the path of every operator call to standard error: key, kernel, place and reason",
+)
+
+NUM_THREADS = Integer(
+    "ATEN_NUM_THREADS",
+    0,
+    "threads one operator may use; 0: as many as the process has processors",
+)
+CACHE_DIR = Text(
+    "ATEN_CACHE_DIR",
+    os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "aten"
+    ),
+    "where compiled kernels are kept; `off` keeps them in memory only",
+)
+CACHE_LIMIT = Integer(
+    "ATEN_CACHE_LIMIT",
+    256 * 1024 * 1024,
+    "bytes of compiled kernels to keep on disk; the ones used longest ago go first",
 )
 
 

@@ -10,7 +10,7 @@ from aten import config
 
 def available_processors() -> int:
     """The configured number, else the least of affinity and the control group's quota."""
-    chosen = config.num_threads()
+    chosen = config.NUM_THREADS.get()
     if chosen:
         return chosen
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -127,8 +127,8 @@ _retired: list[Compiled] = []
 
 def cache_directory() -> Path | None:
     """Where compiled objects are kept; None where the cache is switched off."""
-    chosen = config.cache_dir()
-    return None if chosen == "" else Path(chosen)
+    chosen = config.CACHE_DIR.get()
+    return None if chosen == "off" else Path(chosen)
 
 
 def _read(key: str) -> bytes | None:
@@ -180,7 +180,7 @@ def _trim(folder: Path) -> None:
         files.append((max(status.st_atime, status.st_mtime), status.st_size, path))
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
-        if total <= config.cache_limit():
+        if total <= config.CACHE_LIMIT.get():
             return
         path.unlink(missing_ok=True)
         total -= size
