@@ -206,6 +206,14 @@ def test_errors_say_what_is_wrong_and_where(text, reason, column):
         assert f"column {column} of {text!r}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text", [f"f(int{'[]' * 5000} x) -> ()", f"f(int[] x={'[' * 5000}{']' * 5000}) -> ()"]
+)
+def test_nesting_without_end_is_an_error(text):
+    with pytest.raises(SchemaError, match="brackets nest too deeply"):
+        FunctionSchema.parse(text)
+
+
 def test_errors_name_their_source():
     with pytest.raises(SchemaError) as caught:
         FunctionSchema.parse("f(Tenso x) -> ()", source="native_functions.yaml:12")

@@ -251,6 +251,10 @@ class _Reader:
             if 0 <= error.argument < len(self.argument_columns):
                 column = self.argument_columns[error.argument]
             raise error.located(column=column, text=self.text, source=source) from None
+        except RecursionError:
+            raise SchemaError(
+                "brackets nest too deeply", column=self.column, source=source
+            ) from None
 
     def _schema(self) -> FunctionSchema:
         text = self.text
