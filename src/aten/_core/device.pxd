@@ -19,6 +19,12 @@ cdef enum:
     REFERENCE = 23          # ours: the operator definitions run on NumPy
     DEVICE_TYPE_COUNT = 24
 
+cdef enum:
+    CONTIGUOUS_FORMAT = 0
+    PRESERVE_FORMAT = 1
+    CHANNELS_LAST = 2
+    CHANNELS_LAST_3D = 3
+
 cdef class device:
     cdef int type_code
     cdef int index_code             # -1: none given

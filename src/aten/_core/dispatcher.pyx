@@ -146,6 +146,11 @@ cdef class LargeStack:
         PyMem_Free(self.values)
 
 
+cdef bint takes_numbers(object entry) except -1:
+    """Whether the operator takes Python numbers where its schema asks for tensors."""
+    return entry is not None and entry.options.get("numbers_as_tensors", False)
+
+
 cdef inline void release(PyObject** stack, Py_ssize_t count) noexcept:
     cdef Py_ssize_t position
     for position in range(count):

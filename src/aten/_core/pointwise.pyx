@@ -14,7 +14,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
-from aten._core.device cimport CPU, device_from_codes
+from aten._core.device cimport CPU, PRESERVE_FORMAT, device_from_codes, memory_format
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, COMPLEX128, FLOAT64, INT64, category_of, default_dtype_code,
                                 dtype, dtype_from_code, item_size)
@@ -24,8 +24,8 @@ from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar,
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
                                    promoted)
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
-                                make_strided, storage_extent)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
+                                make_contiguous, make_strided, storage_extent)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -62,12 +62,13 @@ cdef enum:
     TENSOR_ARGUMENT = 1
     SCALAR_ARGUMENT = 2
     NUMBER_ARGUMENT = 3
+    FORMAT_ARGUMENT = 4
 
 cdef enum:
     FLOATING = 2    # the category
 
 _PROMOTIONS = ("default", "float", "long", "bool", "real", "same")
-_KINDS = ("attribute", "tensor", "scalar", "number")
+_KINDS = ("attribute", "tensor", "scalar", "number", "memory_format")
 _ACCESSES = ("unit", "zero", "any")
 
 cdef struct Variant:
@@ -115,8 +116,8 @@ cdef class PointwiseKernel(Kernel):
     """Runs a pointwise operator in one variant.
 
     `parameters` has (name, kind, takes part in promotion) for each schema argument, where kind is
-    "attribute" (part of the code), "tensor", "scalar" (part of the code while at its default) or
-    "number" (a scalar without default). `backend` offers
+    "attribute" (part of the code), "tensor", "scalar" (part of the code while at its default),
+    "number" (a scalar without default) or "memory_format" (of a fresh result). `backend` offers
     `promotion(kernel, attributes)` → one of _PROMOTIONS,
     `result_type(kernel, attributes, operand dtypes)` → dtype, asked for promotion "same",
     `compile(kernel, attributes, operand dtypes, compute dtype, out dtype, accesses)` → (address,
@@ -133,6 +134,7 @@ cdef class PointwiseKernel(Kernel):
     cdef int kinds[MAXIMUM_ARGUMENTS]
     cdef PyObject* default_values[MAXIMUM_ARGUMENTS]    # borrowed from `defaults`
     cdef int out_position                               # -1: a fresh result
+    cdef int format_position                            # -1: the result keeps the operands' order
     cdef bint inplace
     cdef dict families
     cdef Family plain                                   # all attributes and scalars at defaults
@@ -152,7 +154,10 @@ cdef class PointwiseKernel(Kernel):
         self.out_position = out_position
         self.inplace = inplace
         self.families = {}
+        self.format_position = -1
         for index in range(self.count):
+            if parameters[index][1] == "memory_format":
+                self.format_position = index
             self.kinds[index] = _KINDS.index(parameters[index][1])
             self.default_values[index] = <PyObject*>defaults[index]
 
@@ -165,7 +170,7 @@ cdef class PointwiseKernel(Kernel):
             if self.kinds[index] == TENSOR_ARGUMENT:
                 if stack[index] == <PyObject*>None:
                     return False
-            elif self.kinds[index] != NUMBER_ARGUMENT:
+            elif self.kinds[index] < NUMBER_ARGUMENT:
                 if stack[index] != self.default_values[index]:
                     return False
         return True
@@ -199,6 +204,8 @@ cdef class PointwiseKernel(Kernel):
         family.kept = []
         family.results = {}
         for index in range(self.count):
+            if self.kinds[index] == FORMAT_ARGUMENT:
+                continue
             if index == self.out_position and not self.inplace:
                 continue
             name, _, takes_part = self.parameters[index]
@@ -261,7 +268,7 @@ cdef class PointwiseKernel(Kernel):
         cdef Operands operands
         cdef TensorImpl out = None
         cdef int code
-        cdef list copies = []
+        cdef list copies = []       # alive until the walk is over
         operands.rank = 0
         operands.device_type = -1
         _collect(self, family, stack, &operands)
@@ -274,7 +281,7 @@ cdef class PointwiseKernel(Kernel):
         code = self.result_code(family, &operands)
         if out is not None:
             self.check_out(out, code, &operands, family.count, copies)
-        return self.walk(family, &operands, out, code)
+        return self.walk(family, &operands, out, code, copies, stack)
 
     cdef int result_code(self, Family family, Operands* operands) except -1:
         """The element type of a fresh result."""
@@ -344,14 +351,32 @@ cdef class PointwiseKernel(Kernel):
             operands.tensors[index] = <PyObject*>copy
         return 0
 
-    cdef object walk(self, Family family, Operands* operands, TensorImpl out, int code):
+    cdef TensorImpl fresh_in_format(self, Operands* operands, int code, int device_type,
+                                    PyObject** stack):
+        """A result in the memory format the call asks for; None where it asks for none."""
+        cdef int64_t strides[MAXIMUM_DIMS]
+        cdef object wanted
+        if self.format_position < 0:
+            return None
+        wanted = <object>stack[self.format_position]
+        if wanted is None or (<memory_format?>wanted).code == PRESERVE_FORMAT:
+            return None
+        format_strides((<memory_format>wanted).code, operands.rank, operands.sizes, strides)
+        return make_strided(code, operands.rank, operands.sizes, strides, device_type, -1)
+
+    cdef object walk(self, Family family, Operands* operands, TensorImpl out, int code,
+                     list copies, PyObject** stack):
         cdef Walk walk
         cdef int permutation[MAXIMUM_DIMS]
         cdef int64_t strides[MAXIMUM_DIMS]
         cdef int64_t stride = 1
         cdef int index, dim
         cdef int device_type = operands.device_type if operands.device_type >= 0 else CPU
-        cdef bint fresh = out is None
+        cdef bint fresh
+        cdef bint written = out is not None
+        if out is None:
+            out = self.fresh_in_format(operands, code, device_type, stack)
+        fresh = out is None
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
@@ -372,7 +397,7 @@ cdef class PointwiseKernel(Kernel):
         if self.executes and walk.total > 0:
             coalesce(&walk)
             self.run(family, operands, out.dtype_code, &walk)
-        if not fresh:
+        if written:
             out.storage.version += 1
         return out
 

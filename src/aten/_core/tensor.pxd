@@ -50,6 +50,8 @@ cdef int wrap_dim(int64_t dim, int ndim) except -1
 cdef int refresh_geometry(TensorImpl tensor) except -1
 cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
                       const int64_t* strides) except -1
+cdef int format_strides(int memory_format_code, int rank, const int64_t* sizes,
+                        int64_t* strides) except -1
 cdef int contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) except -1
 cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strides) noexcept nogil
 cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1

@@ -15,7 +15,8 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from libc.string cimport memcpy
 
-from aten._core.device cimport (CPU, DEVICE_TYPE_COUNT, META, REFERENCE, device, device_from_codes,
+from aten._core.device cimport (CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMAT, CPU,
+                                DEVICE_TYPE_COUNT, PRESERVE_FORMAT, META, REFERENCE, device, device_from_codes,
                                 memory_format)
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport dtype, dtype_from_code, item_size
@@ -164,6 +165,31 @@ cdef int contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) ex
             raise RuntimeError(f"Stride calculation overflowed for sizes "
                                f"{list(_size_of(ndim, sizes))}")
     return 0
+
+
+cdef int format_strides(int memory_format_code, int rank, const int64_t* sizes,
+                        int64_t* strides) except -1:
+    """Strides of `sizes` in a memory format. Raises RuntimeError where the rank does not fit."""
+    cdef int64_t stride = 1
+    cdef int position, dim
+    cdef int wanted = {CHANNELS_LAST: 4, CHANNELS_LAST_3D: 5}.get(memory_format_code, rank)
+    if memory_format_code == CONTIGUOUS_FORMAT or memory_format_code == PRESERVE_FORMAT:
+        return contiguous_strides(rank, sizes, strides)
+    if rank != wanted:
+        raise RuntimeError(f"required rank {wanted} tensor to use channels_last format, got "
+                           f"rank {rank}")
+    for position in range(rank):
+        dim = channels_last_dim(position, rank)
+        strides[dim] = stride
+        stride *= max(sizes[dim], 1)
+    return 0
+
+
+cdef inline int channels_last_dim(int position, int rank) noexcept:
+    """The dimension at `position`, innermost first: channels, the spatial ones, the batch."""
+    if position == 0:
+        return 1
+    return 0 if position == rank - 1 else rank - position
 
 
 cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
@@ -644,8 +670,7 @@ cdef bint _is_channels_last(TensorImpl tensor, int ndim) noexcept:
     if tensor.rank != ndim:
         return False
     for position in range(ndim):
-        # Memory order, innermost first: channels, then the spatial dimensions, then the batch.
-        dim = 1 if position == 0 else (0 if position == ndim - 1 else ndim - position)
+        dim = channels_last_dim(position, ndim)
         if tensor.sizes[dim] == 0:
             return True
         if tensor.sizes[dim] == 1:

@@ -231,9 +231,7 @@ class _Scheduler:
             return True
         return False
 
-    def _constant(
-        self, node: Node, block: Block, values: dict[int, Instruction]
-    ) -> Instruction:
+    def _constant(self, node: Node, block: Block, values: dict[int, Instruction]) -> Instruction:
         made = Instruction("constant", (), node.dtype, {"value": node.params["value"]})
         block.instructions.append(made)
         values[id(node)] = made

@@ -67,5 +67,3 @@ def _verify_memory(program: Program, block: Block, instruction: Instruction) -> 
 def _require(condition: bool, program: Program, what: str) -> None:
     if not condition:
         raise SpecError(f"malformed program: {what}\n{program}")
-
-

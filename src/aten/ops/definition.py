@@ -51,6 +51,8 @@ def _parameter_kind(type_text: str, has_default: bool) -> str:
     base = type_text.partition("(")[0].rstrip("?")
     if base == "Tensor":
         return "tensor"
+    if base == "MemoryFormat":
+        return "memory_format"
     if base == "Scalar":
         return "scalar" if has_default or type_text.endswith("?") else "number"
     return "attribute"
@@ -119,11 +121,16 @@ def pointwise_graph(
     attributes: dict[str, Any],
     types: Sequence[dtype],
     compute: dtype,
-    out: dtype,
+    out: dtype | None,
 ) -> Graph:
-    """The graph of a pointwise operator on operands of `types`, rank 0, ending in type `out`."""
+    """The graph of a pointwise operator on operands of `types`, rank 0.
+
+    The result ends in type `out`; None leaves it as the function made it.
+    """
     interpreter = GraphInterpreter()
-    operands = [p for p in definition.parameters if p.name not in attributes]
+    operands = [
+        p for p in definition.parameters if p.name not in attributes and p.kind != "memory_format"
+    ]
     if definition.entry.variant == "out":
         operands = operands[:-1]
     inputs = [interpreter.input(place, element, ()) for place, element in enumerate(types)]
@@ -133,7 +140,8 @@ def pointwise_graph(
     result = call_function(definition, arguments, interpreter)
     if definition.promotion not in ("bool", "same", "real"):
         result = converted(result, compute)
-    result = converted(result, out)
+    if out is not None:
+        result = converted(result, out)
     return Graph(definition.name, [value.payload for value in inputs], [result.payload])
 
 

@@ -17,7 +17,22 @@ _ML_DTYPES = frozenset(
     }
 )
 _PLAIN = frozenset(
-    ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "bool", "uint16", "uint32", "uint64"]
+    [
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "bool",
+        "uint16",
+        "uint32",
+        "uint64",
+    ]
 )
 
 

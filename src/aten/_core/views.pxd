@@ -1,0 +1,16 @@
+"""Views: other sizes, strides and offsets over the same storage."""
+
+from libc.stdint cimport int64_t
+
+from aten._core.dispatcher cimport Kernel
+from aten._core.tensor cimport Tensor, TensorImpl
+
+cdef class ViewKernel(Kernel):
+    cdef readonly str native
+    cdef readonly str place
+    cdef void* function
+
+cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64_t* strides,
+                    int64_t offset)
+cdef void slice_bounds(int64_t size, object start, object stop, int64_t* first,
+                       int64_t* end) except *

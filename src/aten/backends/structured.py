@@ -1,0 +1,144 @@
+"""Kernels made from definitions, for every backend that has a code generator.
+
+A *loop backend* turns programs into machine code (the CPU), or needs only their metadata (Meta).
+Operators of the structured kinds get a kernel for each of them when they come into being.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from aten import registry
+from aten._core.dispatcher import OpOverload
+from aten._core.dtypes import dtype
+from aten._core.keys import DispatchKey
+from aten._core.plan import Plan, PlanKernel
+from aten._core.pointwise import PointwiseKernel
+from aten._core.tensor import Tensor
+from aten.backends.reductions import plan_reduction
+from aten.loops.pipeline import lower
+from aten.loops.program import Program
+from aten.ops.definition import Definition, pointwise_graph
+
+_definitions: dict[str, Definition] = {}
+
+
+class CodeGenerator(Protocol):
+    """Turns programs into machine code."""
+
+    def __call__(self, program: Program) -> tuple[int, Any]:
+        """The code's address and what keeps it alive."""
+        ...
+
+
+class LoopBackend:
+    """What the compiled kernels ask of a backend; see `PointwiseKernel` and `PlanKernel`."""
+
+    def __init__(self, key: DispatchKey, generator: CodeGenerator | None) -> None:
+        self.key = key
+        self.generator = generator
+        self.executes = generator is not None
+
+    def promotion(self, kernel: PointwiseKernel, attributes: dict[str, Any]) -> str:
+        """The promotion rule for these attributes."""
+        rule = definition_of(kernel.op).promotion
+        if rule != "division":
+            return rule
+        return "float" if attributes.get("rounding_mode") is None else "default"
+
+    def result_type(
+        self, kernel: PointwiseKernel, attributes: dict[str, Any], types: tuple[dtype, ...]
+    ) -> dtype:
+        """The type that the function itself gives its result."""
+        definition = definition_of(kernel.op)
+        return pointwise_graph(definition, attributes, types, types[0], None).outputs[0].dtype
+
+    def compile(
+        self,
+        kernel: PointwiseKernel,
+        attributes: dict[str, Any],
+        types: tuple[dtype, ...],
+        compute: dtype,
+        out: dtype,
+        accesses: tuple[str, ...],
+    ) -> tuple[int, Any]:
+        """Machine code for a pointwise operator on these types and access patterns."""
+        graph = pointwise_graph(definition_of(kernel.op), attributes, types, compute, out)
+        program = lower(graph, accesses=accesses)
+        return self.generate(program)
+
+    def generate(self, program: Program) -> tuple[int, Any]:
+        """Machine code for `program`."""
+        assert self.generator is not None
+        return self.generator(program)
+
+    def clone(self, tensor: Tensor) -> Tensor:
+        """A copy of `tensor`."""
+        return registry.operator("aten::clone")(tensor)  # type: ignore[no-any-return]
+
+    def plan(self, kernel: PlanKernel, arguments: list[Any]) -> Plan:
+        """How to run a reduction on tensors like these."""
+        return plan_reduction(self, definition_of(kernel.op), arguments)
+
+
+_backends: list[LoopBackend] = []
+
+
+def definition_of(op: OpOverload) -> Definition:
+    """The operator's definition."""
+    found = _definitions.get(op.qualified_name)
+    if found is None:
+        found = _definitions[op.qualified_name] = Definition(op)
+    return found
+
+
+def add_loop_backend(backend: LoopBackend) -> None:
+    """Give `backend` kernels for every structured operator made from now on."""
+    _backends.append(backend)
+
+
+def install_pointwise(op: OpOverload) -> None:
+    """Put a pointwise operator's kernels in place, if it has a definition."""
+    if not op.entry.function:
+        return
+    definition = definition_of(op)
+    parameters = tuple((p.name, p.kind, p.takes_part) for p in definition.parameters)
+    defaults = tuple(p.default if p.has_default else _NO_DEFAULT for p in definition.parameters)
+    for backend in _backends:
+        kernel = PointwiseKernel(
+            op,
+            backend,
+            parameters,
+            defaults,
+            definition.out_position,
+            op.entry.variant != "out",
+        )
+        op.register(backend.key, kernel, definition.place)
+
+
+def install_reduction(op: OpOverload) -> None:
+    """Put a reduction's kernels in place, if it has a definition."""
+    if not op.entry.function or op.entry.variant != "functional":
+        return
+    definition = definition_of(op)
+    for backend in _backends:
+        kernel = PlanKernel(op, backend, len(definition.parameters))
+        op.register(backend.key, kernel, definition.place)
+
+
+class _NoDefault:
+    """Stands for the default of arguments without one; no argument is ever this object."""
+
+
+_NO_DEFAULT = _NoDefault()
+
+
+def _generate(program: Program) -> tuple[int, Any]:
+    from aten.backends.cpu.codegen import compile_program
+
+    compiled = compile_program(program)
+    return compiled.address, compiled
+
+
+add_loop_backend(LoopBackend(DispatchKey.CPU, _generate))
+add_loop_backend(LoopBackend(DispatchKey.Meta, None))

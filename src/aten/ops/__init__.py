@@ -1,0 +1,20 @@
+"""Floor 3: one function per operator, a file per family.
+
+`aten.ops.aten.add.Tensor` and the other operators are reached through this package too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten import registry
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(registry.ops, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(registry.ops)})
