@@ -363,6 +363,38 @@ def test_taking_the_last_kernel_back_leaves_the_key_free(tensor):
     assert op(tensor) == 2
 
 
+def test_the_same_kernel_twice_is_two_registrations(tensor):
+    op = make_operator()
+    kernel = PythonKernel(answer(1))
+    op.register(DispatchKey.CPU, kernel)
+    with pytest.warns(UserWarning, match="overridden"):
+        again = op.register(DispatchKey.CPU, kernel)
+    again.destroy()
+    assert op(tensor) == 1
+
+
+def test_two_operators_of_one_name_see_each_others_registrations(tensor):
+    namespace = next(names)
+    first, second = (OpOverload(namespace, "scale", "", SCALE) for _ in range(2))
+    handle = first.register(DispatchKey.CPU, answer(1))
+    assert first(tensor) == second(tensor) == 1
+    handle.destroy()
+    for op in (first, second):
+        with pytest.raises(NotImplementedError):
+            op(tensor)
+
+
+def test_endless_recursion_is_an_error_not_a_crash(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, lambda x, by, *, negate: op(x))
+    packet = OpOverloadPacket("test", "scale", lambda packet: [op])
+    op_through_packet = make_operator()
+    op_through_packet.register(DispatchKey.CPU, lambda x, by, *, negate: packet(x))
+    for call in (op, op_through_packet):
+        with pytest.raises(RecursionError):
+            call(tensor)
+
+
 def test_a_kernel_may_take_its_own_registration_back(tensor):
     op = make_operator()
     handles = []

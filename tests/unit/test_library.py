@@ -194,6 +194,33 @@ def test_private_use_keys(number, space):
         assert place == device(f"privateuse{words[number - 1]}", 1)
 
 
+def test_an_operator_outlives_its_library_without_kernels(space, tensor):
+    with Library(space, "DEF") as library:
+        library.define("scale(Tensor x) -> Tensor")
+        library.impl("scale", lambda x: "first", "CPU")
+        held = namespace(space).scale.default
+        assert held(tensor) == "first"
+    with Library(space, "DEF") as library:
+        library.define("scale(Tensor x, int n=1) -> Tensor")
+        library.impl("scale", lambda x, n: "second", "CPU")
+        assert namespace(space).scale(tensor) == "second"
+        with pytest.raises(NotImplementedError):
+            held(tensor)
+    with Library("_", "IMPL", "CPU") as every:
+        every.fallback(lambda op, *args: "fallback")
+        assert held(tensor) == "fallback"
+    with pytest.raises(NotImplementedError):
+        held(tensor)
+
+
+def test_kernels_for_the_packages_own_operators(tensor):
+    with Library("aten", "IMPL", "PrivateUse3") as library:
+        library.impl("add.Tensor", lambda self, other, *, alpha: ("mine", other, alpha))
+        keys = DispatchKeySet(DispatchKey.PrivateUse3)
+        assert ops.aten.add.Tensor.redispatch(keys, tensor, 2.0) == ("mine", 2.0, 1)
+    assert not ops.aten.add.Tensor.has_kernel_for_dispatch_key(DispatchKey.PrivateUse3)
+
+
 # The functions
 
 
