@@ -45,26 +45,26 @@ def table(op: str | OpOverload) -> str:
         LookupError: there is no operator of this name.
     """
     op = operator(op) if isinstance(op, str) else op
-    served: dict[tuple[Kernel, str], list[DispatchKey]] = {}
+    served: dict[tuple[str, Kernel, str], list[DispatchKey]] = {}
     for key in runtime_keys():
         kernel, reason = op.registrations.resolve(key)
         if kernel is not None and reason != registrations.SKIPPED:
-            served.setdefault((kernel, reason), []).append(key)
+            served.setdefault((key.functionality, kernel, reason), []).append(key)
     rows: list[tuple[str, ...]] = [
         (_names(keys), kernel.describe(), kernel.provenance or "", reason)
-        for (kernel, reason), keys in served.items()
+        for (_, kernel, reason), keys in served.items()
     ]
     return "\n".join([f"{op.namespace}::{op.schema_text}", *_aligned(rows)])
 
 
 def _names(keys: list[DispatchKey]) -> str:
-    """Key names; a functionality of which all backends are there is named once."""
-    names: dict[str, None] = {}
-    for key in keys:
-        same = [other for other in keys if other.functionality == key.functionality]
-        whole = key.backend != "" and len(same) == len(BACKENDS)
-        names[f"{key.functionality} (all backends)" if whole else key.name] = None
-    return ", ".join(names)
+    """Names of keys of one functionality, in short where most backends are among them."""
+    backends = {key.backend for key in keys}
+    others = [name for name, _ in BACKENDS if name not in backends]
+    if len(keys) == 1 or len(others) > len(keys):
+        return ", ".join(key.name for key in keys)
+    which = f"all but {', '.join(others)}" if others else "all backends"
+    return f"{keys[0].functionality} ({which})"
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> Iterable[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aten._core.dispatcher import MethodDescriptor, OpOverload, OpOverloadPacket
-from aten._core.registrations import caller_place, registrations_of
+from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ def find_operator(qualified: str) -> OpOverload | None:
     row = OPERATORS.get(key)
     if row is None:
         return None
-    schema_text, *fields = row
-    return _materialize(OpOverload(namespace, name, overload, schema_text, Entry(*fields)))
+    schema_text, kind, variant, base, function, options = row
+    entry = Entry(kind, variant, base, function, options)
+    return _materialize(OpOverload(namespace, name, overload, schema_text, entry))
 
 
 def _materialize(op: OpOverload) -> OpOverload:
@@ -168,14 +169,14 @@ def define(namespace: str, schema_text: str, tags: tuple[str, ...] = ()) -> OpOv
 
 
 def undefine(op: OpOverload) -> None:
-    """Takes back a `define`. Calls to operators still held by someone go on working."""
+    """Takes back a `define`. An operator still held by someone has no kernels from then on."""
     namespace, name = op.namespace, op.name
     key = op.qualified_name.partition("::")[2]
     if key not in _defined.get((namespace, name), ()):
         raise ValueError(f"{op.qualified_name} was not defined at run time")
     _defined[namespace, name].remove(key)
     del _operators[op.qualified_name]
-    registrations_of(op.qualified_name).op = None
+    op.detach()
     _refresh(namespace, name)
     if not _overload_names(namespace, name):
         _packets.pop((namespace, name), None)

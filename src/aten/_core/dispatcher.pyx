@@ -252,7 +252,7 @@ cdef class OpOverload:
         self.row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
         if self.row == NULL:
             raise MemoryError()
-        self.registrations.op = self
+        self.registrations.attach(self)
         return 0
 
     def invalidate(self):
@@ -261,6 +261,12 @@ cdef class OpOverload:
         self.mask_is_stale = True
         if self.row != NULL:
             memset(self.row, 0, row_length() * sizeof(PyObject*))
+
+    def detach(self):
+        """Leaves the registrations kept under this operator's name to whoever has the name next."""
+        self.registrations = registry_of_kernels.Registrations(self.qualified_name)
+        self.registrations.attach(self)
+        self.invalidate()
 
     cdef uint64_t keys_of(self, PyObject** stack) except? 0:
         cdef uint64_t keys = 0
@@ -642,6 +648,7 @@ cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nar
 cdef object call_binary(OpOverloadPacket packet, object left, object right):
     cdef PyObject* stack[INLINE_ARGUMENTS]
     cdef OpOverload op
+    cdef tuple defaults
     cdef Py_ssize_t position
     cdef uint64_t keys
     cdef LocalState* state
@@ -661,8 +668,10 @@ cdef object call_binary(OpOverloadPacket packet, object left, object right):
     op = packet.binary
     stack[0] = <PyObject*> left
     stack[1] = <PyObject*> right
+    # Owned, as `op` is: the call may refresh the packet.
+    defaults = packet.binary_defaults
     for position in range(op.count - 2):
-        stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> packet.binary_defaults)[position]
+        stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> defaults)[position]
     state = local_state()
     return dispatch(op, (keys | state.included) & ~state.excluded, stack)
 

@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from aten._core.keys import BACKENDS, DispatchKey, DispatchKeySet, runtime_keys
 
@@ -61,6 +62,7 @@ MISSING = "missing"
 skip: Kernel = None  # type: ignore[assignment]
 
 _registrations: dict[str, Registrations] = {}
+_attached: WeakSet[OpOverload] = WeakSet()
 _fallbacks: dict[DispatchKey, list[Kernel]] = {}
 _code_generators: set[str] = set()
 
@@ -154,11 +156,13 @@ class RegistrationHandle:
 
 
 def _remove(kernels: dict[DispatchKey, list[Kernel]], key: DispatchKey, kernel: Kernel) -> None:
-    remaining = [other for other in kernels.get(key, ()) if other is not kernel]
-    if remaining:
-        kernels[key] = remaining
-    else:
-        kernels.pop(key, None)
+    stack = kernels.get(key, [])
+    newest = max((place for place, other in enumerate(stack) if other is kernel), default=None)
+    if newest is None:
+        return
+    del stack[newest]
+    if not stack:
+        del kernels[key]
 
 
 def _add(
@@ -166,11 +170,13 @@ def _add(
 ) -> None:
     stack = kernels.setdefault(key, [])
     if stack:
-        warnings.warn(
+        filename, _, line = (kernel.provenance or "").rpartition(":")
+        warnings.warn_explicit(
             f"{what}: the kernel for {key.name} registered at {stack[-1].provenance} "
             f"is overridden by the one registered at {kernel.provenance}",
             UserWarning,
-            stacklevel=4,
+            filename or "<unknown>",
+            int(line) if line.isdecimal() else 0,
         )
     stack.append(kernel)
 
@@ -178,12 +184,17 @@ def _add(
 class Registrations:
     """The kernels of one operator. Of several for one key the last in the list serves."""
 
-    __slots__ = ("kernels", "name", "op")
+    __slots__ = ("_operators", "kernels", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.op: OpOverload | None = None
         self.kernels: dict[DispatchKey, list[Kernel]] = {}
+        self._operators: WeakSet[OpOverload] = WeakSet()
+
+    def attach(self, op: OpOverload) -> None:
+        """Tells `op`, whose row borrows these kernels, of every change from now on."""
+        self._operators.add(op)
+        _attached.add(op)
 
     def add(self, key: DispatchKey, kernel: Kernel) -> RegistrationHandle:
         """Registers `kernel` for a run-time or alias key. Warns where the key has one already.
@@ -198,8 +209,8 @@ class Registrations:
         return RegistrationHandle(self, key, kernel)
 
     def invalidate(self) -> None:
-        if self.op is not None:
-            self.op.invalidate()
+        for op in self._operators:
+            op.invalidate()
 
     def resolve(self, key: DispatchKey) -> tuple[Kernel | None, str]:
         """The kernel that serves `key` and why that one; (None, "missing") where none does."""
@@ -292,8 +303,8 @@ def fallbacks() -> dict[DispatchKey, Kernel]:
 
 def invalidate_all() -> None:
     """Empties every operator's row."""
-    for registrations in _registrations.values():
-        registrations.invalidate()
+    for op in _attached:
+        op.invalidate()
 
 
 def set_code_generator(backend: str, available: bool) -> None:

@@ -1,0 +1,47 @@
+"""Environment variables: their values, defaults, errors and table."""
+
+import pytest
+
+from aten import config
+
+
+@pytest.fixture
+def variables(monkeypatch):
+    monkeypatch.setattr(config, "VARIABLES", {})
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", True), ("on", True), ("TRUE", True), ("0", False), ("", False)]
+)
+def test_flags(variables, text, value):
+    flag = config.Flag("ATEN_TEST_FLAG", "help")
+    assert flag.get() is False
+    variables.setenv("ATEN_TEST_FLAG", text)
+    assert flag.get() is value
+
+
+def test_integers_and_texts(variables):
+    integer = config.Integer("ATEN_TEST_INTEGER", 4, "help", minimum=1)
+    text = config.Text("ATEN_TEST_TEXT", "somewhere", "help")
+    assert (integer.get(), text.get()) == (4, "somewhere")
+    variables.setenv("ATEN_TEST_INTEGER", "8")
+    variables.setenv("ATEN_TEST_TEXT", "elsewhere")
+    assert (integer.get(), text.get()) == (8, "elsewhere")
+
+
+def test_wrong_values_name_the_variable(variables):
+    flag = config.Flag("ATEN_TEST_FLAG", "help")
+    integer = config.Integer("ATEN_TEST_INTEGER", 4, "help", minimum=1)
+    variables.setenv("ATEN_TEST_FLAG", "maybe")
+    variables.setenv("ATEN_TEST_INTEGER", "0")
+    with pytest.raises(ValueError, match="ATEN_TEST_FLAG must be 0 or 1, got 'maybe'"):
+        flag.get()
+    with pytest.raises(ValueError, match="ATEN_TEST_INTEGER must be a number from 1 on, got '0'"):
+        integer.get()
+
+
+def test_the_table_has_every_variable_once():
+    rows = config.table().splitlines()[2:]
+    assert len(rows) == len(config.VARIABLES)
+    assert any(row.startswith("| `ATEN_SHOW_DISPATCH_TRACE` | 0 |") for row in rows)

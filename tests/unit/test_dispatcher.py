@@ -1,0 +1,683 @@
+"""Operators, their rows, precedence, fallthrough, fallbacks, redispatch, traces and errors."""
+
+import array
+import itertools
+import os
+import re
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+
+from aten import dispatch
+from aten._core.dispatcher import MethodDescriptor, OpOverload, OpOverloadPacket, PythonKernel
+from aten._core.dtypes import DTYPES
+from aten._core.keys import device_type_of_backend, thread_included
+from aten._core.registrations import registrations_of
+from aten._core.tensor import Tensor, tensor_from_buffer
+from aten.dispatch import DispatchKey, DispatchKeySet, FallthroughKernel
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+SCALE = "scale(Tensor x, float by=2.0, *, bool negate=False) -> Tensor"
+
+names = (f"operator_{number}" for number in itertools.count())
+
+
+def make_tensor():
+    return tensor_from_buffer(array.array("f", [1, 2, 3, 4]), DTYPES["float32"], [4])
+
+
+def make_operator(schema=SCALE):
+    """An operator of its own namespace, so that no two tests share registrations."""
+    name, _, overload = schema.partition("(")[0].partition(".")
+    return OpOverload(next(names), name, overload, schema)
+
+
+def answer(value):
+    return lambda *args, **kwargs: value
+
+
+def row_text(op):
+    """The row without places, which change with this file."""
+    return re.sub(r"  \S*:\d+", "", dispatch.table(op).partition("\n")[2])
+
+
+@pytest.fixture
+def tensor():
+    return make_tensor()
+
+
+@pytest.fixture
+def code_generators():
+    before = dispatch.code_generators()
+    yield
+    for backend in dispatch.code_generators() - before:
+        dispatch.set_code_generator(backend, False)
+    for backend in before:
+        dispatch.set_code_generator(backend, True)
+
+
+# Calls
+
+
+def test_a_call_reaches_the_kernel_with_every_argument(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, lambda x, by, *, negate: (x, by, negate))
+    assert op(tensor) == (tensor, 2.0, False)
+    assert op(tensor, 3.0, negate=True) == (tensor, 3.0, True)
+    assert op(x=tensor, by=4.0) == (tensor, 4.0, False)
+
+
+def test_kernels_need_no_parameters_for_arguments_at_their_defaults(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, lambda x: x)
+    assert op(tensor) is tensor
+    with pytest.raises(TypeError, match="positional argument"):
+        op(tensor, 3.0)
+
+
+def test_kernels_may_ask_for_the_key_set_and_the_operator(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, PythonKernel(lambda *args: args, with_keyset=True, with_op=True))
+    keys, called, x, by = op(tensor)[:4]
+    assert keys.highest_priority() is DispatchKey.CPU
+    assert (called, x, by) == (op, tensor, 2.0)
+
+
+def test_an_exception_in_a_kernel_reaches_the_caller_and_leaks_nothing(tensor):
+    op = make_operator()
+
+    def fail(x, by, *, negate):
+        raise KeyError(by)
+
+    op.register(DispatchKey.CPU, fail)
+    for call in (op, OpOverloadPacket("", "scale", lambda packet: [op])):
+        before = sys.getrefcount(tensor)
+        for _ in range(10):
+            with pytest.raises(KeyError):
+                call(tensor)
+        assert sys.getrefcount(tensor) == before
+
+
+def test_calls_keep_no_references(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, lambda x, by, *, negate: None)
+    marker = 1e300
+    before = sys.getrefcount(tensor), sys.getrefcount(marker)
+    for _ in range(100):
+        op(tensor, marker, negate=False)
+    assert (sys.getrefcount(tensor), sys.getrefcount(marker)) == before
+
+
+def test_more_arguments_than_fit_on_the_c_stack(tensor):
+    arguments = ", ".join(f"int a{number}={number}" for number in range(100))
+    op = make_operator(f"many(Tensor x, {arguments}) -> Tensor")
+    op.register(DispatchKey.CPU, lambda x, *rest: rest)
+    packet = OpOverloadPacket("", "many", lambda packet: [op])
+    assert op(tensor) == packet(tensor) == tuple(range(100))
+
+
+@pytest.mark.parametrize("schema", ["f(Tensor[] x) -> Tensor", "f(Tensor?[] x) -> Tensor"])
+def test_tensors_in_lists_give_their_keys(schema, tensor):
+    op = make_operator(schema)
+    op.register(DispatchKey.CPU, answer("cpu"))
+    assert op([tensor, tensor]) == "cpu"
+    assert op((tensor,)) == "cpu"
+
+
+def test_without_tensors_the_device_argument_decides_and_cpu_is_the_default():
+    op = make_operator("make(int n, *, Device? device=None) -> Tensor")
+    op.register(DispatchKey.CPU, answer("cpu"))
+    op.register(DispatchKey.Meta, answer("meta"))
+    op.register(DispatchKey.PrivateUse1, answer("mine"))
+    assert op(3) == "cpu"
+    assert op(3, device="meta") == "meta"
+    assert op(3, device="privateuseone:1") == "mine"
+
+
+# Packets and methods
+
+
+def test_the_first_overload_that_fits_is_called(tensor):
+    first = make_operator("pick.Tensor(Tensor x, Tensor y) -> Tensor")
+    second = make_operator("pick.str(Tensor x, str y) -> Tensor")
+    packet = OpOverloadPacket("test", "pick", lambda packet: [first, second])
+    first.register(DispatchKey.CPU, answer("Tensor"))
+    second.register(DispatchKey.CPU, answer("str"))
+    assert packet(tensor, tensor) == "Tensor"
+    assert packet(tensor, "a") == "str"
+    assert packet.overloads() == ["Tensor", "str"]
+    assert packet.Tensor is first
+    assert packet.__doc__ == f"{first.__doc__}\n{second.__doc__}"
+
+
+def test_no_overload_fits(tensor):
+    first = make_operator("pick.Tensor(Tensor x, Tensor y) -> Tensor")
+    second = make_operator("pick.str(Tensor x, str y) -> Tensor")
+    packet = OpOverloadPacket("test", "pick", lambda packet: [first, second])
+    with pytest.raises(TypeError) as caught:
+        packet(tensor, y=3.5)
+    assert str(caught.value) == (
+        "pick() received an invalid combination of arguments - got (Tensor, y=float), "
+        "but expected one of:\n"
+        " * (Tensor x, Tensor y)\n"
+        "      didn't match because argument 'y' must be Tensor, not float\n"
+        " * (Tensor x, str y)\n"
+        "      didn't match because argument 'y' must be str, not float"
+    )
+
+
+def test_a_single_signature_says_what_is_wrong_with_it(tensor):
+    functional = make_operator("relu(Tensor self) -> Tensor")
+    out = make_operator("relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
+    packet = OpOverloadPacket("test", "relu", lambda packet: [functional, out])
+    for call in (packet, functional):
+        with pytest.raises(TypeError, match=r"^relu\(\): argument 'self' \(position 1\) must be"):
+            call("x")
+        with pytest.raises(TypeError, match=r"^relu\(\) missing 1 required argument"):
+            call()
+
+
+def test_methods_and_packets(tensor):
+    op = make_operator("shift(Tensor self, int by=1) -> Tensor")
+    op.register(DispatchKey.CPU, lambda self, by: (self, by))
+    method = MethodDescriptor(OpOverloadPacket("test", "shift", lambda packet: [op]))
+    holder = type("Holder", (), {"shift": method})
+    assert holder.shift is method
+    assert method(tensor, 3) == (tensor, 3)
+    assert method.__get__(tensor, Tensor)(by=4) == (tensor, 4)
+    with pytest.raises(TypeError, match="must be Tensor, not Holder"):
+        holder().shift()
+
+
+def test_names_and_representations():
+    op = make_operator("add.Tensor(Tensor self, Tensor other) -> Tensor")
+    space = op.namespace
+    assert op.name == op._opname == "add"
+    assert op.qualified_name == f"{space}::add.Tensor"
+    assert op.__name__ == "add.Tensor"
+    assert repr(op) == f"<OpOverload(op='{space}.add', overload='Tensor')>"
+    assert str(op._schema.name) == f"{space}::add.Tensor"
+    assert make_operator()._overloadname == "default"
+
+
+def test_refreshed_packets_ask_again(tensor):
+    overloads = [make_operator()]
+    packet = OpOverloadPacket("test", "scale", lambda packet: overloads)
+    assert packet.overloads() == ["default"]
+    overloads.append(make_operator("scale.other(Tensor x) -> Tensor"))
+    packet.refresh()
+    assert packet.overloads() == ["default", "other"]
+    with pytest.raises(AttributeError, match="has no overload name 'third'"):
+        packet.third  # noqa: B018
+
+
+# Precedence
+
+
+def named(name):
+    function = answer(name)
+    function.__qualname__ = name
+    return function
+
+
+def kernels_of(op, *keys):
+    """What serves each of `keys`: the name of the kernel's key, or why there is none."""
+    served = {}
+    for name in keys:
+        kernel, reason = op.registrations.resolve(DispatchKey.__members__[name])
+        named_kernel = isinstance(kernel, PythonKernel)
+        served[name] = kernel.function.__qualname__ if named_kernel else reason
+    return served
+
+
+LOOKED_AT = ("CPU", "CUDA", "XLA", "SparseCPU", "AutogradCPU", "AutogradCUDA", "Conjugate")
+SKIPPED, MISSING = "skipped by default", "missing"
+
+
+@pytest.mark.parametrize(
+    ("registered", "expected"),
+    [
+        ([], (MISSING, MISSING, MISSING, MISSING, SKIPPED, SKIPPED, MISSING)),
+        (["CPU"], ("CPU", MISSING, MISSING, MISSING, SKIPPED, SKIPPED, MISSING)),
+        (
+            ["CPU", "CompositeImplicitAutograd"],
+            # The composite would lose the derivative of the CPU kernel.
+            (
+                "CPU",
+                *["CompositeImplicitAutograd"] * 3,
+                SKIPPED,
+                "CompositeImplicitAutograd",
+                MISSING,
+            ),
+        ),
+        (
+            ["CompositeImplicitAutograd", "Autograd"],
+            (*["CompositeImplicitAutograd"] * 6, MISSING),
+        ),
+        (
+            ["CPU", "CompositeImplicitAutograd", "Autograd"],
+            (
+                "CPU",
+                *["CompositeImplicitAutograd"] * 3,
+                "Autograd",
+                "CompositeImplicitAutograd",
+                MISSING,
+            ),
+        ),
+        (
+            ["CompositeExplicitAutograd", "CompositeImplicitAutograd", "Autograd", "AutogradCPU"],
+            (*["CompositeExplicitAutograd"] * 4, "AutogradCPU", "Autograd", MISSING),
+        ),
+        (
+            ["CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"],
+            (
+                *["CompositeExplicitAutogradNonFunctional"] * 2,
+                *["CompositeExplicitAutograd"] * 2,
+                SKIPPED,
+                SKIPPED,
+                MISSING,
+            ),
+        ),
+        (
+            ["Structured", "CompositeExplicitAutograd", "CompositeImplicitAutograd"],
+            ("Structured", *["CompositeExplicitAutograd"] * 3, SKIPPED, SKIPPED, MISSING),
+        ),
+        (
+            ["Structured", "CPU", "CUDA", "Conjugate"],
+            ("CPU", "CUDA", MISSING, MISSING, SKIPPED, SKIPPED, "Conjugate"),
+        ),
+    ],
+)
+def test_registration_commutes(registered, expected, code_generators):
+    for backend in dispatch.code_generators() - {"CPU"}:
+        dispatch.set_code_generator(backend, False)
+    dispatch.set_code_generator("CPU", True)
+    tables, dumps = set(), set()
+    for order in itertools.permutations(registered):
+        op = make_operator()
+        for key in order:
+            op.register(DispatchKey.__members__[key], named(key))
+        assert kernels_of(op, *LOOKED_AT) == dict(zip(LOOKED_AT, expected, strict=True))
+        tables.add(row_text(op))
+        dumps.add(dispatch.dump_registrations(op).partition("\n")[2])
+    assert len(tables) == len(dumps) == 1
+
+
+def test_the_table_as_text():
+    op = make_operator()
+    op.register(DispatchKey.CPU, named("on_cpu"), "kernels.py:1")
+    op.register(DispatchKey.CompositeExplicitAutograd, named("anywhere"), "kernels.py:2")
+    op.register(DispatchKey.AutogradCPU, FallthroughKernel(), "kernels.py:3")
+    op.register(DispatchKey.Tracer, named("traced"), "kernels.py:4")
+    text = (GOLDEN / "dispatch_table.txt").read_text(encoding="utf-8")
+    assert dispatch.table(op).replace(op.namespace, "test") + "\n" == text
+
+
+def test_registrations_as_text():
+    op = make_operator()
+    op.register(DispatchKey.Autograd, named("derivative"), "kernels.py:1")
+    op.register(DispatchKey.CPU, named("old"), "kernels.py:2")
+    with pytest.warns(UserWarning, match="overridden"):
+        op.register(DispatchKey.CPU, named("new"), "kernels.py:3")
+    assert dispatch.dump_registrations(op) == (
+        f"{op.namespace}::{SCALE}\n"
+        "  CPU  Python function new  kernels.py:3\n"
+        "  CPU  Python function old  kernels.py:2  (overridden)\n"
+        "  Autograd  Python function derivative  kernels.py:1"
+    )
+
+
+def test_registrations_know_their_place():
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer(1))
+    line = test_registrations_know_their_place.__code__.co_firstlineno + 2
+    (kernel,) = op.registrations.kernels[DispatchKey.CPU]
+    assert kernel.provenance == f"{__file__}:{line}"
+
+
+def test_a_second_kernel_warns_with_both_places_and_serves_until_destroyed(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer("old"), "first.py:1")
+    with pytest.warns(UserWarning, match=r"CPU registered at first\.py:1 .* second\.py:2"):
+        handle = op.register(DispatchKey.CPU, answer("new"), "second.py:2")
+    assert op(tensor) == "new"
+    handle.destroy()
+    assert op(tensor) == "old"
+    handle.destroy()
+    assert op(tensor) == "old"
+
+
+def test_taking_the_last_kernel_back_leaves_the_key_free(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer(1)).destroy()
+    assert not op.has_kernel_for_dispatch_key(DispatchKey.CPU)
+    with pytest.raises(NotImplementedError, match="kernels are registered for: no key"):
+        op(tensor)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        op.register(DispatchKey.CPU, answer(2))
+    assert op(tensor) == 2
+
+
+def test_the_same_kernel_twice_is_two_registrations(tensor):
+    op = make_operator()
+    kernel = PythonKernel(answer(1))
+    op.register(DispatchKey.CPU, kernel)
+    with pytest.warns(UserWarning, match="overridden"):
+        again = op.register(DispatchKey.CPU, kernel)
+    again.destroy()
+    assert op(tensor) == 1
+
+
+def test_two_operators_of_one_name_see_each_others_registrations(tensor):
+    namespace = next(names)
+    first, second = (OpOverload(namespace, "scale", "", SCALE) for _ in range(2))
+    handle = first.register(DispatchKey.CPU, answer(1))
+    assert first(tensor) == second(tensor) == 1
+    handle.destroy()
+    for op in (first, second):
+        with pytest.raises(NotImplementedError):
+            op(tensor)
+
+
+def test_endless_recursion_is_an_error_not_a_crash(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, lambda x, by, *, negate: op(x))
+    packet = OpOverloadPacket("test", "scale", lambda packet: [op])
+    op_through_packet = make_operator()
+    op_through_packet.register(DispatchKey.CPU, lambda x, by, *, negate: packet(x))
+    for call in (op, op_through_packet):
+        with pytest.raises(RecursionError):
+            call(tensor)
+
+
+def test_a_kernel_may_take_its_own_registration_back(tensor):
+    op = make_operator()
+    handles = []
+
+    def once(x, by, *, negate):
+        handles.pop().destroy()
+        return "done"
+
+    handles.append(op.register(DispatchKey.CPU, once))
+    del once
+    assert op(tensor) == "done"
+    with pytest.raises(NotImplementedError):
+        op(tensor)
+
+
+def test_a_missing_kernel_names_operator_key_and_what_is_registered(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CUDA, answer(1), "cuda.py:7")
+    with pytest.raises(NotImplementedError) as caught:
+        op(tensor)
+    assert str(caught.value) == (
+        f"{op.namespace}::scale: no kernel for the dispatch key CPU; "
+        "kernels are registered for: CUDA (cuda.py:7)"
+    )
+
+
+@pytest.mark.parametrize("key", ["Undefined", "Dense", "AutogradFunctionality"])
+def test_keys_without_kernels_are_refused(key):
+    with pytest.raises(ValueError, match=f"no kernel can be registered for {key}"):
+        make_operator().register(DispatchKey.__members__[key], answer(1))
+
+
+def test_bad_registrations_are_refused():
+    op = make_operator()
+    with pytest.raises(TypeError, match="must be callable, not int"):
+        op.register(DispatchKey.CPU, 3)
+    with pytest.raises(TypeError):
+        op.register("CPU", answer(1))
+
+
+def test_py_impl_decorates(tensor):
+    op = make_operator()
+
+    @op.py_impl(DispatchKey.CPU)
+    def kernel(x, by, *, negate):
+        return by
+
+    assert op(tensor, 5.0) == kernel(tensor, 5.0, negate=False) == 5.0
+
+
+# Keys
+
+
+def test_autograd_without_a_kernel_is_skipped_and_with_one_is_first(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer("cpu"))
+    assert op(tensor) == "cpu"
+
+    def derivative(keys, x, *args, **kwargs):
+        after = DispatchKeySet.full_after(DispatchKey.AutogradCPU)
+        return "autograd", op.redispatch(keys & after, x, *args, **kwargs)
+
+    op.register(DispatchKey.Autograd, PythonKernel(derivative, with_keyset=True))
+    assert op(tensor) == ("autograd", "cpu")
+    with dispatch.ExcludeDispatchKeyGuard(DispatchKey.AutogradCPU):
+        pass
+    with dispatch.ExcludeDispatchKeyGuard(
+        DispatchKeySet(DispatchKey.__members__["AutogradFunctionality"])
+    ):
+        assert op(tensor) == "cpu"
+
+
+def test_included_keys_join_every_call(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer("cpu"))
+    op.register(DispatchKey.Tracer, answer("tracer"))
+    assert op(tensor) == "cpu"
+    with dispatch.IncludeDispatchKeyGuard(DispatchKey.Tracer):
+        assert op(tensor) == "tracer"
+        with dispatch.ExcludeDispatchKeyGuard(DispatchKey.Tracer):
+            assert op(tensor) == "cpu"
+
+
+def test_fallthrough_goes_on_to_the_next_key(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer("cpu"))
+    op.register(DispatchKey.Tracer, FallthroughKernel())
+    op.register(DispatchKey.AutogradCPU, FallthroughKernel())
+    # Not all backends fall through here, so the mask cannot take autograd off.
+    op.register(DispatchKey.AutogradCUDA, answer("autograd"))
+    with dispatch.IncludeDispatchKeyGuard(DispatchKey.Tracer):
+        assert op(tensor) == "cpu"
+
+
+def test_nothing_left_after_fallthrough_is_an_error(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, FallthroughKernel())
+    with pytest.raises(NotImplementedError, match="no kernel for the dispatch key Undefined"):
+        op(tensor)
+
+
+def test_a_layer_that_changes_meaning_is_not_skipped(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer("cpu"))
+    with (
+        dispatch.IncludeDispatchKeyGuard(DispatchKey.Conjugate),
+        pytest.raises(NotImplementedError, match="Conjugate"),
+    ):
+        op(tensor)
+
+
+def test_fallbacks_serve_operators_without_a_kernel(tensor):
+    with_kernel, without = make_operator(), make_operator()
+    for op in (with_kernel, without):
+        op.register(DispatchKey.CPU, answer("cpu"))
+    with_kernel.register(DispatchKey.Negative, answer("own"))
+    handle = dispatch.register_fallback(DispatchKey.Negative, lambda op, *args, **kwargs: op)
+    try:
+        with dispatch.IncludeDispatchKeyGuard(DispatchKey.Negative):
+            assert with_kernel(tensor) == "own"
+            assert without(tensor) is without
+    finally:
+        handle.destroy()
+    with (
+        dispatch.IncludeDispatchKeyGuard(DispatchKey.Negative),
+        pytest.raises(NotImplementedError),
+    ):
+        without(tensor)
+
+
+def test_a_fallback_of_a_functionality_serves_all_backends_after_their_own():
+    op = make_operator()
+    wide = dispatch.register_fallback(DispatchKey.Quantized, named("wide"))
+    own = dispatch.register_fallback(DispatchKey.QuantizedCUDA, named("own"))
+    try:
+        assert kernels_of(op, "QuantizedCPU", "QuantizedCUDA", "CPU") == {
+            "QuantizedCPU": "wide",
+            "QuantizedCUDA": "own",
+            "CPU": "missing",
+        }
+    finally:
+        wide.destroy()
+        own.destroy()
+    assert kernels_of(op, "QuantizedCPU") == {"QuantizedCPU": "missing"}
+
+
+def test_fallbacks_for_aliases_are_refused():
+    with pytest.raises(ValueError, match="no fallback can be registered for Autograd"):
+        dispatch.register_fallback(DispatchKey.Autograd, answer(1))
+
+
+def test_rows_follow_code_generators(code_generators):
+    op = make_operator("make(*, Device? device=None) -> Tensor")
+    op.register(DispatchKey.Structured, answer("structured"))
+    op.register(DispatchKey.CompositeExplicitAutograd, answer("composite"))
+    dispatch.set_code_generator("PrivateUse2", False)
+    assert op(device="privateusetwo") == "composite"
+    dispatch.set_code_generator("PrivateUse2", True)
+    assert op(device="privateusetwo") == "structured"
+    with pytest.raises(ValueError, match="unknown backend component: Abacus"):
+        dispatch.set_code_generator("Abacus", True)
+
+
+def test_redispatch_uses_the_given_keys_only(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, lambda x, by, *, negate: ("cpu", by, negate))
+    op.register(DispatchKey.PrivateUse1, lambda x, by, *, negate: ("mine", by, negate))
+    keys = DispatchKeySet(DispatchKey.PrivateUse1)
+    assert op.redispatch(keys, tensor, 3.0, negate=True) == ("mine", 3.0, True)
+    with pytest.raises(TypeError, match=r"scale\(\) missing"):
+        op.redispatch(keys)
+
+
+def test_threads_dispatch_on_their_own_sets(tensor):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer("cpu"))
+    op.register(DispatchKey.Tracer, answer("tracer"))
+    seen = []
+    with dispatch.IncludeDispatchKeyGuard(DispatchKey.Tracer):
+        thread = threading.Thread(target=lambda: seen.append(op(tensor)))
+        thread.start()
+        thread.join()
+        assert op(tensor) == "tracer"
+    assert seen == ["cpu"]
+    assert not thread_included()
+
+
+def test_kernels_may_come_before_the_operator(tensor):
+    namespace = next(names)
+    registrations = registrations_of(f"{namespace}::scale")
+    from aten._core.dispatcher import register_kernel
+
+    register_kernel(registrations, DispatchKey.CPU, answer("early"))
+    assert OpOverload(namespace, "scale", "", SCALE)(tensor) == "early"
+
+
+def test_device_types_of_backends():
+    assert device_type_of_backend("CPU") == 0
+    with pytest.raises(ValueError, match="unknown backend component"):
+        device_type_of_backend("cpu")
+
+
+# Traces
+
+
+def traced_example(tensor):
+    inner, outer = make_operator("inner(Tensor x) -> Tensor"), make_operator()
+    inner.register(DispatchKey.CPU, named("on_cpu"), "kernels.py:1")
+
+    def composite(x):
+        return inner(x)
+
+    outer.register(DispatchKey.CompositeImplicitAutograd, composite, "kernels.py:2")
+    outer.register(DispatchKey.Tracer, FallthroughKernel(), "kernels.py:3")
+    with dispatch.IncludeDispatchKeyGuard(DispatchKey.Tracer):
+        outer(tensor)
+    return inner.namespace, outer.namespace
+
+
+def test_a_trace_shows_every_key_the_kernel_its_place_and_why(tensor):
+    lines = []
+    with dispatch.trace_dispatch(lines):
+        inner, outer = traced_example(tensor)
+    text = "\n".join(lines).replace(f"{inner}::", "test::").replace(f"{outer}::", "test::")
+    assert text + "\n" == (GOLDEN / "dispatch_trace.txt").read_text(encoding="utf-8")
+
+
+def test_traces_nest_stop_and_go_to_files(tensor, tmp_path, capsys):
+    op = make_operator()
+    op.register(DispatchKey.CPU, answer(1))
+    outer, inner = [], []
+    with dispatch.trace_dispatch(outer):
+        with dispatch.trace_dispatch(inner):
+            op(tensor)
+        op(tensor)
+    op(tensor)
+    assert outer == inner
+    path = tmp_path / "trace.txt"
+    with path.open("w") as file, dispatch.trace_dispatch(file):
+        op(tensor)
+    assert path.read_text().splitlines() == outer
+    with dispatch.trace_dispatch():
+        op(tensor)
+    assert capsys.readouterr().err.splitlines() == outer
+
+
+def test_a_trace_shows_that_a_kernel_is_missing_and_recovers_its_depth(tensor):
+    op = make_operator()
+    failing = make_operator()
+
+    def fail(x, by, *, negate):
+        raise KeyError
+
+    failing.register(DispatchKey.CPU, fail, "kernels.py:1")
+    lines = []
+    with dispatch.trace_dispatch(lines):
+        with pytest.raises(NotImplementedError):
+            op(tensor)
+        with pytest.raises(KeyError):
+            failing(tensor)
+        with pytest.raises(KeyError):
+            failing(tensor)
+    assert lines[1] == f"{op.qualified_name}  CPU  no kernel  (missing)"
+    assert not any(line.startswith(" ") for line in lines)
+
+
+def test_the_environment_variable_traces_every_thread():
+    program = (
+        "import threading\n"
+        "from aten import dispatch\n"
+        "from aten._core.dispatcher import OpOverload\n"
+        "op = OpOverload('test', 'make', '', 'make(int n) -> Tensor')\n"
+        "op.register(dispatch.DispatchKey.CPU, lambda n: n, 'kernels.py:1')\n"
+        "thread = threading.Thread(target=op, args=(1,))\n"
+        "thread.start()\n"
+        "thread.join()\n"
+    )
+    for value, expected in (("1", 2), ("0", 0)):
+        finished = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "ATEN_SHOW_DISPATCH_TRACE": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert len(finished.stderr.splitlines()) == expected
