@@ -1,1 +1,45 @@
 """ATen: tensors, dispatch and operators, written in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aten import backends, registry
+from aten._core.construct import from_array_interface
+from aten._core.device import (
+    LAYOUTS,
+    MEMORY_FORMATS,
+    device,
+    layout,
+    memory_format,
+)
+from aten._core.dispatcher import OpOverload, OpOverloadPacket
+from aten._core.dtypes import (
+    ALIASES,
+    DTYPES,
+    can_cast,
+    dtype,
+    get_default_dtype,
+    promote_types,
+    set_default_dtype,
+)
+from aten._core.keys import DispatchKey, DispatchKeySet
+from aten._core.parallel import get_num_threads, set_num_threads
+from aten._core.promotion import result_type
+from aten._core.tensor import Size, Tensor
+from aten.dispatch import trace_dispatch
+from aten.surface import from_numpy, install_slots, tensor
+
+if TYPE_CHECKING:
+    from aten._generated.functions import *
+
+__version__ = "0.1.0"
+
+backends.install()
+install_slots()
+registry.install_methods()
+globals().update(DTYPES)
+globals().update(ALIASES)
+globals().update(LAYOUTS)
+globals().update(MEMORY_FORMATS)
+globals().update(registry.functions())
