@@ -9,6 +9,7 @@ cdef class Launch:
     cdef long long* reduced
     cdef object owner                   # of the machine code
     cdef int sources[16]             # MAXIMUM_OPERANDS
+    cdef long long offsets[16]
     cdef int operands
     cdef readonly str label
 

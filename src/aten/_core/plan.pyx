@@ -34,15 +34,15 @@ cdef class Launch:
 
     `sizes` of the kept dimensions, innermost first; `strides` in bytes, for each of those
     dimensions one per operand; `reduced` as the kernel wants it; `sources`, for each operand the
-    number of a plan's tensor, counting inputs, then outputs, then temporaries; `work`, elements
-    touched per kept point.
+    number of a plan's tensor, counting inputs, then outputs, then temporaries; `offsets` in bytes
+    from that tensor's first element; `work`, elements touched per kept point.
     """
 
     def __cinit__(self):
         self.reduced = NULL
 
     def __init__(self, str label, size_t address, owner, sizes, strides, reduced, sources,
-                 int64_t work):
+                 offsets, int64_t work):
         cdef int dim, place
         if len(sizes) > MAXIMUM_DIMS or len(sources) > MAXIMUM_OPERANDS:
             raise ValueError(f"launch of {label}: too many dimensions or operands")
@@ -60,6 +60,7 @@ cdef class Launch:
                 self.walk.strides[dim][place] = strides[dim][place]
         for place in range(self.operands):
             self.sources[place] = sources[place]
+            self.offsets[place] = offsets[place]
         self.reduced = <long long*>PyMem_Malloc((len(reduced) + 1) * sizeof(long long))
         if self.reduced == NULL:
             raise MemoryError()
@@ -116,7 +117,8 @@ cdef int _launch(Launch launch, list tensors) except -1:
     memcpy(walk.sizes, launch.walk.sizes, walk.rank * sizeof(int64_t))
     memcpy(walk.strides, launch.walk.strides, walk.rank * MAXIMUM_OPERANDS * sizeof(int64_t))
     for place in range(launch.operands):
-        walk.data[place] = data_pointer(<TensorImpl>tensors[launch.sources[place]])
+        walk.data[place] = (data_pointer(<TensorImpl>tensors[launch.sources[place]])
+                            + launch.offsets[place])
     if walk.total <= launch.grain:
         run_walk(&walk, launch.grain)
         return 0

@@ -6,7 +6,6 @@ from aten._core import views
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.keys import DispatchKey
 from aten.ops.definition import load_function
-from aten.registry import operator
 
 
 def install_composite(op: OpOverload) -> None:

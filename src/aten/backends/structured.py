@@ -9,16 +9,18 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from aten import registry
+from aten._core.device import device_types
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import dtype
 from aten._core.keys import DispatchKey
 from aten._core.plan import Plan, PlanKernel
 from aten._core.pointwise import PointwiseKernel
 from aten._core.tensor import Tensor
-from aten.backends.reductions import plan_reduction
-from aten.loops.pipeline import lower
+from aten.backends.plans import Memory, plan_graph
+from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
 from aten.ops.definition import Definition, pointwise_graph
+from aten.ops.folding import reduction_graph
 
 _definitions: dict[str, Definition] = {}
 
@@ -38,6 +40,7 @@ class LoopBackend:
         self.key = key
         self.generator = generator
         self.executes = generator is not None
+        self.device_type = device_types()[key.backend.lower()]
 
     def promotion(self, kernel: PointwiseKernel, attributes: dict[str, Any]) -> str:
         """The promotion rule for these attributes."""
@@ -64,7 +67,7 @@ class LoopBackend:
     ) -> tuple[int, Any]:
         """Machine code for a pointwise operator on these types and access patterns."""
         graph = pointwise_graph(definition_of(kernel.op), attributes, types, compute, out)
-        program = lower(graph, accesses=accesses)
+        program = lower(prepare(graph), accesses=accesses)
         return self.generate(program)
 
     def generate(self, program: Program) -> tuple[int, Any]:
@@ -78,7 +81,18 @@ class LoopBackend:
 
     def plan(self, kernel: PlanKernel, arguments: list[Any]) -> Plan:
         """How to run a reduction on tensors like these."""
-        return plan_reduction(self, definition_of(kernel.op), arguments)
+        graph, tensors, single = reduction_graph(definition_of(kernel.op), arguments)
+        inputs = [
+            Memory(place, one.dtype, tuple(one.shape), one.stride())
+            for place, one in enumerate(tensors)
+        ]
+        return plan_graph(
+            prepare(graph),
+            inputs,
+            generate=self.generate if self.executes else None,
+            device_type=self.device_type,
+            single=single,
+        )
 
 
 _backends: list[LoopBackend] = []

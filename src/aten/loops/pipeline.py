@@ -1,4 +1,8 @@
-"""The compiler's middle: one list of passes from a Prims graph to a checked program."""
+"""The compiler's middle: from a Prims graph to a checked program.
+
+`prepare` rewrites the graph into the primitives that loops know; `lower` lays it out as loops.
+Between them the caller finds out how the operands are walked.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,11 @@ from aten.loops.spec import verify
 from aten.prims import Graph
 
 
+def prepare(graph: Graph) -> Graph:
+    """`graph` with math functions and index folds expanded."""
+    return expand(graph)
+
+
 def lower(
     graph: Graph,
     *,
@@ -17,8 +26,7 @@ def lower(
     reduced_rank: int = 0,
     order: str = "row",
 ) -> Program:
-    """The program that computes `graph`; see `schedule` for the arguments."""
-    graph = expand(graph)
+    """The program that computes a prepared graph; see `schedule` for the arguments."""
     return verify(
         schedule(
             graph,

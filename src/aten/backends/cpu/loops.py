@@ -3,8 +3,8 @@
 Every kernel has one signature, `void kernel(ptr data, i64 n0, ptr s0, i64 n1, ptr s1, ptr g)`:
 `data` points to one address per operand, `n0` and `n1` count the kept points of the two innermost
 kept dimensions with byte strides `s0` and `s1` per operand, and `g` holds what concerns the reduced
-dimensions: their sizes, then each operand's byte strides along them. Further kept dimensions are
-the launcher's affair.
+dimensions: how many elements they hold, their sizes, then each operand's byte strides along them.
+Further kept dimensions are the launcher's affair.
 """
 
 from __future__ import annotations

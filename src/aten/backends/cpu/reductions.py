@@ -118,10 +118,12 @@ class Schedule:
         self.writer = writer
         self.program: Program = writer.program
         self.rank = writer.program.reduced_rank
-        self.sizes = [writer.word("%g", dim) for dim in range(self.rank)]
+        # What `g` points to: the extent, the reduced sizes, then strides operand by operand.
+        self.count = writer.word("%g", 0)
+        self.sizes = [writer.word("%g", 1 + dim) for dim in range(self.rank)]
         self.strides = {
             operand.name: [
-                writer.word("%g", self.rank * (place + 1) + dim) for dim in range(self.rank)
+                writer.word("%g", 1 + self.rank * (place + 1) + dim) for dim in range(self.rank)
             ]
             for place, operand in enumerate(self.program.operands)
             if operand.space == "full"
@@ -129,10 +131,7 @@ class Schedule:
 
     def extent(self, element: dtype) -> object:
         """The number of elements under one kept point, as `element`."""
-        total = self.sizes[0]
-        for size in self.sizes[1:]:
-            total = self.writer.let(f"mul nsw i64 {total}, {size}")
-        return self.writer.convert(total, DTYPES["int64"], element)
+        return self.writer.convert(self.count, DTYPES["int64"], element)
 
     def linear_position(self, indices: list[str]) -> str:
         """The row-major position of the current element among the reduced dimensions."""

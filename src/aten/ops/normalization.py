@@ -1,0 +1,94 @@
+"""Normalizations along dimensions: softmax and its logarithm, layer norm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aten._core.dtypes import dtype
+from aten._core.tensor import Tensor
+from aten.ops.definition import op
+from aten.ops.folding import extent, fold, kept_dims, spread
+from aten.prims import Value, broadcast_to
+from aten.prims import elementwise as p
+from aten.registry import ops
+
+
+@op
+def _softmax(self: Value, dim: int, half_to_float: bool) -> Value:
+    _require_floating("softmax", self)
+    largest = fold("amax", self, dim)
+    raised = p.exp(self - spread(largest, self, dim))
+    return raised * spread(1.0 / fold("sum", raised, dim), self, dim)
+
+
+@op
+def _log_softmax(self: Value, dim: int, half_to_float: bool) -> Value:
+    _require_floating("log_softmax", self)
+    shifted = self - spread(fold("amax", self, dim), self, dim)
+    return shifted - spread(p.log(fold("sum", p.exp(shifted), dim)), self, dim)
+
+
+@op
+def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    return ops.aten._softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
+
+
+@op
+def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    return ops.aten._log_softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
+
+
+@op
+def native_layer_norm(
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None,
+    bias: Value | None,
+    eps: float,
+) -> tuple[Value, Value, Value]:
+    rank = len(normalized_shape)
+    if rank == 0 or input.shape[-rank:] != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size"
+            f"{list(input.shape)}"
+        )
+    dims = tuple(range(len(input.shape) - rank, len(input.shape)))
+    count = extent(input, dims)
+    average = fold("sum", input, dims) / count
+    centred = input - spread(average, input, dims)
+    deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
+    result = centred * spread(deviation, input, dims)
+    if weight is not None:
+        result = result * broadcast_to(weight, input.shape)
+    if bias is not None:
+        result = result + broadcast_to(bias, input.shape)
+    return (
+        result,
+        kept_dims(average, input.shape, dims),
+        kept_dims(deviation, input.shape, dims),
+    )
+
+
+@op
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    return ops.aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]  # type: ignore[no-any-return]
+
+
+def _as_type(value: Tensor, element: dtype | None) -> Tensor:
+    if element is None or value.dtype is element:
+        return value
+    return ops.aten._to_copy(value, dtype=element)  # type: ignore[no-any-return]
+
+
+def _require_floating(name: str, value: Value) -> None:
+    if value.dtype.kind != "float":
+        raise NotImplementedError(
+            f"\"{name}_lastdim_kernel_impl\" not implemented for '{value.dtype.scalar_type_name}'"
+        )
