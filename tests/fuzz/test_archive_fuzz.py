@@ -106,7 +106,9 @@ ODD_VALUES = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(),
     st.sampled_from(["", "x", "as_int", "p_weight", "__import__('os')", "x\nimport os", "Add("]),
-    st.sampled_from([[], {}, [[]], {"as_int": -1}, {"as_tensor": {"name": "x"}}, {"as_none": True}]),
+    st.sampled_from(
+        [[], {}, [[]], {"as_int": -1}, {"as_tensor": {"name": "x"}}, {"as_none": True}]
+    ),
 )
 
 
