@@ -28,12 +28,12 @@ def execute(options: argparse.Namespace) -> None:
     backends = _backend_keys()
     if options.backend is not None and options.backend.lower() not in backends:
         raise ValueError(
-            f"--backend {options.backend}: there is no such backend; there are {', '.join(backends)}"
+            f"--backend {options.backend}: there is no such backend, only {', '.join(backends)}"
         )
     pattern = options.pattern if set(options.pattern) & set("*?[") else f"*{options.pattern}*"
     count = 0
-    for name, (schema, *fields) in OPERATORS.items():
-        entry = Entry(*fields)
+    for name, (schema, kind, variant, base, function, values) in OPERATORS.items():
+        entry = Entry(kind, variant, base, function, values)
         if not fnmatchcase(name, pattern) or options.kind not in (None, entry.kind):
             continue
         if options.tag is not None and options.tag not in entry.tags:

@@ -1,9 +1,9 @@
 """Run a program saved by torch.export.save.
 
-Inputs come from files, matched by name (`x`, or `in_0`, `in_1`, ... in order), or at random from what
-the program records of them. An array named `labels` gives an accuracy; `expected`, or `out_0`,
-`out_1`, ..., an agreement. A bare file name that is not in the current folder is looked up among the
-bundled examples.
+Inputs come from files, matched by name (`x`, or `in_0`, `in_1`, ... in order), or at random from
+what the program records of them. An array named `labels` gives an accuracy; `expected`, or `out_0`,
+`out_1`, ..., an agreement. A bare file name that is not in the current folder is looked up among
+the bundled examples.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> lis
             continue
         shape = [int(concrete(size, sizes)) for size in record.shape]
         if record.dtype.is_floating_point or record.dtype.is_complex:
-            values = generator.standard_normal(shape)
+            values: Array = generator.standard_normal(shape)
         else:
             values = generator.integers(0, 2, shape)
         try:

@@ -101,7 +101,7 @@ class Archive:
 
 
 def map_file(path: str) -> memoryview:
-    """The file's bytes, mapped copy-on-write. Raises OSError, and ArchiveError for an empty file."""
+    """The file's bytes, mapped copy-on-write. Raises OSError, or ArchiveError for no bytes."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise ArchiveError(f"{path}: the file is empty")

@@ -3,8 +3,8 @@
 Nothing is unpickled: NumPy is told so, and the safetensors format has no code in it. Tensors of a
 safetensors file are mapped copy-on-write, like those of a program.
 
-Format: https://github.com/huggingface/safetensors#format: eight bytes of header length, little-endian;
-the header, a JSON object of name -> {dtype, shape, data_offsets}; then the raw elements.
+Format: https://github.com/huggingface/safetensors#format: eight bytes of header length,
+little-endian; the header, a JSON object of name -> {dtype, shape, data_offsets}; the raw elements.
 """
 
 from __future__ import annotations
