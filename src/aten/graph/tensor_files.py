@@ -66,11 +66,11 @@ def _read_numpy(path: str, ending: str) -> dict[str, Tensor]:
     import numpy
 
     try:
-        loaded = numpy.load(path, allow_pickle=False)
-        if isinstance(loaded, numpy.ndarray):
-            name = os.path.splitext(os.path.basename(path))[0]
-            return {name: from_array(loaded, f"{path}")}
-        with loaded:
+        with open(path, "rb") as file:
+            loaded = numpy.load(file, allow_pickle=False)
+            if isinstance(loaded, numpy.ndarray):
+                name = os.path.splitext(os.path.basename(path))[0]
+                return {name: from_array(loaded, path)}
             return {name: from_array(loaded[name], f"{path}, {name!r}") for name in loaded.files}
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
         raise ArchiveError(f"{path}: not a readable {ending} file: {_first_line(error)}") from None
