@@ -291,7 +291,8 @@ def test_explains_an_operator(capsys: Any) -> None:
     assert "aten::gelu.out(" in out
     error = error_of(capsys, ["explain", "geluu"])
     assert (
-        error == "aten explain: error: there is no operator geluu; did you mean gelu, gelu_, elu?\n"
+        error
+        == "aten explain: error: there is no operator geluu; did you mean gelu, gelu_, gelu.out?\n"
     )
 
 

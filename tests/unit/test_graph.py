@@ -14,6 +14,7 @@ from aten.export import ArchiveError, FormatError, InputKind, OutputKind, load
 from aten.graph.archive import Archive
 from aten.graph.interpreter import Interpreter, Profile
 from aten.graph.ir import Graph, Node
+from aten.graph.operators import resolve_graph
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -347,3 +348,51 @@ def test_names_that_the_printed_code_uses_are_not_hidden() -> None:
         "    power = (-2) ** max_",
         "    return (power,)",
     ]
+
+
+def subgraph(*, target: str, operand: int, inputs: tuple[str, ...], single: bool) -> Graph:
+    """(inputs...) -> first `target` operand, and the other inputs unless the result is single."""
+    graph = Graph()
+    nodes = [Node(name, "placeholder", name) for name in inputs]
+    result = Node("result", "call_function", target, (nodes[0], operand))
+    returned = (result,) if single else (result, *nodes[1:])
+    graph.nodes = [*nodes, result, Node("output", "output", "output", (returned,))]
+    graph.returns_single = single
+    return graph
+
+
+def test_control_flow_runs_its_subgraphs() -> None:
+    graph = Graph()
+    graph.subgraphs = {
+        "more": subgraph(target="operator.add", operand=1, inputs=("a",), single=False),
+        "less": subgraph(target="operator.sub", operand=1, inputs=("a",), single=False),
+        "small": subgraph(target="operator.lt", operand=10, inputs=("a", "b"), single=True),
+        "grow": subgraph(target="operator.mul", operand=2, inputs=("a", "b"), single=False),
+    }
+    x = Node("x", "placeholder", "x")
+    parts = {name: Node(name, "get_attr", name) for name in graph.subgraphs}
+    large = Node("large", "call_function", "operator.gt", (x, 15))
+    branch = Node(
+        "branch",
+        "call_function",
+        "higher_order.cond",
+        (large, parts["more"], parts["less"], [x]),
+    )
+    first = Node("first", "call_function", "operator.getitem", (branch, 0))
+    loop = Node(
+        "loop",
+        "call_function",
+        "higher_order.while_loop",
+        (parts["small"], parts["grow"], [first, x], []),
+    )
+    region = Node(
+        "region",
+        "call_function",
+        "higher_order.wrap_with_set_grad_enabled",
+        (False, parts["more"], x),
+    )
+    output = Node("output", "output", "output", ((branch, loop, region),))
+    graph.nodes = [x, *parts.values(), large, branch, first, loop, region, output]
+    interpreter = Interpreter(graph, resolve_graph(graph))
+    assert interpreter.run((3,)) == ((2,), (16, 3), (4,))
+    assert interpreter.run((20,)) == ((21,), (21, 20), (21,))

@@ -6,7 +6,6 @@ import argparse
 import os
 import platform
 import sys
-from importlib import metadata
 
 NAME = "doctor"
 SUMMARY = "versions, processor, caches, threads"
@@ -25,7 +24,7 @@ def execute(options: argparse.Namespace) -> None:
         print(f"{package:17} {_version(package)}")
     print(f"processor   {_processor()}")
     print(f"features    {_features()}")
-    print(f"threads     {_usable_processors()} processors usable")
+    print(f"threads     {_threads()}")
     print(f"cache       {_kernel_cache()}")
     print(f"operators   {_operator_count()}")
     print("settings")
@@ -34,6 +33,8 @@ def execute(options: argparse.Namespace) -> None:
 
 
 def _version(package: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -63,10 +64,13 @@ def _features() -> str:
     return f"{binding.get_host_cpu_name()}: {' '.join(present) or 'none known'}"
 
 
-def _usable_processors() -> int:
+def _threads() -> str:
+    from aten.config import NUM_THREADS
+
+    processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        processors = len(os.sched_getaffinity(0))
+    return f"{NUM_THREADS.get() or processors} at most, on {processors} processors"
 
 
 def _kernel_cache() -> str:
@@ -92,6 +96,6 @@ def _settings() -> list[str]:
     from aten.config import VARIABLES
 
     return [
-        f"{name} = {variable.text() or variable.default_text}"
+        f"{name} = {variable.text() or variable.default_text.strip('`')}"
         for name, variable in VARIABLES.items()
     ]

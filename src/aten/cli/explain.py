@@ -57,7 +57,7 @@ def _suggestion(name: str) -> str:
 
     from aten._generated.table import OPERATORS, PACKETS
 
-    close = get_close_matches(name, [*PACKETS, *OPERATORS], n=3)
+    close = get_close_matches(name, {*PACKETS, *OPERATORS}, n=3)
     return f"; did you mean {', '.join(close)}?" if close else ""
 
 
