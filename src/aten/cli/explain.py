@@ -137,6 +137,6 @@ def _tests(op: OpOverload) -> list[str]:
 
 
 def _code(op: OpOverload) -> str:
-    from aten.backends import cpu
+    from importlib import import_module
 
-    return str(cpu.explain(op.qualified_name.partition("::")[2]))
+    return str(import_module("aten.backends.cpu").explain(op.qualified_name.partition("::")[2]))
