@@ -195,7 +195,7 @@ def _array(value: Any) -> Array | None:
 
     if not isinstance(value, Tensor):
         return None
-    array: Array = value.numpy()
+    array: Array = numpy.asarray(value)
     return array if array.dtype.kind in "biufc" else array.astype(numpy.float32)
 
 
