@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from aten.loops.math.building_blocks import (
     PI,
-    PI_TAIL,
     ordered_two_sum,
     two_product,
     two_sum,
