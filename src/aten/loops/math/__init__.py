@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten.loops.math.error_function import erf, erfc
+from aten.loops.math.error_function import erf, erfc, erfinv
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
+from aten.loops.math.gamma import digamma, lgamma
 from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from aten.loops.math.inverse_trigonometric import acos, asin, atan, atan2
 from aten.loops.math.logarithm import log, log1p, log2, log10
@@ -29,11 +30,14 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "atanh": atanh,
     "cos": cos,
     "cosh": cosh,
+    "digamma": digamma,
     "erf": erf,
     "erfc": erfc,
+    "erfinv": erfinv,
     "exp": exp,
     "exp2": exp2,
     "expm1": expm1,
+    "lgamma": lgamma,
     "log": log,
     "log10": log10,
     "log1p": log1p,
