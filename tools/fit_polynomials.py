@@ -310,7 +310,7 @@ def erfinv_fits() -> list[Fit]:
     ]
 
 
-def lgamma_fits(name_ending: str, degree: int, stirling_degree: int) -> list[Fit]:
+def lgamma_fits() -> list[Fit]:
     half = mp.mpf(1) / 2
 
     def stirling(u: mp.mpf) -> mp.mpf:
@@ -322,19 +322,19 @@ def lgamma_fits(name_ending: str, degree: int, stirling_degree: int) -> list[Fit
 
     return [
         Fit(
-            "LGAMMA" + name_ending,
+            "LGAMMA",
             "lgamma(2 + v) / v, |v| <= 1/2",
             removable(lambda v: mp.loggamma(2 + v) / v, 1 - mp.euler),
             (-half, half),
-            degree,
+            19,
             removable(lambda v: v / mp.loggamma(2 + v), 1 / (1 - mp.euler)),
         ),
         Fit(
-            "STIRLING" + name_ending,
+            "STIRLING",
             "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8",
             stirling,
             (mp.mpf(0), mp.mpf(1) / 64),
-            stirling_degree,
+            8,
             removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
         ),
     ]
@@ -357,24 +357,24 @@ def digamma_fit(name: str, degree: int) -> Fit:
     )
 
 
-def sine_of_pi_fits(name_ending: str, degree: int) -> list[Fit]:
+def sine_of_pi_fits() -> list[Fit]:
     """Of a half turn, |x| <= 1/4."""
     bound = mp.mpf(1) / 16
     return [
         Fit(
-            "SINPI" + name_ending,
+            "SINPI",
             "sin(pi x) / x in z = x^2, |x| <= 1/4",
             removable(lambda z: mp.sin(mp.pi * mp.sqrt(z)) / mp.sqrt(z), mp.pi),
             (mp.mpf(0), bound),
-            degree,
+            7,
             removable(lambda z: mp.sqrt(z) / mp.sin(mp.pi * mp.sqrt(z)), 1 / mp.pi),
         ),
         Fit(
-            "COSPI" + name_ending,
+            "COSPI",
             "cos(pi x) in z = x^2, |x| <= 1/4",
             lambda z: mp.cos(mp.pi * mp.sqrt(z)),
             (mp.mpf(0), bound),
-            degree,
+            7,
             lambda z: 1 / mp.cos(mp.pi * mp.sqrt(z)),
         ),
     ]
@@ -422,11 +422,8 @@ FITS = [
     odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, 1, 3),
     odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
     *erfinv_fits(),
-    *lgamma_fits("_SHORT", 10, 3),
-    *lgamma_fits("", 19, 8),
-    *sine_of_pi_fits("_SHORT", 5),
-    *sine_of_pi_fits("", 7),
-    digamma_fit("DIGAMMA_SHORT", 4),
+    *lgamma_fits(),
+    *sine_of_pi_fits(),
     digamma_fit("DIGAMMA", 8),
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),

@@ -1,4 +1,8 @@
-"""The logarithm of the gamma function, and its derivative."""
+"""The logarithm of the gamma function, and its derivative.
+
+Both have zeros away from integers, next to which the result is a small difference: so that a
+float32 still has its bits there, all is computed to the last bits of a float64 for it too.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +30,17 @@ def lgamma(x: Value, precise: bool) -> Value:
     negative integers, where it does not).
     """
     reflected = x < -0.5
-    direct = lgamma_above_minus_half(a.where(reflected, -x, x), precise)
-    sine, _ = sine_and_cosine_of_half_turns(x, precise)
+    direct = lgamma_above_minus_half(a.where(reflected, -x, x))
+    sine, _ = sine_and_cosine_of_half_turns(x)
     area = a.abs(x * sine)
-    log_area = log_of_positive(area, precise)
+    log_area = log_of_positive(area, precise=True)
     mirrored = a.where(area > 0.0, LOG_PI - log_area - direct, a.constant(x, math.inf))
     value = a.where(reflected, mirrored, direct)
     value = a.where(x != x, x, value)
     return choose(a.abs(x) == math.inf, x, math.inf, value)
 
 
-def lgamma_above_minus_half(x: Value, precise: bool) -> Value:
+def lgamma_above_minus_half(x: Value) -> Value:
     """``lgamma(x)`` for ``x > -1/2``.
 
     Up to 8 the argument is brought to within 1/2 of 2, and the factors on the way are multiplied
@@ -52,28 +56,24 @@ def lgamma_above_minus_half(x: Value, precise: bool) -> Value:
     is_large = x >= 8.0
     factor = a.where(is_large, x, product)
     factor = a.where(below_half, a.abs(a.fma(x, x, x)), a.where(below_three_halves, x, factor))
-    logarithm = log_of_positive(factor, precise)
-    near_two = distance * polynomial(
-        distance, coefficients.LGAMMA if precise else coefficients.LGAMMA_SHORT
-    )
+    logarithm = log_of_positive(factor, precise=True)
+    near_two = distance * polynomial(distance, coefficients.LGAMMA)
     moderate = near_two + a.where(below_three_halves, -logarithm, logarithm)
     reciprocal = 1.0 / x
-    series = reciprocal * polynomial(
-        reciprocal * reciprocal, coefficients.STIRLING if precise else coefficients.STIRLING_SHORT
-    )
+    series = reciprocal * polynomial(reciprocal * reciprocal, coefficients.STIRLING)
     large = a.fma(x - 0.5, logarithm - 1.0, series + (HALF_LOG_TWO_PI - 0.5))
     return choose(x == 0.0, x, math.inf, a.where(is_large, large, moderate))
 
 
-def sine_and_cosine_of_half_turns(x: Value, precise: bool) -> tuple[Value, Value]:
+def sine_and_cosine_of_half_turns(x: Value) -> tuple[Value, Value]:
     """``sin(pi x)`` and ``cos(pi x)``, both for the distance of ``x`` from its nearest integer."""
     offset = x - a.round(x)
     magnitude = a.abs(offset)
     swapped = magnitude > 0.25
     reduced = a.where(swapped, 0.5 - magnitude, magnitude)
     z = reduced * reduced
-    sine = reduced * polynomial(z, coefficients.SINPI if precise else coefficients.SINPI_SHORT)
-    cosine = polynomial(z, coefficients.COSPI if precise else coefficients.COSPI_SHORT)
+    sine = reduced * polynomial(z, coefficients.SINPI)
+    cosine = polynomial(z, coefficients.COSPI)
     return a.copysign(a.where(swapped, cosine, sine), offset), a.where(swapped, sine, cosine)
 
 
@@ -96,12 +96,10 @@ def digamma(x: Value, precise: bool) -> Value:
     shifted = a.where(is_large, positive, positive + 8.0)
     reciprocal = 1.0 / shifted
     square = reciprocal * reciprocal
-    series = square * polynomial(
-        square, coefficients.DIGAMMA if precise else coefficients.DIGAMMA_SHORT
-    )
-    value = log_of_positive(shifted, precise) - a.fma(reciprocal, a.constant(x, 0.5), series)
+    series = square * polynomial(square, coefficients.DIGAMMA)
+    value = log_of_positive(shifted, precise=True) - a.fma(reciprocal, a.constant(x, 0.5), series)
     value = a.where(is_large, value, value - steps)
-    sine, cosine = sine_and_cosine_of_half_turns(x, precise)
+    sine, cosine = sine_and_cosine_of_half_turns(x)
     reflection = choose(sine == 0.0, x, math.nan, cosine / sine * PI)
     value = a.where(negative, value - reflection, value)
     return a.where((x != x) | (x == math.inf), x, value)
