@@ -272,7 +272,130 @@ def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
     ]
 
 
+def erfinv_ratio(w: mp.mpf) -> mp.mpf:
+    """erfinv(x) / x where w = -log(1 - x^2); Newton's method on erfc, which does not cancel."""
+    if w == 0:
+        return mp.sqrt(mp.pi) / 2
+    x = mp.sqrt(-mp.expm1(-w))
+    complement = mp.exp(-w) / (1 + x)
+    y = mp.erfinv(mp.mpf(float(x))) if w < 30 else mp.sqrt(w) - mp.mpf("0.3")
+    for _ in range(60):
+        step = (mp.erfc(y) - complement) * mp.exp(y * y) * mp.sqrt(mp.pi) / 2
+        y += step
+        if abs(step) < mp.mpf(10) ** -40:
+            break
+    return y / x
+
+
+def erfinv_fits() -> list[Fit]:
+    """Giles, Approximating the erfinv function, GPU Computing Gems (2011): the variables."""
+    middle = mp.mpf(4)
+    return [
+        Fit(
+            "ERFINV_CENTER",
+            "erfinv(x) / x in u = w - 2.5, w = -log(1 - x^2) <= 5",
+            lambda u: erfinv_ratio(u + mp.mpf("2.5")),
+            (mp.mpf("-2.5"), mp.mpf("2.5")),
+            14,
+            lambda u: 1 / erfinv_ratio(u + mp.mpf("2.5")),
+        ),
+        Fit(
+            "ERFINV_TAIL",
+            "erfinv(x) / x in u = sqrt(w) - 4, 5 <= w <= 37",
+            lambda u: erfinv_ratio((u + middle) ** 2),
+            (mp.sqrt(5) - middle, mp.sqrt(37) - middle),
+            18,
+            lambda u: 1 / erfinv_ratio((u + middle) ** 2),
+        ),
+    ]
+
+
+def lgamma_fits() -> list[Fit]:
+    half = mp.mpf(1) / 2
+
+    def stirling(u: mp.mpf) -> mp.mpf:
+        if u == 0:
+            return mp.mpf(1) / 12
+        x = 1 / mp.sqrt(u)
+        leading = (x - half) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
+        return (mp.loggamma(x) - leading) * x
+
+    return [
+        Fit(
+            "LGAMMA",
+            "lgamma(2 + v) / v, |v| <= 1/2",
+            removable(lambda v: mp.loggamma(2 + v) / v, 1 - mp.euler),
+            (-half, half),
+            19,
+            removable(lambda v: v / mp.loggamma(2 + v), 1 / (1 - mp.euler)),
+        ),
+        Fit(
+            "STIRLING",
+            "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8",
+            stirling,
+            (mp.mpf(0), mp.mpf(1) / 64),
+            8,
+            removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
+        ),
+    ]
+
+
+def digamma_fit(name: str, degree: int) -> Fit:
+    def asymptotic(u: mp.mpf) -> mp.mpf:
+        if u == 0:
+            return mp.mpf(1) / 12
+        x = 1 / mp.sqrt(u)
+        return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x**2
+
+    return Fit(
+        name,
+        "x^2 (log(x) - 1/(2 x) - digamma(x)) in 1/x^2, x >= 8",
+        asymptotic,
+        (mp.mpf(0), mp.mpf(1) / 64),
+        degree,
+        lambda u: u / 2,
+    )
+
+
+def sine_of_pi_fits() -> list[Fit]:
+    """Of a half turn, |x| <= 1/4."""
+    bound = mp.mpf(1) / 16
+    return [
+        Fit(
+            "SINPI",
+            "sin(pi x) / x in z = x^2, |x| <= 1/4",
+            removable(lambda z: mp.sin(mp.pi * mp.sqrt(z)) / mp.sqrt(z), mp.pi),
+            (mp.mpf(0), bound),
+            7,
+            removable(lambda z: mp.sqrt(z) / mp.sin(mp.pi * mp.sqrt(z)), 1 / mp.pi),
+        ),
+        Fit(
+            "COSPI",
+            "cos(pi x) in z = x^2, |x| <= 1/4",
+            lambda z: mp.cos(mp.pi * mp.sqrt(z)),
+            (mp.mpf(0), bound),
+            7,
+            lambda z: 1 / mp.cos(mp.pi * mp.sqrt(z)),
+        ),
+    ]
+
+
+def log_tail_fit() -> Fit:
+    """The part of the logarithm that `pow` takes in one float64; the rest it takes in two."""
+    fifth = mp.mpf(1) / 5
+    return Fit(
+        "LOG_TAIL",
+        "(atanh(s) / s - 1 - z / 3) / z^2 in z = s^2, |s| <= (sqrt(2) - 1)/(sqrt(2) + 1)",
+        lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1 - z / 3) / z**2 if z > 0 else fifth,
+        (mp.mpf(0), mp.mpf("0.02945")),
+        8,
+        lambda z: z**2,
+    )
+
+
 THIRD = mp.mpf(1) / 3
+SIXTH = mp.mpf(1) / 6
+ATAN_BOUND = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")
 FITS = [
     exp_fit("EXP_FLOAT32", 4, 24),
     exp_fit("EXP_SHORT", 5),
@@ -291,6 +414,17 @@ FITS = [
     ),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
+    log_tail_fit(),
+    odd_fit("ASIN_SHORT", "asin", mp.asin, SIXTH, 0.25, 7),
+    odd_fit("ASIN", "asin", mp.asin, SIXTH, 0.25, 13),
+    odd_fit("ATAN_SHORT", "atan", mp.atan, -THIRD, ATAN_BOUND, 5),
+    odd_fit("ATAN", "atan", mp.atan, -THIRD, ATAN_BOUND, 11),
+    odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, 1, 3),
+    odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
+    *erfinv_fits(),
+    *lgamma_fits(),
+    *sine_of_pi_fits(),
+    digamma_fit("DIGAMMA", 8),
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -24,12 +25,9 @@ bounded = settings(
 
 
 def read(data: bytes, *, verify: bool) -> None:
-    try:
+    with contextlib.suppress(ExportError):
         program = load(io.BytesIO(data), verify=verify)
-    except ExportError as error:
-        assert str(error)
-        return
-    compile(str(program.graph), "<graph>", "exec")
+        compile(str(program.graph), "<graph>", "exec")
 
 
 @bounded
@@ -106,7 +104,9 @@ ODD_VALUES = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(),
     st.sampled_from(["", "x", "as_int", "p_weight", "__import__('os')", "x\nimport os", "Add("]),
-    st.sampled_from([[], {}, [[]], {"as_int": -1}, {"as_tensor": {"name": "x"}}, {"as_none": True}]),
+    st.sampled_from(
+        [[], {}, [[]], {"as_int": -1}, {"as_tensor": {"name": "x"}}, {"as_none": True}]
+    ),
 )
 
 

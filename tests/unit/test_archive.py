@@ -166,11 +166,11 @@ def test_refuses_overlapping_members(tmp_path: Path) -> None:
 
 def test_refuses_two_members_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
+    write_archive(path, {"a": b"1"})
     with (
-        zipfile.ZipFile(path, "w") as archive,
+        zipfile.ZipFile(path, "a") as archive,
         pytest.warns(UserWarning, match="Duplicate name"),
     ):
-        archive.writestr("a", b"1")
         archive.writestr("a", b"2")
     with pytest.raises(ArchiveError, match="two members are named 'a'"):
         Archive(path)

@@ -115,7 +115,7 @@ def test_no_value_is_an_error(text: str, reason: str) -> None:
 
 def integer_expressions() -> st.SearchStrategy[str]:
     atoms = st.one_of(st.integers(0, 20).map(str), st.sampled_from(["a", "b"]))
-    operators = st.sampled_from(["+", "-", "*", "//", "%", "<", "==", "&", "|", "^", "<<"])
+    operators = st.sampled_from(["+", "-", "*", "//", "%", "<", "==", "&", "|", "^"])
 
     def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         binary = st.tuples(inner, operators, inner).map(" ".join)
@@ -131,14 +131,8 @@ def test_agrees_with_python_and_survives_printing(text: str, a: int, b: int) -> 
         expected = eval(text, {}, dict(values))
     except (ArithmeticError, ValueError):
         return
-    if abs(expected).bit_length() > 1000:
-        return
     expression = parse(text)
-    try:
-        assert expression.evaluate(values) == expected
-    except SymbolicError as error:
-        assert "out of range" in str(error)
-        return
+    assert expression.evaluate(values) == expected
     assert parse(str(expression)).evaluate(values) == expected
 
 

@@ -64,7 +64,7 @@ class Archive:
     def __init__(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
         if isinstance(file, (str, os.PathLike)):
             self.name = os.fspath(file)
-            self.buffer = _map_file(self.name)
+            self.buffer = map_file(self.name)
         else:
             self.name = str(getattr(file, "name", "<stream>"))
             self.buffer = memoryview(bytearray(file.read()))
@@ -100,7 +100,8 @@ class Archive:
             )
 
 
-def _map_file(path: str) -> memoryview:
+def map_file(path: str) -> memoryview:
+    """The file's bytes, mapped copy-on-write. Raises OSError, or ArchiveError for no bytes."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise ArchiveError(f"{path}: the file is empty")

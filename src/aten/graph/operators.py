@@ -11,9 +11,12 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from aten._core.dispatcher import FallthroughKernel
+from aten._core.keys import DispatchKey
 from aten.graph import higher_order
 from aten.graph.errors import UnknownOperatorError
 from aten.graph.ir import Graph
+from aten.registry import find_operator
 
 Function = Callable[..., Any]
 
@@ -113,10 +116,12 @@ def find(target: str) -> Function | None:
 
 
 def _registered(target: str) -> Function | None:
-    from aten.ops import lookup
-
-    found: Function | None = lookup(target)
-    return found
+    namespace, _, name = target.partition(".")
+    op = find_operator(f"{namespace}::{name}")
+    if op is None:
+        return None
+    kernel, _ = op.registrations.resolve(DispatchKey.CPU)
+    return None if kernel is None or isinstance(kernel, FallthroughKernel) else op
 
 
 def resolve(targets: Iterable[str]) -> dict[str, Function]:

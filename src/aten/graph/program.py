@@ -18,9 +18,10 @@ from aten.graph.signature import (
     InputKind,
     OutputKind,
 )
-from aten.graph.symbolic import ValueRange
+from aten.graph.symbolic import Expression, Number, ValueRange
 
 _COPY = "aten.copy_.default"
+_EXAMPLE_SIZE = 4  # large enough not to broadcast, small enough for a quick run
 _MUTATIONS = (
     OutputKind.BUFFER_MUTATION,
     OutputKind.PARAMETER_MUTATION,
@@ -142,6 +143,27 @@ class ExportedProgram:
         """Name and record of each user input: a TensorMeta, an Expression, or the fixed value."""
         names = [spec.arg.name for spec in self._checker.specs]
         return list(zip(names, self._checker.records, strict=True))
+
+    def describe_input(self, name: str) -> str:
+        """What the input of that name must be: `float32[s77, 1, 8, 8] with s77 1..4096`."""
+        return self._checker.expected(dict(self.input_metadata)[name])
+
+    def example_sizes(self, size: int | None = None) -> dict[str, Number]:
+        """A size for every symbol among the inputs: `size`, or the allowed one nearest to 4."""
+        symbols = {
+            symbol
+            for _, record in self.input_metadata
+            for expression in (record.shape if isinstance(record, TensorMeta) else (record,))
+            if isinstance(expression, Expression)
+            for symbol in expression.symbols()
+        }
+        free = ValueRange(None, None)
+        return {
+            symbol: self.range_constraints.get(symbol, free).nearest(_EXAMPLE_SIZE)
+            if size is None
+            else size
+            for symbol in sorted(symbols)
+        }
 
     @property
     def output_names(self) -> list[str]:

@@ -563,6 +563,12 @@ class ValueRange:
         above = self.lower is None or value >= self.lower
         return above and (self.upper is None or value <= self.upper)
 
+    def nearest(self, value: int) -> int:
+        """The value in the range that is nearest to the one given."""
+        if self.lower is not None and value < self.lower:
+            return self.lower
+        return self.upper if self.upper is not None and value > self.upper else value
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ValueRange):
             return NotImplemented

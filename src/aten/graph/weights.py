@@ -13,7 +13,7 @@ from aten._core.tensor import Tensor, tensor_from_buffer
 from aten.graph.archive import Archive
 from aten.graph.deserialize import read_tensor_meta
 from aten.graph.errors import ArchiveError, FormatError
-from aten.graph.ir import TensorMeta
+from aten.graph.ir import Size, TensorMeta
 from aten.graph.json_values import decode, field, optional, shown
 
 _ALIGNMENT = 16  # bytes: the largest element, complex128, at its natural alignment
@@ -62,21 +62,13 @@ class TensorReader:
         return self.make_tensor(path, meta, where)
 
     def make_tensor(self, path: str, meta: TensorMeta, where: str) -> Tensor:
-        if not all(
-            isinstance(size, int) for size in (*meta.shape, *meta.stride, meta.storage_offset)
-        ):
-            raise FormatError(f"{where}: a stored tensor cannot have symbolic sizes")
+        sizes = [_plain(size, where) for size in meta.shape]
+        strides = [_plain(stride, where) for stride in meta.stride]
+        offset = _plain(meta.storage_offset, where) * meta.dtype.itemsize
+        storage = self.storage(path)
         try:
-            return tensor_from_buffer(
-                self.storage(path),
-                meta.dtype,
-                meta.shape,
-                meta.stride,
-                int(str(meta.storage_offset)) * meta.dtype.itemsize,
-            )
+            return tensor_from_buffer(storage, meta.dtype, sizes, strides, offset)
         except (ValueError, OverflowError, RuntimeError) as error:
-            if isinstance(error, ArchiveError):
-                raise
             raise FormatError(f"{where}: {error}") from None
 
     def storage(self, path: str) -> Storage:
@@ -91,3 +83,9 @@ class TensorReader:
             found = storage_from_buffer(bytearray(view) if misplaced else view)
             self.storages[path] = found
         return found
+
+
+def _plain(size: Size, where: str) -> int:
+    if isinstance(size, int):
+        return size
+    raise FormatError(f"{where}: a stored tensor cannot have the symbolic size {size}")

@@ -1,6 +1,6 @@
 """Exports the hand-written programs of this folder. Needs torch; run it in this folder.
 
-    python make_programs.py
+python make_programs.py
 """
 
 import json

@@ -10,26 +10,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten.loops.math.error_function import erf, erfc
+from aten.loops.math.error_function import erf, erfc, erfinv
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
-from aten.loops.math.hyperbolic import tanh
+from aten.loops.math.gamma import digamma, lgamma
+from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
+from aten.loops.math.inverse_trigonometric import acos, asin, atan, atan2
 from aten.loops.math.logarithm import log, log1p, log2, log10
+from aten.loops.math.power import pow, rsqrt
 from aten.loops.math.trigonometric import cos, sin, tan
 from aten.prims import Value
 
 EXPANSIONS: dict[str, Callable[..., Value]] = {
+    "acos": acos,
+    "acosh": acosh,
+    "asin": asin,
+    "asinh": asinh,
+    "atan": atan,
+    "atan2": atan2,
+    "atanh": atanh,
     "cos": cos,
+    "cosh": cosh,
+    "digamma": digamma,
     "erf": erf,
     "erfc": erfc,
+    "erfinv": erfinv,
     "exp": exp,
     "exp2": exp2,
     "expm1": expm1,
+    "lgamma": lgamma,
     "log": log,
     "log10": log10,
     "log1p": log1p,
     "log2": log2,
+    "pow": pow,
+    "rsqrt": rsqrt,
     "sigmoid": sigmoid,
     "sin": sin,
+    "sinh": sinh,
     "tan": tan,
     "tanh": tanh,
 }

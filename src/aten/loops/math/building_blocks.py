@@ -14,6 +14,7 @@ from aten.prims import Value
 from aten.prims import arithmetic as a
 
 LOG2_E = 1.4426950408889634
+LOG2_E_TAIL = 2.0355273740931033e-17  # log2(e) - LOG2_E
 PI = 3.141592653589793
 PI_TAIL = 1.2246467991473532e-16  # pi - PI
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from aten.loops.math import coefficients
 from aten.loops.math.building_blocks import (
     LOG2_E,
+    LOG2_E_TAIL,
     choose,
     computed_in_float64,
     is_float32,
@@ -29,7 +30,6 @@ LN2_HEAD = 0.6931471806019545
 LN2_REST = -4.2009150726810846e-11
 LOG10_2_HEAD = 0.3010299956658855
 LOG10_2_REST = -1.9043128467164274e-12
-LOG2_E_TAIL = 2.0355273740931033e-17
 LOG10_E = 0.4342944819032518
 LOG10_E_TAIL = 1.098319650216765e-17
 
@@ -82,8 +82,8 @@ class Decomposition:
     correction: Value
 
 
-def decompose(x: Value, precise: bool) -> Decomposition:
-    """Take a positive finite float64 apart; ``1 + f`` lies in [sqrt(1/2), sqrt(2))."""
+def split_exponent(x: Value, precise: bool) -> tuple[Value, Value]:
+    """``k`` and ``f`` of a positive finite float64; ``1 + f`` lies in [sqrt(1/2), sqrt(2))."""
     if precise:
         subnormal = x < 2.0**-1022
         bits = a.bitcast(a.where(subnormal, x * 2.0**54, x), "int64")
@@ -93,8 +93,12 @@ def decompose(x: Value, precise: bool) -> Decomposition:
     f = a.bitcast(bits - (k_bits << 52), "float64") - 1.0
     # Few processors convert a 64-bit integer, all add.
     k = a.bitcast(k_bits + BITS_OF_ONE_AND_A_HALF_TO_52, "float64") - ONE_AND_A_HALF_TO_52
-    if precise:
-        k = a.where(subnormal, k - 54.0, k)
+    return (a.where(subnormal, k - 54.0, k) if precise else k), f
+
+
+def decompose(x: Value, precise: bool) -> Decomposition:
+    """Take a positive finite float64 apart."""
+    k, f = split_exponent(x, precise)
     s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
@@ -125,14 +129,18 @@ def log_in_base(
     return total + (a.fma(parts.k, a.constant(x, of_two[1]), tail) + error)
 
 
+def log2_of_positive(x: Value, precise: bool = False) -> Value:
+    """``log2(x)`` for positive finite float64 ``x``."""
+    return log_in_base(x, precise, (LOG2_E, LOG2_E_TAIL), (1.0, 0.0))
+
+
 @computed_in_float64
 def log2(x: Value, precise: bool) -> Value:
     """Logarithm to base 2.
 
     Error: float32 0.51 ULP (all inputs), float64 1 ULP.
     """
-    value = log_in_base(x, precise, (LOG2_E, LOG2_E_TAIL), (1.0, 0.0))
-    return with_logarithm_edges(x, value)
+    return with_logarithm_edges(x, log2_of_positive(x, precise))
 
 
 @computed_in_float64

@@ -1,0 +1,76 @@
+"""The `aten` command: run programs, look at operators, and say what this installation is.
+
+    aten run MODEL --input FILE       run a program saved by torch.export.save
+    aten ops [PATTERN]                list operators
+    aten explain OP                   where an operator comes from and what runs it
+    aten doctor                       versions, processor, caches, threads
+
+Errors are one line on standard error and exit status 2; --traceback shows where they came from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from aten.cli import doctor, explain, ops, run
+
+_COMMANDS = (run, ops, explain, doctor)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="aten", description="ATen: the tensor library under PyTorch, in Python."
+    )
+    parser.add_argument(
+        "--traceback", action="store_true", help="show where in the code an error came from"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in _COMMANDS:
+        added = commands.add_parser(
+            command.NAME,
+            help=command.SUMMARY,
+            description=command.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(added)
+        added.set_defaults(execute=command.execute)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command. Returns the exit status: 0, or 2 after an error."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.execute(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output has left; the interpreter must not try to flush to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if options.traceback:
+            raise
+        print(f"aten {options.command}: error: {_one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _one_line(error: Exception) -> str:
+    """What went wrong, in one line, with the notes about where in a program it happened."""
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    elif isinstance(error, MemoryError):
+        text = f"out of memory: {error}" if str(error) else "out of memory"
+    else:
+        text = str(error) or type(error).__name__
+    notes = [f"({note})" for note in getattr(error, "__notes__", ())]
+    return " ".join(" ".join([text, *notes]).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

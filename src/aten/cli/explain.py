@@ -1,0 +1,142 @@
+"""Explain an operator: its schema, where its function and kernels are, its prims, its dispatch row.
+
+OP is a name as in `add`, `add.Tensor` or `my_ops::scale`; without an overload, all are explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aten._core.dispatcher import OpOverload
+
+NAME = "explain"
+SUMMARY = "where an operator comes from and what runs it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("op", metavar="OP")
+    parser.add_argument(
+        "--code", action="store_true", help="print the loops and the machine code, too"
+    )
+
+
+def execute(options: argparse.Namespace) -> None:
+    found = list(_operators(options.op))
+    if not found:
+        raise LookupError(f"there is no operator {options.op}{_suggestion(options.op)}")
+    for position, op in enumerate(found):
+        if position:
+            print()
+        _explain(op)
+        if options.code:
+            print(_code(op))
+
+
+def _operators(name: str) -> Iterator[OpOverload]:
+    """The operator of that name, or all overloads of a packet."""
+    from aten.registry import find_operator, find_packet, split_name
+
+    namespace, packet_name, overload = split_name(name)
+    if not overload:
+        packet = find_packet(namespace, packet_name)
+        if packet is not None:
+            yield from packet.op_overloads
+            return
+    op = find_operator(name)
+    if op is not None:
+        yield op
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches
+
+    from aten._generated.table import OPERATORS, PACKETS
+
+    close = get_close_matches(name, {*PACKETS, *OPERATORS}, n=3)
+    return f"; did you mean {', '.join(close)}?" if close else ""
+
+
+def _explain(op: OpOverload) -> None:
+    from aten.dispatch import table
+
+    entry = op.entry
+    print(f"{op.namespace}::{op.schema_text}")
+    print(f"  kind        {entry.kind}{', ' + entry.variant if entry.variant else ''}")
+    if entry.tags:
+        print(f"  tags        {', '.join(entry.tags)}")
+    if entry.options.get("line"):
+        print(f"  registry    native_functions.yaml:{entry.options['line']}")
+    if entry.base and entry.base != op.qualified_name.partition("::")[2]:
+        print(f"  made from   {entry.base}")
+    print(f"  function    {_function_place(entry.function) or 'none'}")
+    print(f"  prims       {', '.join(_prims(entry.function)) or 'none'}")
+    print("  derivative  none yet")
+    print(f"  tests       {', '.join(_tests(op)) or 'none that name it'}")
+    print("  dispatch row")
+    for line in table(op).splitlines()[1:]:
+        print(f"  {line}")
+
+
+def _function_place(function: str) -> str:
+    """file:line of "module:name", found in the source without importing it."""
+    source = _source(function)
+    if source is None:
+        return ""
+    path, text = source
+    match = re.search(rf"^def {re.escape(function.partition(':')[2])}\(", text, re.MULTILINE)
+    line = text.count("\n", 0, match.start()) + 1 if match else 1
+    return f"{os.path.relpath(path, os.path.dirname(_package_folder()))}:{line}"
+
+
+def _package_folder() -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _source(function: str) -> tuple[str, str] | None:
+    module, _, _ = function.partition(":")
+    if not module:
+        return None
+    path = os.path.join(_package_folder(), *module.split(".")[1:]) + ".py"
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return path, file.read()
+
+
+def _prims(function: str) -> list[str]:
+    """The primitives that the function's own text names."""
+    source = _source(function)
+    if source is None:
+        return []
+    name = re.escape(function.partition(":")[2])
+    body = re.search(rf"^def {name}\(.*?(?=^\S|\Z)", source[1], re.MULTILINE | re.DOTALL)
+    if body is None:
+        return []
+    return list(dict.fromkeys(re.findall(r"\bprims\.(\w+)", body.group())))
+
+
+def _tests(op: OpOverload) -> list[str]:
+    """Test files that name the operator; only a source tree has them."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(_package_folder())), "tests")
+    pattern = re.compile(rf"\b{re.escape(op.name)}\b")
+    found = []
+    for place, _, names in os.walk(folder):
+        for name in sorted(names):
+            if not (name.startswith("test_") and name.endswith(".py")):
+                continue
+            path = os.path.join(place, name)
+            with open(path, encoding="utf-8") as file:
+                if pattern.search(file.read()):
+                    found.append(os.path.relpath(path, os.path.dirname(folder)))
+    return found
+
+
+def _code(op: OpOverload) -> str:
+    from importlib import import_module
+
+    return str(import_module("aten.backends.cpu").explain(op.qualified_name.partition("::")[2]))

@@ -1,0 +1,304 @@
+"""Run a program saved by torch.export.save.
+
+Inputs come from files, matched by name (`x`, or `in_0`, `in_1`, ... in order), or at random from
+what the program records of them. An array named `labels` gives an accuracy; `expected`, or `out_0`,
+`out_1`, ..., an agreement. A bare file name that is not in the current folder is looked up among
+the bundled examples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
+
+    from aten._core.tensor import Tensor
+    from aten.graph.interpreter import Profile
+    from aten.graph.program import ExportedProgram
+
+    Array = numpy.ndarray[Any, Any]
+
+NAME = "run"
+SUMMARY = "run a program saved by torch.export.save"
+
+_SHOWN_WHOLE = 16  # elements: outputs up to this size are printed
+_NOT_INPUTS = ("labels", "expected")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a .pt2 file")
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help=".npz, .npy or .safetensors; may be given several times",
+    )
+    parser.add_argument("--random", action="store_true", help="make the inputs up")
+    parser.add_argument(
+        "--batch", metavar="N", type=int, help="with --random: the size of dynamic dimensions"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="with --random: where to start")
+    parser.add_argument(
+        "--repeat", metavar="N", type=int, default=1, help="run N times, for the timings"
+    )
+    parser.add_argument("--profile", action="store_true", help="a table of time by operator")
+    parser.add_argument("--trace", action="store_true", help="print the path of every call")
+    parser.add_argument("--graph", action="store_true", help="print the program, and do not run it")
+
+
+def execute(options: argparse.Namespace) -> None:
+    from aten.export import load
+
+    if options.repeat < 1:
+        raise ValueError("--repeat must be at least 1")
+    started = perf_counter()
+    program = load(_find_file(options.model))
+    if options.graph:
+        print(program.graph, end="")
+        return
+    program.prepare()
+    loaded = perf_counter() - started
+    data = _read_files(options.input)
+    inputs = _random_inputs(program, options) if options.random else _pick_inputs(program, data)
+    for (name, _), value in zip(program.input_metadata, inputs, strict=True):
+        print(f"input   {name}  {_describe(value)}")
+    outputs, seconds, profile = _run(program, inputs, options)
+    named = list(zip(program.output_names, outputs, strict=True))
+    for name, output in named:
+        print(f"output  {name}  {_describe(output)}{_contents(output)}")
+    _report_accuracy(data, named)
+    _report_agreement(data, named)
+    _report_costs(loaded, seconds)
+    if profile is not None:
+        print(_profile_table(profile))
+
+
+def _find_file(path: str) -> str:
+    """The path itself, or a bundled example's where it is a bare name of one."""
+    if os.path.exists(path) or os.path.basename(path) != path:
+        return path
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "examples")
+    for place, _, names in os.walk(folder):
+        if path in names:
+            found = os.path.join(place, path)
+            print(f"{path}: not in the current folder; using the bundled example {found}")
+            return found
+    return path
+
+
+def _read_files(paths: list[str]) -> dict[str, Tensor]:
+    from aten.graph.tensor_files import read_tensors
+
+    data: dict[str, Tensor] = {}
+    for path in paths:
+        for name, value in read_tensors(_find_file(path)).items():
+            if name in data:
+                raise ValueError(f"{path}: an array named {name!r} was given already")
+            data[name] = value
+    return data
+
+
+def _pick_inputs(program: ExportedProgram, data: dict[str, Tensor]) -> list[Any]:
+    """One value for each user input: by its name, by its number, or in order."""
+    from aten.graph.errors import InputError
+    from aten.graph.ir import TensorMeta
+
+    metadata = program.input_metadata
+    names = [name for name, record in metadata if isinstance(record, TensorMeta)]
+    numbers = [f"in_{position}" for position in range(len(names))]
+    others = [name for name in data if name not in _NOT_INPUTS and not _is_output(name)]
+    for candidates in (names, numbers, others):
+        if len(candidates) == len(names) and all(name in data for name in candidates):
+            chosen = dict(zip(names, candidates, strict=True))
+            return [data[chosen[name]] if name in chosen else value for name, value in metadata]
+    wanted = "; ".join(f"{name}: {program.describe_input(name)}" for name in names)
+    given = f"the files hold {', '.join(data)}" if data else "give --input FILE or --random"
+    raise InputError(f"the program takes {wanted}; {given}")
+
+
+def _is_output(name: str) -> bool:
+    return name.startswith("out_") and name[4:].isdigit()
+
+
+def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> list[Any]:
+    """Inputs of the recorded sizes and types: normal numbers, and zeros and ones for integers."""
+    import numpy
+
+    from aten.graph.ir import TensorMeta, concrete
+    from aten.graph.tensor_files import from_array
+
+    sizes = program.example_sizes(options.batch)
+    generator = numpy.random.default_rng(options.seed)
+    inputs: list[Any] = []
+    for name, record in program.input_metadata:
+        if not isinstance(record, TensorMeta):
+            inputs.append(concrete(record, sizes))
+            continue
+        shape = [int(concrete(size, sizes)) for size in record.shape]
+        if record.dtype.is_floating_point or record.dtype.is_complex:
+            values: Array = generator.standard_normal(shape)
+        else:
+            values = generator.integers(0, 2, shape)
+        try:
+            values = numpy.asarray(values).astype(record.dtype.name)
+        except TypeError:
+            raise ValueError(
+                f"input {name!r}: random {record.dtype.name} values are not supported; "
+                "give --input FILE"
+            ) from None
+        inputs.append(from_array(values, name))
+    return inputs
+
+
+def _run(
+    program: ExportedProgram, inputs: list[Any], options: argparse.Namespace
+) -> tuple[list[Any], list[float], Profile | None]:
+    """The first run's outputs, the seconds of every run, and the last run's profile."""
+    from contextlib import nullcontext
+
+    from aten._core.storage import reset_peak_memory_stats
+    from aten.dispatch import trace_dispatch
+    from aten.graph.interpreter import Profile
+
+    reset_peak_memory_stats()
+    outputs: list[Any] = []
+    seconds: list[float] = []
+    profile = None
+    for position in range(options.repeat):
+        profile = Profile() if options.profile else None
+        tracing = options.trace and position == 0
+        with trace_dispatch() if tracing else nullcontext():
+            started = perf_counter()
+            results = program.flat_call(inputs, profile=profile)
+            seconds.append(perf_counter() - started)
+        outputs = outputs or results
+    return outputs, seconds, profile
+
+
+def _describe(value: Any) -> str:
+    from aten._core.tensor import Tensor
+    from aten.graph.inputs import describe_tensor
+
+    return describe_tensor(value) if isinstance(value, Tensor) else repr(value)
+
+
+def _array(value: Any) -> Array | None:
+    """The value as an array of a type that NumPy can compute with; None where it is no tensor."""
+    import numpy
+
+    from aten._core.tensor import Tensor
+
+    if not isinstance(value, Tensor):
+        return None
+    array: Array = numpy.asarray(value)
+    return array if array.dtype.kind in "biufc" else array.astype(numpy.float32)
+
+
+def _contents(value: Any) -> str:
+    """The values of a small tensor, or a summary of a larger one."""
+    import numpy
+
+    array = _array(value)
+    if array is None:
+        return ""
+    if array.size <= _SHOWN_WHOLE:
+        return f"  {numpy.array2string(array, separator=', ', max_line_width=1000)}".replace(
+            "\n", " "
+        )
+    if array.dtype.kind == "b":
+        return f"  {int(array.sum())} of {array.size} true"
+    if array.dtype.kind == "c":
+        return f"  |values| {numpy.abs(array).min():.6g}..{numpy.abs(array).max():.6g}"
+    missing = int(numpy.isnan(array).sum()) if array.dtype.kind == "f" else 0
+    nans = f", {missing} NaN" if missing else ""
+    return f"  min {array.min():.6g}, max {array.max():.6g}, mean {array.mean():.6g}{nans}"
+
+
+def _report_accuracy(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
+    labels = _array(data.get("labels"))
+    if labels is None:
+        return
+    for name, output in named:
+        scores = _array(output)
+        if scores is not None and scores.ndim > 1 and scores.shape[:-1] == labels.shape:
+            right = int((scores.argmax(-1) == labels).sum())
+            share = 100 * right / max(labels.size, 1)
+            print(f"accuracy   {right} of {labels.size} right ({share:.1f} %), by {name}")
+            return
+    print(f"accuracy   no output fits the {labels.size} labels")
+
+
+def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
+    import numpy
+
+    for position, (name, output) in enumerate(named):
+        keys = [f"out_{position}"] + (["expected"] if position == 0 else [])
+        key = next((key for key in keys if key in data), None)
+        found, expected = _array(output), _array(data.get(key or ""))
+        if found is None or expected is None:
+            continue
+        if found.shape != expected.shape:
+            print(f"agreement  {name}: shape {found.shape}, but {key} has {expected.shape}")
+            continue
+        same = (found == expected) | ((found != found) & (expected != expected))
+        with numpy.errstate(invalid="ignore"):
+            difference = numpy.abs(
+                numpy.subtract(
+                    found, expected, dtype=numpy.result_type(found, expected, numpy.float64)
+                )
+            )
+        largest = numpy.where(same, 0.0, difference).max(initial=0.0)
+        print(f"agreement  {name}: largest difference to {key} {largest:.3g}")
+
+
+def _report_costs(loaded: float, seconds: list[float]) -> None:
+    from aten._core.storage import memory_stats
+
+    times = f"first run {_milliseconds(seconds[0])}"
+    if len(seconds) > 1:
+        later = sorted(seconds[1:])
+        times += f", median of {len(later)} more {_milliseconds(later[len(later) // 2])}"
+    print(f"time       loading {_milliseconds(loaded)}, {times}")
+    memory = memory_stats()
+    print(
+        f"memory     tensors {_mebibytes(memory['peak_bytes'])} at most, "
+        f"process {_mebibytes(_peak_resident_bytes())}"
+    )
+
+
+def _peak_resident_bytes() -> int:
+    import resource
+    import sys
+
+    unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f} ms"
+
+
+def _mebibytes(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB"
+
+
+def _profile_table(profile: Profile) -> str:
+    """Operators by total time: calls, total, mean, share."""
+    total = sum(profile.seconds.values()) or 1.0
+    rows = [("operator", "calls", "total ms", "mean us", "share")]
+    for target, seconds in sorted(profile.seconds.items(), key=lambda item: -item[1]):
+        calls = profile.calls[target]
+        share = f"{100 * seconds / total:.1f} %"
+        mean = f"{1e6 * seconds / calls:.1f}"
+        rows.append((target, str(calls), f"{1e3 * seconds:.3f}", mean, share))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]))
+    return "\n".join(["", *lines])
