@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from aten import backends, registry
+from aten import backends, ops, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -38,6 +40,16 @@ __version__ = "0.1.0"
 backends.install()
 install_slots()
 registry.install_methods()
+# Imported when first asked for: `import aten` stays fast.
+_DEFERRED_MODULES = frozenset({"export", "library", "memory"})
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _DEFERRED_MODULES:
+        return import_module(f"aten.{name}")
+    raise AttributeError(f"module 'aten' has no attribute {name!r}")
+
+
 globals().update(DTYPES)
 globals().update(ALIASES)
 globals().update(LAYOUTS)
