@@ -24,6 +24,8 @@ _packets: dict[tuple[str, str], OpOverloadPacket] = {}
 # Overloads defined at run time, by packet; the generated ones are in the table.
 _defined: dict[tuple[str, str], list[str]] = {}
 _installers: dict[str, list[Installer]] = {}
+# What defines the operators of a namespace that nobody has asked for yet.
+_loaders: dict[str, Callable[[], None]] = {}
 
 
 class Entry:
@@ -74,6 +76,7 @@ def operator(qualified: str) -> OpOverload:
 def find_operator(qualified: str) -> OpOverload | None:
     """Like `operator`, but None where there is none."""
     namespace, name, overload = split_name(qualified)
+    _load(namespace)
     key = f"{name}.{overload}" if overload else name
     found = _operators.get(f"{namespace}::{key}")
     if found is not None or namespace != "aten":
@@ -128,7 +131,19 @@ def _make_packet(namespace: str, name: str) -> OpOverloadPacket:
     return made
 
 
+def register_namespace(name: str, load: Callable[[], None]) -> None:
+    """Has `load` define the operators of namespace `name` when one is first asked for."""
+    _loaders[name] = load
+
+
+def _load(namespace: str) -> None:
+    load = _loaders.pop(namespace, None)
+    if load is not None:
+        load()
+
+
 def _overload_names(namespace: str, name: str) -> tuple[str, ...]:
+    _load(namespace)
     defined = tuple(_defined.get((namespace, name), ()))
     if namespace != "aten":
         return defined
@@ -142,7 +157,9 @@ def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:
     return [operator(f"{packet.namespace}::{name}") for name in names]
 
 
-def define(namespace: str, schema_text: str, tags: tuple[str, ...] = ()) -> OpOverload:
+def define(
+    namespace: str, schema_text: str, tags: tuple[str, ...] = (), kind: str = USER_DEFINED
+) -> OpOverload:
     """Adds an operator; its schema is without namespace: "scale(Tensor x, float by) -> Tensor".
 
     Raises:
@@ -161,7 +178,7 @@ def define(namespace: str, schema_text: str, tags: tuple[str, ...] = ()) -> OpOv
             f"with the schema {earlier.schema_text}"
         )
     text = str(schema).removeprefix(f"{namespace}::")
-    entry = Entry(USER_DEFINED, schema.kind, options={"tags": tags, "place": caller_place()})
+    entry = Entry(kind, schema.kind, options={"tags": tags, "place": caller_place()})
     op = _materialize(OpOverload(namespace, name, overload, text, entry))
     _defined.setdefault((namespace, name), []).append(key)
     _refresh(namespace, name)
@@ -226,6 +243,7 @@ class Namespace:
         return found
 
     def __dir__(self) -> list[str]:
+        _load(self.__name)
         names = {name for namespace, name in _defined if namespace == self.__name}
         if self.__name == "aten":
             from aten._generated.table import PACKETS
@@ -248,7 +266,7 @@ class Namespaces:
         return made
 
     def __dir__(self) -> list[str]:
-        return sorted({"aten", *(namespace for namespace, _ in _defined)})
+        return sorted({"aten", *_loaders, *(namespace for namespace, _ in _defined)})
 
 
 ops = Namespaces()

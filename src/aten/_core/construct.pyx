@@ -291,6 +291,9 @@ _TYPE_STRINGS = {
 }
 
 
+_TYPE_NAMES_BY_NUMPY = frozenset(_TYPE_STRINGS)
+
+
 def array_interface(Tensor tensor not None):
     """NumPy's `__array_interface__` of a CPU tensor. Raises TypeError where it has none."""
     cdef int64_t width = item_size(tensor.dtype_code)
@@ -345,6 +348,18 @@ def from_array_interface(array):
     extent = storage_extent(rank, sizes, strides)
     return make_tensor(storage_at(interface["data"][0], extent * width, array), code, rank, sizes,
                        strides, 0)
+
+
+def from_numpy_array(array):
+    """A tensor over a NumPy array's memory, bfloat16 and float8 arrays included."""
+    name = array.dtype.name
+    if name in _TYPE_NAMES_BY_NUMPY:
+        return from_array_interface(array)
+    if name not in DTYPES:
+        raise TypeError(f"can't convert np.ndarray of type {array.dtype}")
+    raw = from_array_interface(array.view("u2" if array.dtype.itemsize == 2 else "u1"))
+    (<Tensor>raw).dtype_code = (<dtype>DTYPES[name]).code
+    return raw
 
 
 def empty_strided(sizes, strides, dtype element not None, device place not None):

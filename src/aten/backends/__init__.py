@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from aten import registry
+from aten._core.registrations import set_code_generator
 
 if TYPE_CHECKING:
     from aten._core.dispatcher import OpOverload
@@ -28,6 +29,27 @@ def install() -> None:
     """Let the registry make kernels as operators come into being."""
     for kind, location in _INSTALLERS.items():
         registry.register_kind(kind, _deferred(location))
+    registry.register_namespace("prims", _load_prims)
+    register_backend("Reference", opset="prims")
+
+
+def _load_prims() -> None:
+    from aten.backends import prims, reference
+
+    prims.load()
+    reference.register()
+
+
+def register_backend(name: str, *, opset: str) -> None:
+    """Say what the backend component `name` ("PrivateUse1") takes.
+
+    With the opset "prims" every operator that has a definition runs on it by way of the primitives
+    it registers: `Library("prims", "IMPL", "PrivateUse1")`. With "all" it registers operators
+    itself. Raises ValueError for other opsets and unknown components.
+    """
+    if opset not in ("prims", "all"):
+        raise ValueError(f"register_backend: opset must be 'prims' or 'all', got {opset!r}")
+    set_code_generator(name, opset == "prims")
 
 
 def _deferred(location: str) -> registry.Installer:

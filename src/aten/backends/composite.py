@@ -5,7 +5,7 @@ from __future__ import annotations
 from aten._core import views
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.keys import DispatchKey
-from aten.ops.definition import load_function
+from aten.ops.definition import load_function, place_of
 
 
 def install_composite(op: OpOverload) -> None:
@@ -32,8 +32,7 @@ def _install(op: OpOverload, key: DispatchKey) -> None:
     if not op.entry.function:
         return
     function = load_function(op.entry.function)
-    code = function.__code__
-    place = f"{'/'.join(code.co_filename.rsplit('/', 3)[1:])}:{code.co_firstlineno}"
+    place = place_of(function)
     if op.entry.variant == "functional" or op.entry.base == op.qualified_name.partition("::")[2]:
         op.register(key, PythonKernel(function), place)
     elif op.entry.variant == "out":

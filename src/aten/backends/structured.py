@@ -6,6 +6,7 @@ Operators of the structured kinds get a kernel for each of them when they come i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from aten import registry
@@ -16,10 +17,11 @@ from aten._core.keys import DispatchKey
 from aten._core.plan import Plan, PlanKernel
 from aten._core.pointwise import PointwiseKernel
 from aten._core.tensor import Tensor
+from aten.backends.decomposition import decomposing_kernel
 from aten.backends.plans import Memory, plan_graph
 from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
-from aten.ops.definition import Definition, pointwise_graph
+from aten.ops.definition import Definition, load_function, pointwise_graph
 from aten.ops.folding import reduction_graph
 
 _definitions: dict[str, Definition] = {}
@@ -102,8 +104,19 @@ def definition_of(op: OpOverload) -> Definition:
     """The operator's definition."""
     found = _definitions.get(op.qualified_name)
     if found is None:
-        found = _definitions[op.qualified_name] = Definition(op)
+        function = load_function(op.entry.function)
+        found = _definitions[op.qualified_name] = Definition(op, function)
     return found
+
+
+def define_by(op: OpOverload, function: Callable[..., Any], place: str) -> None:
+    """Let `function` be the definition of an operator that is not in the table."""
+    _definitions[op.qualified_name] = Definition(op, function, place)
+
+
+def has_definition(op: OpOverload) -> bool:
+    """Whether the operator has a function, in the table or given to `define_by`."""
+    return bool(op.entry.function) or op.qualified_name in _definitions
 
 
 def add_loop_backend(backend: LoopBackend) -> None:
@@ -113,8 +126,15 @@ def add_loop_backend(backend: LoopBackend) -> None:
 
 def install_pointwise(op: OpOverload) -> None:
     """Put a pointwise operator's kernels in place, if it has a definition."""
-    if not op.entry.function:
+    if not has_definition(op):
         return
+    install_loops_pointwise(op)
+    definition = definition_of(op)
+    op.register(DispatchKey.Structured, decomposing_kernel(op, definition), definition.place)
+
+
+def install_loops_pointwise(op: OpOverload) -> None:
+    """Put the loop backends' kernels of a pointwise operator in place."""
     definition = definition_of(op)
     parameters = tuple((p.name, p.kind, p.takes_part) for p in definition.parameters)
     defaults = tuple(p.default if p.has_default else _NO_DEFAULT for p in definition.parameters)
@@ -132,8 +152,15 @@ def install_pointwise(op: OpOverload) -> None:
 
 def install_reduction(op: OpOverload) -> None:
     """Put a reduction's kernels in place, if it has a definition."""
-    if not op.entry.function or op.entry.variant != "functional":
+    if not has_definition(op) or op.entry.variant != "functional":
         return
+    install_loops_reduction(op)
+    definition = definition_of(op)
+    op.register(DispatchKey.Structured, decomposing_kernel(op, definition), definition.place)
+
+
+def install_loops_reduction(op: OpOverload) -> None:
+    """Put the loop backends' kernels of a reduction in place."""
     definition = definition_of(op)
     for backend in _backends:
         kernel = PlanKernel(op, backend, len(definition.parameters))

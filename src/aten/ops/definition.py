@@ -22,6 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # those that stand where a tensor might.
 _APART = frozenset({"condition", "mask"})
 _PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max"})
+_TAKES_KEYWORDS = 0x08  # the code flag of functions with **parameters
 _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 
 
@@ -61,13 +62,13 @@ def _parameter_kind(type_text: str, has_default: bool) -> str:
 class Definition:
     """What is known of an operator beyond its schema: kind, promotion, function."""
 
-    __slots__ = ("entry", "function", "location", "name", "out_position", "parameters")
+    __slots__ = ("accepted", "entry", "function", "name", "out_position", "parameters", "place")
 
-    def __init__(self, op: OpOverload) -> None:
+    def __init__(self, op: OpOverload, function: Callable[..., Any], place: str = "") -> None:
         self.name = op.name.rstrip("_") if op.entry.variant == "inplace" else op.name
         self.entry = op.entry
-        self.location = op.entry.function
-        self.function = load_function(op.entry.function)
+        self.function = function
+        self.place = place or place_of(function)
         self.parameters = [
             Parameter(
                 argument.name,
@@ -77,7 +78,14 @@ class Definition:
             )
             for argument in op._schema.arguments
         ]
+        self.accepted = _accepted_names(function, self.parameters)
         self.out_position = self._find_out()
+
+    def __call__(self, arguments: dict[str, Any]) -> Any:
+        """Call the function with those of the arguments, by name, that it has parameters for."""
+        return self.function(
+            **{name: value for name, value in arguments.items() if name in self.accepted}
+        )
 
     def _find_out(self) -> int:
         if self.entry.variant == "inplace":
@@ -91,11 +99,18 @@ class Definition:
         """The promotion of the table row; "same" where it names none."""
         return str(self.entry.options.get("promotion", "same"))
 
-    @property
-    def place(self) -> str:
-        """file:line of the function."""
-        code = self.function.__code__
-        return f"{'/'.join(code.co_filename.rsplit('/', 3)[1:])}:{code.co_firstlineno}"
+
+def _accepted_names(function: Callable[..., Any], parameters: list[Parameter]) -> frozenset[str]:
+    code = function.__code__
+    if code.co_flags & _TAKES_KEYWORDS:
+        return frozenset(parameter.name for parameter in parameters)
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """file:line of a function of the package."""
+    code = function.__code__
+    return f"{'/'.join(code.co_filename.rsplit('/', 3)[1:])}:{code.co_firstlineno}"
 
 
 def load_function(location: str) -> Callable[..., Any]:
@@ -112,7 +127,9 @@ def operation_type(element: dtype) -> dtype:
 
 
 def converted(value: Value, element: dtype) -> Value:
-    """`value` as `element`."""
+    """`value` as `element`; itself where it is that already."""
+    if value.dtype is element:
+        return value
     return Prim.table["convert_element_type"](value, dtype=element)
 
 
@@ -159,9 +176,7 @@ def call_function(
     definition: Definition, arguments: dict[str, Any], interpreter: GraphInterpreter
 ) -> Value:
     """Call the definition; a plain number it returns becomes a constant."""
-    names = definition.function.__code__
-    accepted = names.co_varnames[: names.co_argcount + names.co_kwonlyargcount]
-    result = definition.function(**{k: v for k, v in arguments.items() if k in accepted})
+    result = definition(arguments)
     if isinstance(result, Value):
         return result
     first = next(value for value in arguments.values() if isinstance(value, Value))

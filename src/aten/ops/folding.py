@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core.dtypes import DTYPES, dtype, get_default_dtype
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor
 from aten.ops.definition import Definition, converted, normalized_dims, operation_type
-from aten.prims import Graph, GraphInterpreter, Prim, Value
+from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims.prim import Shape
 
 Dims = int | Sequence[int] | None
@@ -57,30 +57,39 @@ def fold_size(value: Value, dim: Dims) -> int:
     return count
 
 
+def run_reduction(
+    definition: Definition,
+    arguments: Sequence[Any],
+    value_of: Callable[[Tensor], Value],
+) -> tuple[tuple[Value, ...], bool]:
+    """The results of a reduction on values made of its tensors, and whether it has just one."""
+    named = dict(zip((p.name for p in definition.parameters), arguments, strict=True))
+    tensors = [value for value in arguments if isinstance(value, Tensor)]
+    compute = _compute_type(definition, tensors, named)
+    for name, value in named.items():
+        if isinstance(value, Tensor):
+            named[name] = _in_operation_type(value_of(value), definition, compute)
+    made = definition(named)
+    single = not isinstance(made, tuple)
+    results = (made,) if single else made
+    return tuple(_in_result_type(result, definition, compute) for result in results), single
+
+
 def reduction_graph(
     definition: Definition, arguments: Sequence[Any]
 ) -> tuple[Graph, list[Tensor], bool]:
     """The graph of a reduction on these arguments, its tensors, and whether it has one result."""
     interpreter = GraphInterpreter()
-    named = dict(zip((p.name for p in definition.parameters), arguments, strict=True))
-    tensors = [value for value in arguments if isinstance(value, Tensor)]
-    compute = _compute_type(definition, tensors, named)
-    values: dict[str, Any] = {}
-    inputs = []
-    for name, value in named.items():
-        if not isinstance(value, Tensor):
-            values[name] = value
-            continue
-        made = interpreter.input(len(inputs), value.dtype, tuple(value.shape))
+    tensors: list[Tensor] = []
+    inputs: list[Node] = []
+
+    def value_of(tensor: Tensor) -> Value:
+        made = interpreter.input(len(inputs), tensor.dtype, tuple(tensor.shape))
+        tensors.append(tensor)
         inputs.append(made.payload)
-        values[name] = _in_operation_type(made, definition, compute)
-    code = definition.function.__code__
-    accepted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    made = definition.function(**{k: v for k, v in values.items() if k in accepted})
-    single = not isinstance(made, tuple)
-    results = [
-        _in_result_type(result, definition, compute) for result in ((made,) if single else made)
-    ]
+        return made
+
+    results, single = run_reduction(definition, arguments, value_of)
     graph = Graph(definition.name, inputs, [result.payload for result in results])
     return graph, tensors, single
 

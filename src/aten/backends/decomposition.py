@@ -1,0 +1,191 @@
+"""Operators on backends that know the primitives only.
+
+The operator's function runs on values that hold tensors; every primitive it binds is a call of
+`aten.ops.prims`, dispatched to whatever the backend registered. A math function the backend lacks
+is expanded into arithmetic first. No kernel is compiled and nothing is copied to the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aten import registry
+from aten._core import memory
+from aten._core.dispatcher import OpOverload, PythonKernel
+from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
+from aten._core.keys import DispatchKey
+from aten._core.promotion import result_type
+from aten._core.tensor import Tensor
+from aten.loops.math import EXPANSIONS
+from aten.ops.definition import Definition, converted, operation_type
+from aten.ops.folding import run_reduction
+from aten.prims import Number, Prim, Value, broadcast_shapes, broadcast_to
+from aten.prims.prim import Shape
+
+
+class DispatchInterpreter:
+    """Binds primitives by calling them as operators on tensors of one device."""
+
+    def __init__(self, device: Any, key: DispatchKey) -> None:
+        self.device = device
+        self.key = key
+
+    def value(self, tensor: Tensor) -> Value:
+        """The value that stands for `tensor`."""
+        return Value(self, tensor, tensor.dtype, tuple(tensor.shape))
+
+    def constant(self, value: Number, element: dtype) -> Value:
+        """A number; it becomes a tensor when a primitive needs one."""
+        return Value(self, _Constant(value), element, ())
+
+    def bind(self, prim: Prim, operands: tuple[Value, ...], params: dict[str, Any]) -> Value:
+        """Call the primitive, or the expansion of a function that the backend lacks."""
+        op = registry.operator(f"prims::{prim.name}")
+        if not self._has_kernel(op) and prim.name in EXPANSIONS:
+            return EXPANSIONS[prim.name](*operands, **params)
+        shape = None
+        if prim.kind == "elementwise":
+            shape = broadcast_shapes([operand.shape for operand in operands])
+        tensors = [self.tensor(operand, shape) for operand in operands]
+        return self.value(op(*tensors, **params))
+
+    def tensor(self, value: Value, shape: Shape | None) -> Tensor:
+        """The tensor behind `value`, at `shape` where one is asked for."""
+        if isinstance(value.payload, _Constant):
+            made = registry.operator("prims::scalar_tensor")(
+                value.payload.number, dtype=value.dtype, device=self.device
+            )
+            value = self.value(made)
+        if shape is not None and value.shape != shape:
+            value = broadcast_to(value, shape)
+        return value.payload  # type: ignore[no-any-return]
+
+    def _has_kernel(self, op: OpOverload) -> bool:
+        kernel, _ = op.registrations.resolve(self.key)
+        return kernel is not None
+
+
+class _Constant:
+    __slots__ = ("number",)
+
+    def __init__(self, number: Number) -> None:
+        self.number = number
+
+
+def decomposing_kernel(op: OpOverload, definition: Definition) -> PythonKernel:
+    """The kernel that runs `definition` on primitives."""
+    if op.qualified_name in _MOVES:
+        return PythonKernel(_MOVES[op.qualified_name])
+    run = run_pointwise if op.entry.kind == "pointwise" else _run_folds
+
+    def decomposed(op: OpOverload, *arguments: Any, **named: Any) -> Any:
+        return run(definition, [*arguments, *named.values()])
+
+    return PythonKernel(decomposed, with_op=True)
+
+
+def run_pointwise(definition: Definition, arguments: Sequence[Any]) -> Tensor:
+    """A pointwise operator on primitives, in any of its variants."""
+    named = dict(zip((p.name for p in definition.parameters), arguments, strict=True))
+    out = arguments[definition.out_position] if definition.out_position >= 0 else None
+    if definition.entry.variant == "out":
+        named.popitem()
+    interpreter = _interpreter_for(arguments)
+    operands = [
+        named[p.name]
+        for p in definition.parameters
+        if p.takes_part and p.kind != "attribute" and named.get(p.name) is not None
+    ]
+    compute = _compute_type(definition, named, result_type(*operands))
+    shape = broadcast_shapes(
+        [tuple(value.shape) for value in named.values() if isinstance(value, Tensor)]
+    )
+    for parameter in definition.parameters:
+        if parameter.name in named:
+            named[parameter.name] = _operand(
+                interpreter, parameter, named[parameter.name], definition, compute
+            )
+    made = definition(named)
+    if not isinstance(made, Value):
+        made = interpreter.constant(made, compute)
+    result = _in_result_type(made, definition, compute)
+    tensor = interpreter.tensor(result, shape)
+    return tensor if out is None else write(definition.name, out, tensor, definition)
+
+
+def _interpreter_for(arguments: Sequence[Any]) -> DispatchInterpreter:
+    """An interpreter for the device of the arguments that is not the CPU."""
+    tensors = [value for value in arguments if isinstance(value, Tensor)]
+    first = next((tensor for tensor in tensors if not tensor.is_cpu), tensors[0])
+    keys = [key for key in first._dispatch_keys() if key.functionality == "Dense"]
+    return DispatchInterpreter(first.device, keys[0])
+
+
+def _compute_type(definition: Definition, named: dict[str, Any], common: dtype) -> dtype:
+    rule = definition.promotion
+    if rule == "division":
+        rule = "float" if named.get("rounding_mode") is None else "default"
+    integral = common.kind in ("bool", "signed", "unsigned")
+    if rule == "float" and integral:
+        return get_default_dtype()
+    if rule == "long" and integral:
+        return DTYPES["int64"]
+    return common
+
+
+def _operand(
+    interpreter: DispatchInterpreter,
+    parameter: Any,
+    value: Any,
+    definition: Definition,
+    compute: dtype,
+) -> Any:
+    if value is None or parameter.kind in ("attribute", "memory_format"):
+        return value
+    if not isinstance(value, Tensor):
+        return interpreter.constant(value, operation_type(compute))
+    made = interpreter.value(value)
+    if definition.promotion == "same" or not parameter.takes_part:
+        return made
+    return converted(made, operation_type(compute))
+
+
+def _in_result_type(value: Value, definition: Definition, compute: dtype) -> Value:
+    if definition.promotion == "same":
+        return value
+    if definition.promotion == "bool":
+        return converted(value, DTYPES["bool"])
+    return converted(value, compute.to_real() if definition.promotion == "real" else compute)
+
+
+def _run_folds(definition: Definition, arguments: Sequence[Any]) -> Any:
+    interpreter = _interpreter_for(arguments)
+    results, single = run_reduction(definition, arguments, interpreter.value)
+    tensors = tuple(interpreter.tensor(result, None) for result in results)
+    return tensors[0] if single else tensors
+
+
+def write(name: str, out: Tensor, result: Tensor, definition: Definition) -> Tensor:
+    """`result` written to `out`. Raises RuntimeError where type or shape forbid it."""
+    if not can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.scalar_type_name} can't be cast to the desired output "
+            f"type {out.dtype.scalar_type_name}"
+        )
+    if tuple(out.shape) != tuple(result.shape):
+        if definition.entry.variant == "inplace":
+            raise RuntimeError(
+                f"output with shape {list(out.shape)} doesn't match the broadcast shape "
+                f"{list(result.shape)}"
+            )
+        memory.resize(out, result.shape)
+    return registry.operator("prims::copy_to")(out, result)  # type: ignore[no-any-return]
+
+
+def _copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    return registry.operator("prims::copy_to")(self, src)  # type: ignore[no-any-return]
+
+
+# Moving data is not computing: these go to one primitive as they are.
+_MOVES: dict[str, Callable[..., Any]] = {"aten::copy_": _copy}
