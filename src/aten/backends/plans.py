@@ -202,7 +202,7 @@ class _Builder:
     ) -> Launch:
         """Fold `count` chunks of `size` elements, beginning with chunk number `first`."""
         graph = Graph(f"{self.graph.name}_partial", self.graph.inputs, folds)
-        inputs = self.operands[: len(graph.inputs)]
+        inputs: list[Operand] = self.operands[: len(graph.inputs)]
         (along,) = self.reduced
         strides = [along.strides[place] for place in range(len(inputs))]
         chunk = Dimension(
@@ -248,8 +248,8 @@ class _Builder:
             elif node.prim == "broadcast_in_dim":
                 made[id(node)] = made[id(node.inputs[0])]
             else:
-                operands = tuple(made[id(operand)] for operand in node.inputs)
-                made[id(node)] = interpreter.bind(Prim.table[node.prim], operands, node.params)
+                values = tuple(made[id(operand)] for operand in node.inputs)
+                made[id(node)] = interpreter.bind(Prim.table[node.prim], values, node.params)
         results = [made[id(node)].payload for node in self.graph.outputs]
         graph = Graph(self.graph.name, [value.payload for value in inputs], results)
         outputs = self.memories[len(self.graph.inputs) :]

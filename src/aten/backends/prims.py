@@ -89,5 +89,3 @@ def _copy_to(a: Tensor, b: Tensor) -> Tensor:
     host = device("cpu")
     registry.operator("aten::copy_")(construct.on_device(a, host), construct.on_device(b, host))
     return a
-
-

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES, dtype
@@ -26,7 +26,15 @@ _TAKES_KEYWORDS = 0x08  # the code flag of functions with **parameters
 _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 
 
-def op(marked: Function | str) -> Any:
+@overload
+def op(marked: str) -> Callable[[Function], Function]: ...
+
+
+@overload
+def op(marked: Function) -> Function: ...
+
+
+def op(marked: Any) -> Any:
     """Mark a function as an operator's definition; `@op("name")` where the names differ."""
     if isinstance(marked, str):
         return lambda function: function

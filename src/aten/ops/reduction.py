@@ -7,7 +7,7 @@ import math
 from aten._core.dtypes import DTYPES
 from aten.ops.definition import converted, normalized_dims, op
 from aten.ops.folding import Dims, extent, fold, fold_size, kept_dims, spread
-from aten.prims import Number, Value
+from aten.prims import Value
 from aten.prims import elementwise as p
 
 
@@ -95,7 +95,7 @@ def var(
     unbiased: bool = True,
     keepdim: bool = False,
     *,
-    correction: Number | None = None,
+    correction: float | None = None,
 ) -> Value:
     return _moments(self, dim, unbiased, keepdim, correction, "var")[0]
 
@@ -107,7 +107,7 @@ def std(
     unbiased: bool = True,
     keepdim: bool = False,
     *,
-    correction: Number | None = None,
+    correction: float | None = None,
 ) -> Value:
     return p.sqrt(_moments(self, dim, unbiased, keepdim, correction, "std")[0])
 
@@ -119,7 +119,7 @@ def var_mean(
     unbiased: bool = True,
     keepdim: bool = False,
     *,
-    correction: Number | None = None,
+    correction: float | None = None,
 ) -> tuple[Value, Value]:
     return _moments(self, dim, unbiased, keepdim, correction, "var_mean")
 
@@ -131,7 +131,7 @@ def std_mean(
     unbiased: bool = True,
     keepdim: bool = False,
     *,
-    correction: Number | None = None,
+    correction: float | None = None,
 ) -> tuple[Value, Value]:
     variance, average = _moments(self, dim, unbiased, keepdim, correction, "std_mean")
     return p.sqrt(variance), average
@@ -139,7 +139,7 @@ def std_mean(
 
 @op
 def linalg_vector_norm(
-    self: Value, ord: Number = 2, dim: Dims = None, keepdim: bool = False
+    self: Value, ord: float = 2, dim: Dims = None, keepdim: bool = False
 ) -> Value:
     _require_floating("linalg.vector_norm", self)
     if fold_size(self, dim) == 0 and (ord == math.inf or ord < 0):
@@ -151,7 +151,7 @@ def linalg_vector_norm(
 
 
 @op
-def norm(self: Value, p: Number | None = 2, dim: Dims = None, keepdim: bool = False) -> Value:
+def norm(self: Value, p: float | None = 2, dim: Dims = None, keepdim: bool = False) -> Value:
     _require_floating("norm", self)
     return _vector_norm(self, 2.0 if p is None else float(p), dim, keepdim)
 
@@ -211,7 +211,7 @@ def _moments(
     dim: Dims,
     unbiased: bool,
     keepdim: bool,
-    correction: Number | None,
+    correction: float | None,
     name: str,
 ) -> tuple[Value, Value]:
     """Variance and mean, by two passes over the row while it is in cache."""

@@ -62,7 +62,7 @@ class Graph:
 
     def __str__(self) -> str:
         names: dict[int, str] = {}
-        lines = []
+        lines: list[str] = []
         for node in self.nodes():
             if node.prim == "constant":
                 names[id(node)] = _constant_text(node)
@@ -204,7 +204,7 @@ _IDENTITIES: dict[str, Callable[[tuple[Value, ...], dict[str, Any]], Value | Non
 
 def _fold(prim: Prim, nodes: tuple[Node, ...], params: dict[str, Any]) -> Number | None:
     """The value of a primitive on constants, where plain arithmetic on them is exact enough."""
-    values = [node.params["value"] for node in nodes]
+    values: list[Number] = [node.params["value"] for node in nodes]
     if prim.name == "convert_element_type":
         return _converted_number(values[0], params["dtype"])
     if prim.name == "neg" and nodes[0].dtype.kind in ("float", "signed"):

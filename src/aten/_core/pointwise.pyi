@@ -1,0 +1,18 @@
+from typing import Any
+
+from aten._core.dispatcher import Kernel, OpOverload
+
+class PointwiseKernel(Kernel):
+    op: OpOverload
+    backend: Any
+    parameters: tuple[tuple[str, str, bool], ...]
+    label: str
+    def __init__(
+        self,
+        op: OpOverload,
+        backend: object,
+        parameters: tuple[tuple[str, str, bool], ...],
+        defaults: tuple[object, ...],
+        out_position: int,
+        inplace: bool,
+    ) -> None: ...

@@ -1,0 +1,84 @@
+"""What an operator becomes on the way to machine code, shown on an example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten import registry
+from aten._core.construct import empty_strided
+from aten._core.device import device
+from aten._core.dtypes import DTYPES
+from aten.backends import structured
+from aten.backends.cpu.codegen import llvm_ir
+from aten.backends.cpu.jit import assembly
+from aten.backends.plans import Memory, plan_graph
+from aten.loops.pipeline import lower, prepare
+from aten.loops.program import Program
+from aten.ops.definition import Definition, pointwise_graph
+from aten.ops.folding import reduction_graph
+from aten.prims import Graph
+
+_EXAMPLE_SHAPE = (64, 1024)
+
+
+def explanation(name: str) -> str:
+    """Graph, loops and machine code of `name` on float32 tensors of shape 64×1024.
+
+    Raises LookupError for unknown operators and for those that are not made of loops.
+    """
+    op = registry.operator(name if "::" in name else f"aten::{name}")
+    if not structured.has_definition(op) or op.entry.kind not in ("pointwise", "reduction"):
+        raise LookupError(f"{name} is not made of loops: kind {op.entry.kind}")
+    definition = structured.definition_of(op)
+    if op.entry.kind == "pointwise":
+        graph, programs = _pointwise_example(definition)
+    else:
+        graph, programs = _reduction_example(definition)
+    parts = ["Prims graph", str(graph)]
+    for program in programs:
+        parts += ["Loop IR", str(program), "machine code", assembly(llvm_ir(program))]
+    return "\n\n".join(parts)
+
+
+def _pointwise_example(definition: Definition) -> tuple[Graph, list[Program]]:
+    element = DTYPES["float32"]
+    attributes: dict[str, Any] = {}
+    operands = []
+    for place, parameter in enumerate(definition.parameters):
+        if definition.entry.variant == "out" and place == definition.out_position:
+            continue
+        if parameter.kind in ("attribute", "scalar") and parameter.has_default:
+            attributes[parameter.name] = parameter.default
+        elif parameter.kind != "memory_format":
+            operands.append(parameter)
+    types = [element if p.kind == "tensor" else DTYPES["float64"] for p in operands]
+    graph = pointwise_graph(definition, attributes, types, element, None)
+    accesses = ["unit" if p.kind == "tensor" else "zero" for p in operands]
+    return graph, [lower(prepare(graph), accesses=(*accesses, "unit"))]
+
+
+def _reduction_example(definition: Definition) -> tuple[Graph, list[Program]]:
+    arguments = [_example_argument(parameter) for parameter in definition.parameters]
+    graph, tensors, single = reduction_graph(definition, arguments)
+    programs: list[Program] = []
+
+    def collect(program: Program) -> tuple[int, Any]:
+        programs.append(program)
+        return 0, None
+
+    inputs = [
+        Memory(place, tensor.dtype, tuple(tensor.shape), tensor.stride())
+        for place, tensor in enumerate(tensors)
+    ]
+    plan_graph(prepare(graph), inputs, generate=collect, device_type=0, single=single)
+    return graph, programs
+
+
+def _example_argument(parameter: Any) -> Any:
+    if parameter.kind == "tensor":
+        shape = _EXAMPLE_SHAPE[1:] if parameter.name in ("weight", "bias") else _EXAMPLE_SHAPE
+        return empty_strided(shape, None, DTYPES["float32"], device("cpu"))
+    examples = {"dim": -1, "normalized_shape": _EXAMPLE_SHAPE[1:], "half_to_float": False}
+    if parameter.name in examples:
+        return examples[parameter.name]
+    return parameter.default if parameter.has_default else 1e-5
