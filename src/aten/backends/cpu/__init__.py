@@ -9,6 +9,6 @@ def explain(name: str) -> str:
     The Prims graph, the Loop IR and the machine code. Raises LookupError for unknown operators and
     for those that are not made of loops.
     """
-    from aten.backends.cpu.explain import explanation
+    from aten.backends.cpu.explanation import explanation
 
     return explanation(name)
