@@ -8,8 +8,8 @@ from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
 from aten.loops.program import Program
 
 
-def llvm_ir(program: Program) -> str:
-    """The LLVM module for `program`, as text."""
+def llvm_ir(program: Program, symbol: str = "kernel") -> str:
+    """The LLVM module for `program`, as text, with its function called `symbol`."""
     writer = KernelEmitter(program)
     if not program.reduced_rank:
         writer.write_map()
@@ -17,9 +17,9 @@ def llvm_ir(program: Program) -> str:
         RowSchedule(writer).write()
     else:
         ColumnSchedule(writer).write()
-    return writer.module()
+    return writer.module(symbol)
 
 
 def compile_program(program: Program) -> Compiled:
     """Machine code for `program`, from memory, from disk, or made now."""
-    return load(str(program), lambda: llvm_ir(program))
+    return load(str(program), lambda symbol: llvm_ir(program, symbol))

@@ -19,7 +19,7 @@ from typing import Any
 from aten import config
 
 _MAGIC = b"ATENOBJ1"
-_CODE_VERSION = "1"
+_CODE_VERSION = "2"
 _lock = threading.Lock()
 _loaded: dict[str, Compiled] = {}
 _session: Session | None = None
@@ -27,11 +27,10 @@ _session: Session | None = None
 
 @dataclass(slots=True)
 class Compiled:
-    """A kernel in memory: its address, and the engine that owns the code."""
+    """A kernel in memory: its address, and where its code came from."""
 
     address: int
     key: str
-    engine: Any
     from_disk: bool
 
 
@@ -46,8 +45,9 @@ class Session:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         target = llvm.Target.from_default_triple()
-        features = llvm.get_host_cpu_features().flatten()
-        cpu = llvm.get_host_cpu_name()
+        self._features = features = llvm.get_host_cpu_features().flatten()
+        self._cpu = cpu = llvm.get_host_cpu_name()
+        self._engine: Any = None
         self.machine = target.create_target_machine(
             cpu=cpu, features=features, opt=3, reloc="pic", codemodel="jitdefault", jit=True
         )
@@ -70,16 +70,23 @@ class Session:
         builder.getModulePassManager().run(module, builder)
         return module
 
-    def engine(self) -> Any:
-        """An empty engine to load an object into."""
-        return self.llvm.create_mcjit_compiler(self.llvm.parse_assembly(""), self.machine)
+    def loaded(self, code: bytes, symbol: str) -> int:
+        """The address of `symbol` in an object file, which stays loaded with the process.
 
-    def loaded(self, code: bytes) -> tuple[int, Any]:
-        """The address of `kernel` in an object file, and the engine that keeps it."""
-        engine = self.engine()
-        engine.add_object_file(self.llvm.object_file.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        return engine.get_function_address("kernel"), engine
+        One engine holds all objects: an engine owns its target machine, so a second engine over
+        the same machine would free it twice.
+        """
+        if self._engine is None:
+            empty = self.llvm.parse_assembly("")
+            self._engine = self.llvm.create_mcjit_compiler(empty, self._engine_machine())
+        self._engine.add_object_file(self.llvm.object_file.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        return int(self._engine.get_function_address(symbol))
+
+    def _engine_machine(self) -> Any:
+        return self.llvm.Target.from_default_triple().create_target_machine(
+            cpu=self._cpu, features=self._features, codemodel="jitdefault", jit=True
+        )
 
 
 def session() -> Session:
@@ -90,21 +97,21 @@ def session() -> Session:
     return _session
 
 
-def load(text: str, ir: Callable[[], str]) -> Compiled:
-    """The kernel for a program's text; `ir` gives its LLVM IR where it must be compiled."""
+def load(text: str, ir: Callable[[str], str]) -> Compiled:
+    """The kernel for a program's text; `ir(symbol)` gives its LLVM IR where it must be compiled."""
     with _lock:
         found = _loaded.get(text)
         if found is not None:
             return found
         current = session()
         key = hashlib.sha256(f"{current.identity}\n{text}".encode()).hexdigest()
+        symbol = f"kernel_{key[:32]}"
         code = _read(key)
         from_disk = code is not None
         if code is None:
-            code = current.machine.emit_object(current.optimized(ir()))
+            code = current.machine.emit_object(current.optimized(ir(symbol)))
             _write(key, code)
-        address, engine = current.loaded(code)
-        made = Compiled(address, key, engine, from_disk)
+        made = Compiled(current.loaded(code, symbol), key, from_disk)
         _loaded[text] = made
         return made
 
@@ -113,16 +120,6 @@ def assembly(ir: str) -> str:
     """The machine code for LLVM IR text, as assembly."""
     current = session()
     return str(current.machine.emit_assembly(current.optimized(ir)))
-
-
-def forget_loaded() -> None:
-    """Let later loads go to the disk again; code already handed out stays valid."""
-    with _lock:
-        _retired.extend(_loaded.values())
-        _loaded.clear()
-
-
-_retired: list[Compiled] = []
 
 
 def cache_directory() -> Path | None:

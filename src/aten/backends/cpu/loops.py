@@ -38,11 +38,11 @@ class KernelEmitter(ScalarEmitter):
         self.metadata: list[str] = []
         self.position = {operand.name: place for place, operand in enumerate(program.operands)}
 
-    def module(self) -> str:
-        """The whole LLVM module as text, once the body is written."""
+    def module(self, symbol: str) -> str:
+        """The whole LLVM module as text, its function called `symbol`, once the body is written."""
         body = "\n".join(self.lines)
         return (
-            "define void @kernel(ptr %data, i64 %n0, ptr %s0, i64 %n1, ptr %s1, ptr %g) #0 {\n"
+            f"define void @{symbol}(ptr %data, i64 %n0, ptr %s0, i64 %n1, ptr %s1, ptr %g) #0 {{\n"
             f"entry:\n{body}\n  ret void\n}}\n\n"
             + "".join(f"{line}\n" for line in self.declarations.values())
             + 'attributes #0 = { nounwind "prefer-vector-width"="512" }\n'
