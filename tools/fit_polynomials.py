@@ -289,25 +289,30 @@ def erfinv_ratio(w: mp.mpf) -> mp.mpf:
 
 def erfinv_fits() -> list[Fit]:
     """Giles, Approximating the erfinv function, GPU Computing Gems (2011): the variables."""
-    middle = mp.mpf(4)
     return [
         Fit(
             "ERFINV_CENTER",
             "erfinv(x) / x in u = w - 2.5, w = -log(1 - x^2) <= 5",
             lambda u: erfinv_ratio(u + mp.mpf("2.5")),
             (mp.mpf("-2.5"), mp.mpf("2.5")),
-            14,
+            11,
             lambda u: 1 / erfinv_ratio(u + mp.mpf("2.5")),
         ),
-        Fit(
-            "ERFINV_TAIL",
-            "erfinv(x) / x in u = sqrt(w) - 4, 5 <= w <= 37",
-            lambda u: erfinv_ratio((u + middle) ** 2),
-            (mp.sqrt(5) - middle, mp.sqrt(37) - middle),
-            18,
-            lambda u: 1 / erfinv_ratio((u + middle) ** 2),
-        ),
+        erfinv_tail_fit("ERFINV_TAIL_SHORT", 17, 12),
+        erfinv_tail_fit("ERFINV_TAIL", 37, 16),
     ]
+
+
+def erfinv_tail_fit(name: str, end: int, degree: int) -> Fit:
+    middle = mp.mpf(3)
+    return Fit(
+        name,
+        f"erfinv(x) / x in u = sqrt(w) - 3, w = -log(1 - x^2), 5 <= w <= {end}",
+        lambda u: erfinv_ratio((u + middle) ** 2),
+        (mp.sqrt(5) - middle, mp.sqrt(end) - middle),
+        degree,
+        lambda u: 1 / erfinv_ratio((u + middle) ** 2),
+    )
 
 
 def lgamma_fits() -> list[Fit]:

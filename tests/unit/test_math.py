@@ -5,9 +5,13 @@ All inputs of float32 are gone through by ``benchmarks/accuracy.py``; these test
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import mpmath as mp
 import numpy as np
@@ -43,20 +47,20 @@ CASES = [
     Case("atanh", mp.atanh, 0.51, 3, -1, 1),
     Case("cosh", mp.cosh, 0.51, 2, -800, 800),
     Case("cos", mp.cos, 0.51, 1),
-    Case("digamma", mp.digamma, 0.6, 5, -40, largest_unit_from=1.0),
+    Case("digamma", mp.digamma, 0.51, 8, -40, largest_unit_from=1.0),
     Case("erf", mp.erf, 0.9, 1),
     Case("erfc", mp.erfc, 0.51, 4, -30, 30),
     Case("erfinv", mp.erfinv, 0.51, 3, -1, 1),
     Case("exp", mp.exp, 0.9, 1, -800, 800),
     Case("exp2", lambda x: mp.mpf(2) ** x, 0.91, 1, -1100, 1100),
     Case("expm1", mp.expm1, 0.51, 2, -800, 800),
-    Case("lgamma", lambda x: mp.re(mp.loggamma(x)), 0.6, 4, -40, largest_unit_from=1.0),
+    Case("lgamma", lambda x: mp.re(mp.loggamma(x)), 0.51, 6, -40, largest_unit_from=1.0),
     Case("log", mp.log, 0.91, 1, 0),
     Case("log10", mp.log10, 0.51, 1, 0),
     Case("log1p", mp.log1p, 0.51, 2, -1),
     Case("log2", lambda x: mp.log(x, 2), 0.51, 1, 0),
-    Case("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), 0.51, 3, -800, 800),
-    Case("rsqrt", lambda x: 1 / mp.sqrt(x), 0.6, 1, 0),
+    Case("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), 0.89, 3, -800, 800),
+    Case("rsqrt", lambda x: 1 / mp.sqrt(x), 0.51, 1, 0),
     Case("sinh", mp.sinh, 0.51, 2, -800, 800),
     Case("sin", mp.sin, 0.51, 1),
     Case("tan", mp.tan, 0.51, 3),
@@ -117,7 +121,6 @@ def test_error_is_within_its_bound(case: Case, dtype: str) -> None:
             for argument, value in zip(x, computed, strict=True)
         ]
     worst = int(np.argmax(errors))
-    print(case.name, dtype, f"{errors[worst]:.3f}", float(x[worst]))
     bound = getattr(case, dtype)
     assert errors[worst] <= bound, f"{case.name}({float(x[worst]).hex()}): {errors[worst]:.4} ULP"
 
@@ -135,7 +138,7 @@ LOGARITHM = [
 ]
 EDGES: dict[str, list[tuple[float, float]]] = {
     "acos": [(1.0, 0.0), (-1.0, PI), (0.0, PI / 2), (2.0, NAN), (-INF, NAN), (NAN, NAN)],
-    "acosh": [(1.0, 0.0), (0.5, NAN), (-INF, NAN), (INF, INF), (NAN, NAN)],
+    "acosh": [(1.0, 0.0), (0.5, NAN), (-1e30, NAN), (-INF, NAN), (INF, INF), (NAN, NAN)],
     "asin": [*ODD_ZEROS, (1.0, PI / 2), (-1.0, -PI / 2), (2.0, NAN), (-INF, NAN)],
     "asinh": [*ODD_ZEROS, (INF, INF), (-INF, -INF)],
     "atan": [*ODD_ZEROS, (INF, PI / 2), (-INF, -PI / 2), (1.0, PI / 4)],
@@ -188,7 +191,7 @@ def test_every_expansion_is_tested() -> None:
     assert {case.name for case in CASES} == set(EDGES) == set(EXPANSIONS) - set(BINARY)
 
 
-BINARY = {"pow": (mp.power, np.power, 1.0, 2.0), "atan2": (mp.atan2, np.arctan2, 0.51, 3.0)}
+BINARY = {"pow": (mp.power, np.power, 0.51, 2.0), "atan2": (mp.atan2, np.arctan2, 0.51, 3.0)}
 SPECIAL = [0.0, 1.0, 2.0, 3.0, 0.5, 1e-300, 1e300, 2.0**60 + 2.0**8, INF, NAN]
 
 
@@ -230,3 +233,38 @@ def test_error_of_two_arguments_is_within_its_bound(name: str, dtype: str) -> No
         ]
     worst = int(np.argmax(errors))
     assert errors[worst] <= bounds[dtype == "float64"], (x[worst], y[worst], errors[worst])
+
+
+# Arguments next to multiples of pi/2, the closest of their formats (Muller, Elementary Functions).
+HARD_ANGLES = {
+    "float32": [16367173.0 * 2.0**72, 1.5707964, 3.1415927, 113.09734, 8.0e30],
+    "float64": [6381956970095103.0 * 2.0**797, math.pi / 2, math.pi, 1e22, 2.0**20, 2.0**1023],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(TRIGONOMETRIC))
+def test_hard_angles(name: str, dtype: str) -> None:
+    case = next(case for case in CASES if case.name == name)
+    x = np.array(HARD_ANGLES[dtype], dtype)
+    computed = evaluate(EXPANSIONS[name], x)
+    with mp.workdps(400):
+        for argument, value in zip(x, computed, strict=True):
+            exact = case.reference(mp.mpf(float(argument)))
+            assert error_in_ulp(float(value), exact, dtype) <= getattr(case, dtype)
+
+
+def test_committed_coefficients_are_what_the_tool_fits() -> None:
+    path = Path(__file__).parents[2] / "tools/fit_polynomials.py"
+    spec = importlib.util.spec_from_file_location("fit_polynomials", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    sys.modules["fit_polynomials"] = tool
+    with mp.workdps(60):
+        spec.loader.exec_module(tool)
+        committed = tool.OUTPUT.read_text()
+        names = re.findall(r"^([A-Z0-9_]+) = \($", committed, re.MULTILINE)
+        assert names[: len(tool.FITS)] == [item.name for item in tool.FITS]
+        for item in tool.FITS[:3]:
+            assert tool.source_of(item, *tool.fit(item)) in committed

@@ -25,7 +25,7 @@ def lgamma(x: Value, precise: bool) -> Value:
 
     Below -1/2 by reflection: ``log(pi / |x sin(pi x)|) - lgamma(-x)``.
 
-    Error: float32 ERROR_LGAMMA ULP (all inputs). float64: 4 ULP of the larger of the result and 1
+    Error: float32 0.51 ULP (all inputs). float64: 6 ULP of the larger of the result and 1
     (the result is 0 at 1 and 2, where it keeps its relative accuracy, and once between any two
     negative integers, where it does not).
     """
@@ -84,7 +84,7 @@ def digamma(x: Value, precise: bool) -> Value:
     Asymptotic series from 8 on; below, eight steps of the recurrence; negative
     arguments by reflection: ``digamma(1 - x) - pi / tan(pi x)``.
 
-    Error: float32 ERROR_DIGAMMA ULP (all inputs). float64: 5 ULP of the larger of the result and 1.
+    Error: float32 0.51 ULP (all inputs). float64: 8 ULP of the larger of the result and 1.
     """
     negative = x < 0.0
     positive = a.where(negative, 1.0 - x, x)

@@ -29,7 +29,7 @@ LN2 = 0.6931471805599453
 def sinh(x: Value, precise: bool) -> Value:
     """Hyperbolic sine: an odd polynomial below 1, ``e/2 - 1/(2 e)`` with ``e = exp(|x|)`` above.
 
-    Error: float32 ERROR_SINH ULP (all inputs), float64 2 ULP.
+    Error: float32 0.51 ULP (all inputs), float64 2 ULP.
     """
     magnitude = a.abs(x)
     z = magnitude * magnitude
@@ -44,7 +44,7 @@ def sinh(x: Value, precise: bool) -> Value:
 def cosh(x: Value, precise: bool) -> Value:
     """Hyperbolic cosine: ``e/2 + 1/(2 e)`` with ``e = exp(|x|)``.
 
-    Error: float32 ERROR_COSH ULP (all inputs), float64 2 ULP.
+    Error: float32 0.51 ULP (all inputs), float64 2 ULP.
     """
     half_exp = scaled_exp(a.abs(x), precise, halvings=1)
     return half_exp + 0.25 / half_exp
@@ -84,7 +84,7 @@ def asinh(x: Value, precise: bool) -> Value:
 
     Arguments whose square would overflow are halved first: there it is ``log(2|x|)``.
 
-    Error: float32 ERROR_ASINH ULP (all inputs), float64 3 ULP.
+    Error: float32 0.51 ULP (all inputs), float64 3 ULP.
     """
     magnitude = a.abs(x)
     huge = magnitude > 2.0**500
@@ -99,20 +99,20 @@ def asinh(x: Value, precise: bool) -> Value:
 def acosh(x: Value, precise: bool) -> Value:
     """Inverse hyperbolic cosine: ``log1p(t + sqrt(2 t + t^2))`` with ``t = x - 1``.
 
-    Error: float32 ERROR_ACOSH ULP (all inputs), float64 3 ULP.
+    Error: float32 0.51 ULP (all inputs), float64 3 ULP.
     """
     huge = x > 2.0**500
     t = choose(huge, x, 1.0, x - 1.0)
     growth = t + a.sqrt(a.fma(t, t, t + t))
     value = wide_log1p(a.where(huge, x, growth), precise)
-    return a.where(huge, value + LN2, value)
+    return choose(x < 1.0, x, math.nan, a.where(huge, value + LN2, value))
 
 
 @computed_in_float64
 def atanh(x: Value, precise: bool) -> Value:
     """Inverse hyperbolic tangent: ``log1p(2|x| / (1 - |x|)) / 2``.
 
-    Error: float32 ERROR_ATANH ULP (all inputs), float64 3 ULP.
+    Error: float32 0.51 ULP (all inputs), float64 3 ULP.
     """
     magnitude = a.abs(x)
     ratio = (magnitude + magnitude) / (1.0 - magnitude)

@@ -35,6 +35,7 @@ LOG10_E_TAIL = 1.098319650216765e-17
 
 ONE_AND_A_HALF_TO_52 = 1.5 * 2.0**52
 BITS_OF_ONE_AND_A_HALF_TO_52 = 0x4338000000000000
+BITS_OF_ONE = 0x3FF0000000000000
 BITS_OF_SQRT_HALF = 0x3FE6A09E667F3BCD
 
 
@@ -82,23 +83,28 @@ class Decomposition:
     correction: Value
 
 
-def split_exponent(x: Value, precise: bool) -> tuple[Value, Value]:
-    """``k`` and ``f`` of a positive finite float64; ``1 + f`` lies in [sqrt(1/2), sqrt(2))."""
-    if precise:
-        subnormal = x < 2.0**-1022
+def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[Value, Value]:
+    """``k`` and ``f`` of a positive finite float64 ``x``; ``1 + f`` lies in [sqrt(1/2), sqrt(2)).
+
+    With a ``rest`` they are those of ``x + rest``; it is far below ``x``, which is not subnormal.
+    """
+    bits = a.bitcast(x, "int64")
+    subnormal = x < 2.0**-1022
+    if precise and rest is None:
         bits = a.bitcast(a.where(subnormal, x * 2.0**54, x), "int64")
-    else:
-        bits = a.bitcast(x, "int64")
     k_bits = (bits - BITS_OF_SQRT_HALF) >> 52
-    f = a.bitcast(bits - (k_bits << 52), "float64") - 1.0
+    exponent = k_bits << 52
+    f = a.bitcast(bits - exponent, "float64") - 1.0
     # Few processors convert a 64-bit integer, all add.
     k = a.bitcast(k_bits + BITS_OF_ONE_AND_A_HALF_TO_52, "float64") - ONE_AND_A_HALF_TO_52
+    if rest is not None:
+        return k, a.fma(rest, a.bitcast(-exponent + BITS_OF_ONE, "float64"), f)
     return (a.where(subnormal, k - 54.0, k) if precise else k), f
 
 
-def decompose(x: Value, precise: bool) -> Decomposition:
-    """Take a positive finite float64 apart."""
-    k, f = split_exponent(x, precise)
+def decompose(x: Value, precise: bool, rest: Value | None = None) -> Decomposition:
+    """Take the positive finite float64 ``x + rest`` apart."""
+    k, f = split_exponent(x, precise, rest)
     s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
@@ -109,10 +115,8 @@ def decompose(x: Value, precise: bool) -> Decomposition:
 
 def log_of_positive(x: Value, precise: bool, rest: Value | None = None) -> Value:
     """``log(x + rest)`` for positive finite float64 ``x`` and a ``rest`` far below it."""
-    parts = decompose(x, precise)
+    parts = decompose(x, precise, rest)
     small = a.fma(parts.k, a.constant(x, LN2_REST), parts.correction)
-    if rest is not None:
-        small = small + rest / x
     return a.fma(parts.k, a.constant(x, LN2_HEAD), -((parts.half_square - small) - parts.f))
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from aten.loops.math import coefficients
 from aten.loops.math.argument_reduction import Angle, reduce_angle
-from aten.loops.math.building_blocks import computed_in_float64, polynomial
+from aten.loops.math.building_blocks import SIGN_BIT, computed_in_float64, polynomial
 from aten.prims import Value
 from aten.prims import arithmetic as a
-
-SIGN_BIT = -(1 << 63)
 
 
 def sine_of_reduced(angle: Angle, precise: bool) -> Value:
