@@ -19,7 +19,7 @@ from aten._core.device cimport (CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORM
                                 DEVICE_TYPE_COUNT, PRESERVE_FORMAT, META, REFERENCE, device, device_from_codes,
                                 memory_format)
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
-from aten._core.dtypes cimport dtype, dtype_from_code, item_size
+from aten._core.dtypes cimport FLOAT32, dtype, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.storage cimport Storage, allocate, storage_over
 
@@ -63,6 +63,9 @@ class Size(tuple):
         return f"aten.Size({list(self)})"
 
 
+cdef Storage _no_memory = allocate(0, CPU, -1)
+
+
 cdef object _size_of(int ndim, const int64_t* values):
     cdef int dim
     cdef object number  # typed: an inferred C integer would lend the tuple a reference it drops
@@ -77,6 +80,19 @@ cdef object _size_of(int ndim, const int64_t* values):
 @cython.freelist(64)
 cdef class TensorImpl:
     """Sizes, strides, offset, element type, device and keys over a storage."""
+
+    def __cinit__(self):
+        # Whoever asks for a bare object gets an empty tensor, never a window on nothing.
+        self.storage = _no_memory
+        self.sizes = self.inline_geometry
+        self.strides = self.sizes + 1
+        self.sizes[0] = 0
+        self.strides[0] = 1
+        self.rank = 1
+        self.contiguous = True
+        self.dtype_code = FLOAT32
+        self.device_index = -1
+        self.keys = _KEYS_OF_DEVICE[CPU]
 
     def __dealloc__(self):
         if self.rank > INLINE_DIMS:
@@ -318,10 +334,6 @@ cdef class Tensor(TensorImpl):
     """
 
     __array_priority__ = 1000
-
-    def __init__(self, *args, **kwargs):
-        if self.storage is None:
-            raise TypeError("Tensor objects come from factories such as aten.tensor or aten.empty")
 
     # Geometry and type
 
