@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _INSTALLERS = {
     "pointwise": "aten.backends.structured:install_pointwise",
     "reduction": "aten.backends.structured:install_reduction",
+    "scan": "aten.backends.structured:install_reduction",
     "composite": "aten.backends.composite:install_composite",
     "factory": "aten.backends.composite:install_explicit",
     "extern": "aten.backends.composite:install_explicit",

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aten.loops.program import FOLDS
+from aten.loops.program import FOLDS, SCANS
 from aten.prims import Graph, Node
 from aten.prims.prim import Shape
 
 _LIKE_FOLDS = FOLDS | {"extent"}
+_ALONG_DIMENSIONS = _LIKE_FOLDS | SCANS.keys() | {"position"}
 Axes = tuple[int | None, ...]
 
 
@@ -50,7 +51,7 @@ class Operand:
 def find_space(graph: Graph) -> Space:
     """The iteration space of `graph`. Raises UnsupportedGraphError where there is not just one."""
     nodes = graph.nodes()
-    folds = [node for node in nodes if node.prim in _LIKE_FOLDS or node.prim == "position"]
+    folds = [node for node in nodes if node.prim in _ALONG_DIMENSIONS]
     if folds:
         shape, reduced = folds[0].inputs[0].shape, tuple(folds[0].params["dims"])
     else:

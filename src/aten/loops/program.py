@@ -58,11 +58,17 @@ class Instruction:
         return self.operation in FOLDS
 
     @property
+    def is_scan(self) -> bool:
+        return self.operation in SCANS
+
+    @property
     def has_result(self) -> bool:
         return self.operation != "store"
 
 
 FOLDS = frozenset({"sum", "prod", "amax", "amin"})
+# A scan is the running value of a fold: it gives one value per element.
+SCANS = {"cumsum": "sum", "cumprod": "prod"}
 
 
 @dataclass(slots=True)

@@ -39,6 +39,12 @@ def _verify_block(program: Program, block: Block, known: set[int], stored: set[s
         )
         for operand in instruction.operands:
             _require(id(operand) in local, program, f"{name} uses a value not computed here")
+        if instruction.is_scan:
+            _require(
+                block.kind == "loop" and program.reduced_rank == 1,
+                program,
+                f"scan {name} outside a loop over one dimension",
+            )
         if instruction.is_fold:
             _require(block.kind == "loop", program, f"fold {name} outside a loop")
             known.add(id(instruction))

@@ -1,6 +1,6 @@
 """Floor 2: the primitives, each with its meta rule and its meaning in one block."""
 
-from aten.prims import elementwise, reductions, shape
+from aten.prims import elementwise, reductions, scans, shape
 from aten.prims.graph import Graph, GraphInterpreter, Node
 from aten.prims.prim import Interpreter, Number, Prim, Value, bind, broadcast_shapes, broadcast_to
 
@@ -17,5 +17,6 @@ __all__ = [
     "broadcast_to",
     "elementwise",
     "reductions",
+    "scans",
     "shape",
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from aten._core.dtypes import DTYPES, dtype
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.scalar import literal, memory_type, register_type
-from aten.loops.program import Block, Instruction, Program
+from aten.loops.program import SCANS, Block, Instruction, Program
 
 _CHUNK = 4096
 # Kept points that a column kernel carries at a time.
@@ -29,19 +29,20 @@ class Folder:
     def __init__(self, writer: KernelEmitter, fold: Instruction) -> None:
         self.writer = writer
         self.fold = fold
+        self.operation = SCANS.get(fold.operation, fold.operation)
         self.element = fold.dtype
-        widens = fold.operation in ("sum", "prod") and self.element.name in _WIDE
+        widens = self.operation in ("sum", "prod") and self.element.name in _WIDE
         self.wide = DTYPES[_WIDE[self.element.name]] if widens else self.element
         self.parts = 2 if self.element.is_complex else 1
 
     def identity(self, element: dtype) -> list[str]:
         """The value that changes nothing, part by part."""
-        value = literal(_identity_number(self.fold.operation, element), element)
+        value = literal(_identity_number(self.operation, element), element)
         return list(value) if self.parts == 2 else [value]
 
     def combined(self, element: dtype, left: list[str], right: list[str]) -> list[str]:
         """`left` folded with `right`."""
-        if self.fold.operation == "prod" and self.parts == 2:
+        if self.operation == "prod" and self.parts == 2:
             instruction = Instruction("mul", (self.fold, self.fold), self.fold.dtype)
             return list(self.writer.instruction(instruction, [tuple(left), tuple(right)]))
         return [
@@ -49,7 +50,7 @@ class Folder:
         ]
 
     def _combined_part(self, element: dtype, left: str, right: str) -> str:
-        name, kind = self.fold.operation, register_type(element)
+        name, kind = self.operation, register_type(element)
         if element.kind in ("float", "complex"):
             if name in ("sum", "prod"):
                 return self.writer.let(
@@ -140,6 +141,13 @@ class Schedule:
             scaled = self.writer.let(f"mul nsw i64 {place}, {size}")
             place = self.writer.let(f"add nsw i64 {scaled}, {index}")
         return place
+
+    def _scan(self, scanner: Folder, before: list[str]) -> list[str]:
+        """Take the scan's next value in; gives the new running total."""
+        value = scanner.as_parts(self.writer.values[id(scanner.fold.operands[0])])
+        after = scanner.combined(scanner.wide, before, scanner.widened(value))
+        self.writer.values[id(scanner.fold)] = scanner.as_value(scanner.narrowed(after))
+        return after
 
     def widens(self, block: Block) -> bool:
         """Whether some fold of the block needs a wider total."""
@@ -259,21 +267,34 @@ class RowSchedule(Schedule):
         self._load_unmoved(block, points)
         access, tail = writer.parallel()
         kinds = [register_type(f.element) for f in folders for _ in range(f.parts)]
-        loop = writer.begin_loop(count, carried=list(zip(kinds, starts, strict=True)))
+        carried = list(zip(kinds, starts, strict=True))
+        scanners = [Folder(writer, i) for i in block.instructions if i.is_scan]
+        for scanner in scanners:
+            kind = register_type(scanner.wide)
+            carried += [(kind, part) for part in scanner.identity(scanner.wide)]
+        if scanners:
+            access, tail = "", ""
+        loop = writer.begin_loop(count, carried=carried)
         index = loop.index
         if offset is not None:
             index = writer.let(f"add nuw nsw i64 {offset}, {loop.index}")
         results: list[str] = []
-        carried = list(loop.carried)
+        totals = list(loop.carried)
+        running = totals[len(kinds) :]
+        scanned: list[str] = []
         for instruction in block.instructions:
-            if not instruction.is_fold:
+            if instruction.is_scan:
+                scanner = scanners.pop(0)
+                before, running = running[: scanner.parts], running[scanner.parts :]
+                scanned += self._scan(scanner, before)
+            elif not instruction.is_fold:
                 self._element(instruction, points, index, indices, access)
         for folder in folders:
-            before, carried = carried[: folder.parts], carried[folder.parts :]
+            before, totals = totals[: folder.parts], totals[folder.parts :]
             value = folder.as_parts(writer.values[id(folder.fold.operands[0])])
             results += folder.combined(folder.element, before, value)
-        writer.end_loop(loop, results, tail)
-        return loop.carried
+        writer.end_loop(loop, results + scanned, tail)
+        return loop.carried[: len(kinds)]
 
     def _load_unmoved(self, block: Block, points: list[str]) -> None:
         for instruction in block.instructions:
@@ -337,6 +358,10 @@ class ColumnSchedule(Schedule):
     def _allocate(self) -> None:
         for block in self.program.blocks:
             for instruction in block.instructions:
+                if instruction.is_scan:
+                    self.wide_arrays[id(instruction)] = self._array(
+                        Folder(self.writer, instruction).wide
+                    )
                 row_value = block.kind == "row" and instruction.has_result
                 if not (row_value or instruction.is_fold) or instruction.operation == "constant":
                     continue
@@ -393,6 +418,10 @@ class ColumnSchedule(Schedule):
             if instruction.is_fold:
                 self._accumulate(instruction, loop.index, mark)
                 continue
+            if instruction.is_scan:
+                self._advance(instruction, loop.index, mark)
+                local.add(id(instruction))
+                continue
             self._element(instruction, points, loop.index, indices, mark)
             local.add(id(instruction))
             if id(instruction) in self.arrays:
@@ -425,8 +454,18 @@ class ColumnSchedule(Schedule):
         after = folder.as_value(folder.combined(folder.element, before, value))
         self._write(arrays, fold.dtype, index, after, mark)
 
+    def _advance(self, scan: Instruction, index: str, mark: str) -> None:
+        scanner = Folder(self.writer, scan)
+        arrays = self.wide_arrays[id(scan)]
+        before = scanner.as_parts(self._read(arrays, scanner.wide, index, mark))
+        after = scanner.as_value(self._scan(scanner, before))
+        self._write(arrays, scanner.wide, index, after, mark)
+
     def _loop(self, block: Block, points: list[str]) -> None:
         writer = self.writer
+        for instruction in block.instructions:
+            if instruction.is_scan:
+                self._fill_identity(instruction, wide=True)
         folds = [instruction for instruction in block.instructions if instruction.is_fold]
         for fold in folds:
             self._fill_identity(fold, wide=True)
