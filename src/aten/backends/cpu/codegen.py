@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from aten.backends.cpu.jit import Compiled, load
+from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
 from aten.loops.program import Program
 
 
-def llvm_ir(program: Program, symbol: str = "kernel") -> str:
-    """The LLVM module for `program`, as text, with its function called `symbol`."""
+def llvm_ir(program: Program) -> str:
+    """The LLVM module for `program`, as text."""
     writer = KernelEmitter(program)
     if not program.reduced_rank:
         writer.write_map()
@@ -17,9 +17,9 @@ def llvm_ir(program: Program, symbol: str = "kernel") -> str:
         RowSchedule(writer).write()
     else:
         ColumnSchedule(writer).write()
-    return writer.module(symbol)
+    return writer.module(PLACEHOLDER)
 
 
 def compile_program(program: Program) -> Compiled:
     """Machine code for `program`, from memory, from disk, or made now."""
-    return load(str(program), lambda symbol: llvm_ir(program, symbol))
+    return load(str(program), lambda: llvm_ir(program))

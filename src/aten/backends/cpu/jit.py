@@ -1,7 +1,7 @@
 """LLVM: text to machine code, and the cache of compiled objects.
 
-The key of an object is the hash of the program's text, the target machine and the versions of
-LLVM and of this package. Files are written under another name and moved into place, so that
+The key of an object is the hash of its LLVM IR, the target machine and the versions of LLVM and of
+the file format, so that a change anywhere before LLVM makes another key. Files are written under another name and moved into place, so that
 processes may share the folder; a file that does not carry its own checksum is dropped and made
 anew. The folder is bounded: past the bound, the files used longest ago go.
 """
@@ -19,19 +19,24 @@ from typing import Any
 from aten import config
 
 _MAGIC = b"ATENOBJ1"
-_CODE_VERSION = "2"
+_FORMAT_VERSION = "1"
+# Stands in LLVM IR for the function's name, which is made from the hash of that IR.
+PLACEHOLDER = "kernel_name"
 _lock = threading.Lock()
+# By the text of the program, and by the key: two programs may come to the same IR.
 _loaded: dict[str, Compiled] = {}
+_made: dict[str, Compiled] = {}
 _session: Session | None = None
 
 
 @dataclass(slots=True)
 class Compiled:
-    """A kernel in memory: its address, and where its code came from."""
+    """A kernel in memory: its address, where its code came from, and what keeps it loaded."""
 
     address: int
     key: str
     from_disk: bool
+    library: Any
 
 
 class Session:
@@ -44,17 +49,24 @@ class Session:
         self.llvm = llvm
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        target = llvm.Target.from_default_triple()
-        self._features = features = llvm.get_host_cpu_features().flatten()
-        self._cpu = cpu = llvm.get_host_cpu_name()
-        self._engine: Any = None
-        self.machine = target.create_target_machine(
-            cpu=cpu, features=features, opt=3, reloc="pic", codemodel="jitdefault", jit=True
-        )
+        self._cpu = llvm.get_host_cpu_name()
+        self._features = llvm.get_host_cpu_features().flatten()
+        self._linker: Any = None
+        self.machine = self._machine()
         self.triple = llvm.get_default_triple()
         self.layout = str(self.machine.target_data)
-        parts = (llvmlite.__version__, self.triple, cpu, features, _CODE_VERSION)
+        parts = (llvmlite.__version__, self.triple, self._cpu, self._features, _FORMAT_VERSION)
         self.identity = "|".join(parts)
+
+    def _machine(self) -> Any:
+        return self.llvm.Target.from_default_triple().create_target_machine(
+            cpu=self._cpu,
+            features=self._features,
+            opt=3,
+            reloc="pic",
+            codemodel="jitdefault",
+            jit=True,
+        )
 
     def optimized(self, text: str) -> Any:
         """The module for LLVM IR text, after the passes."""
@@ -70,23 +82,18 @@ class Session:
         builder.getModulePassManager().run(module, builder)
         return module
 
-    def loaded(self, code: bytes, symbol: str) -> int:
-        """The address of `symbol` in an object file, which stays loaded with the process.
+    def loaded(self, code: bytes, symbol: str) -> tuple[int, Any]:
+        """The address of `symbol` in an object file, and the library that keeps it loaded.
 
-        One engine holds all objects: an engine owns its target machine, so a second engine over
-        the same machine would free it twice.
+        Each object is a library of its own: local symbols of two objects (constant pools) may have
+        one name. The linker owns the target machine it is given, so it gets another one.
         """
-        if self._engine is None:
-            empty = self.llvm.parse_assembly("")
-            self._engine = self.llvm.create_mcjit_compiler(empty, self._engine_machine())
-        self._engine.add_object_file(self.llvm.object_file.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-        return int(self._engine.get_function_address(symbol))
-
-    def _engine_machine(self) -> Any:
-        return self.llvm.Target.from_default_triple().create_target_machine(
-            cpu=self._cpu, features=self._features, codemodel="jitdefault", jit=True
-        )
+        llvm = self.llvm
+        if self._linker is None:
+            self._linker = llvm.create_lljit_compiler(self._machine())
+        builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+        library = builder.add_current_process().link(self._linker, symbol)
+        return library[symbol], library
 
 
 def session() -> Session:
@@ -97,23 +104,32 @@ def session() -> Session:
     return _session
 
 
-def load(text: str, ir: Callable[[str], str]) -> Compiled:
-    """The kernel for a program's text; `ir(symbol)` gives its LLVM IR where it must be compiled."""
+def load(text: str, ir: Callable[[], str]) -> Compiled:
+    """The kernel for a program's text; `ir` gives its LLVM IR, with PLACEHOLDER for its name."""
     with _lock:
         found = _loaded.get(text)
         if found is not None:
             return found
         current = session()
-        key = hashlib.sha256(f"{current.identity}\n{text}".encode()).hexdigest()
-        symbol = f"kernel_{key[:32]}"
-        code = _read(key)
-        from_disk = code is not None
-        if code is None:
-            code = current.machine.emit_object(current.optimized(ir(symbol)))
-            _write(key, code)
-        made = Compiled(current.loaded(code, symbol), key, from_disk)
+        module = ir()
+        key = hashlib.sha256(f"{current.identity}\n{module}".encode()).hexdigest()
+        made = _made.get(key)
+        if made is None:
+            made = _made[key] = _compile(current, key, module)
         _loaded[text] = made
         return made
+
+
+def _compile(current: Session, key: str, module: str) -> Compiled:
+    """The kernel for LLVM IR, from the disk or made now."""
+    symbol = f"kernel_{key[:32]}"
+    code = _read(key)
+    from_disk = code is not None
+    if code is None:
+        code = current.machine.emit_object(current.optimized(module.replace(PLACEHOLDER, symbol)))
+        _write(key, code)
+    address, library = current.loaded(code, symbol)
+    return Compiled(address, key, from_disk, library)
 
 
 def assembly(ir: str) -> str:
