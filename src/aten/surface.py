@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from aten import registry
+from aten import methods, registry
 from aten._core import construct
 from aten._core.device import device
 from aten._core.dtypes import dtype
@@ -190,7 +190,16 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     return made.copy() if copy else made
 
 
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None
+) -> Tensor:
+    """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+
+
 _ATTRIBUTES: dict[str, Any] = {
+    **methods.ATTRIBUTES,
+    "new_tensor": _new_tensor,
     "item": construct.item,
     "tolist": construct.tolist,
     "numpy": _numpy,

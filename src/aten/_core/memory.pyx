@@ -121,6 +121,12 @@ def resize(Tensor tensor not None, sizes):
     return tensor
 
 
+def resize_out(str name, Tensor out not None, sizes):
+    """Resize an `out=` tensor whose sizes differ; warns (UserWarning) if it held elements."""
+    cdef int64_t values[MAXIMUM_DIMS]
+    prepare_out(name, out, <int>read_sizes(sizes, values, MAXIMUM_DIMS), values)
+
+
 def check_writable(Tensor out not None, *operands):
     """Raises RuntimeError when `out` overlaps itself, or partly overlaps one of `operands`."""
     check_internal_overlap(out)

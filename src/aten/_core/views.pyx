@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
 from aten._core.dispatcher cimport Kernel, OpOverload
-from aten._core.dtypes cimport item_size
+from aten._core.dtypes cimport dtype, item_size
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides, make_tensor,
                                 read_sizes, storage_extent, wrap_dim)
 
@@ -413,12 +413,51 @@ cdef Tensor _unfold(TensorImpl base, PyObject** stack, Py_ssize_t count):
     return view_of(base, base.rank + 1, sizes, strides, base.offset)
 
 
+cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
+    """The same bytes as elements of another type, which may make the last dimension longer or
+    shorter.
+    """
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef dtype wanted = <dtype?><object>stack[1]
+    cdef int old = item_size(base.dtype_code), new = item_size(wanted.code)
+    cdef int dim, last = base.rank - 1
+    cdef int64_t offset = base.offset * old
+    cdef Tensor made
+    for dim in range(base.rank):
+        sizes[dim] = base.sizes[dim]
+        strides[dim] = base.strides[dim]
+    if old != new:
+        what = f"to view {base.dtype.scalar_type_name} as {wanted.scalar_type_name}"
+        if base.rank == 0:
+            raise RuntimeError(f"self.dim() cannot be 0 {what} (different element sizes)")
+        if strides[last] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {what} (different element sizes), but "
+                               f"got {strides[last]}")
+        if sizes[last] * old % new:
+            raise RuntimeError(f"self.size(-1) must be divisible by {new // old} {what} "
+                               f"(different element sizes), but got {sizes[last]}")
+        if offset % new:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {new // old} {what} "
+                               f"(different element sizes), but got {base.offset}")
+        for dim in range(last):
+            if strides[dim] * old % new:
+                raise RuntimeError(f"self.stride({dim}) must be divisible by {new // old} {what} "
+                                   f"(different element sizes), but got {strides[dim]}")
+            strides[dim] = strides[dim] * old // new
+        sizes[last] = sizes[last] * old // new
+    made = make_tensor(base.storage, wanted.code, base.rank, sizes, strides, offset // new)
+    made.keys = base.keys
+    return made
+
+
 cdef void* _find(str native):
     return <void*>_functions[_NATIVE.index(native)]
 
 
 _NATIVE = ("alias", "detach", "t", "transpose", "permute", "unsqueeze", "squeeze", "expand",
-           "select", "slice", "view", "as_strided", "diagonal", "unfold")
-cdef ViewFunction[14] _functions
+           "select", "slice", "view", "as_strided", "diagonal", "unfold", "view_dtype")
+cdef ViewFunction[15] _functions
 _functions[:] = [_alias, _alias, _t, _transpose, _permute, _unsqueeze, _squeeze, _expand,
-                 _select, _slice, _view, _as_strided, _diagonal, _unfold]
+                 _select, _slice, _view, _as_strided, _diagonal, _unfold,
+                 _view_dtype]

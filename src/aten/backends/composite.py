@@ -1,21 +1,45 @@
-"""Kernels that are Python functions: composites, factories, library calls; and compiled views."""
+"""Kernels that are Python functions: composites, factories, library calls; and compiled views.
+
+Here too: in-place and out= variants of operators that only know how to make fresh results. They
+compute the result and copy it to where it belongs.
+"""
 
 from __future__ import annotations
 
-from aten._core import views
+from collections.abc import Callable
+from typing import Any
+
+from aten._core import factories, memory, views
 from aten._core.dispatcher import OpOverload, PythonKernel
+from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
+from aten._core.tensor import Tensor
 from aten.ops.definition import load_function, place_of
+from aten.registry import operator
+
+# What a factory takes from its out= tensor where the functional overload is asked for it.
+_TENSOR_OPTIONS = ("dtype", "layout", "device")
 
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
-    _install(op, DispatchKey.CompositeImplicitAutograd)
+    if _is_variant(op):
+        install_variant(op, DispatchKey.CompositeImplicitAutograd)
+        return
+    _install_function(op, DispatchKey.CompositeImplicitAutograd)
 
 
 def install_explicit(op: OpOverload) -> None:
-    """Operators with one function for all backends."""
-    _install(op, DispatchKey.CompositeExplicitAutograd)
+    """Operators with one function, or one compiled kernel, for all backends."""
+    if _is_variant(op):
+        install_variant(op)
+        return
+    native = op.entry.options.get("native")
+    if native:
+        kernel = factories.FactoryKernel(op, str(native))
+        op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
+        return
+    _install_function(op, DispatchKey.CompositeExplicitAutograd)
 
 
 def install_view(op: OpOverload) -> None:
@@ -28,14 +52,87 @@ def install_view(op: OpOverload) -> None:
     install_composite(op)
 
 
-def _install(op: OpOverload, key: DispatchKey) -> None:
+def install_variant(
+    op: OpOverload, key: DispatchKey = DispatchKey.CompositeExplicitAutograd
+) -> None:
+    """Make the in-place or out= overload `op` from the functional one."""
+    make = _writing_out if op.entry.variant == "out" else _in_place
+    op.register(key, PythonKernel(make(op)), "aten/backends/composite.py")
+
+
+def _is_variant(op: OpOverload) -> bool:
+    return op.entry.base != op.qualified_name.partition("::")[2]
+
+
+def _install_function(op: OpOverload, key: DispatchKey) -> None:
     if not op.entry.function:
         return
     function = load_function(op.entry.function)
-    place = place_of(function)
-    if op.entry.variant == "functional" or op.entry.base == op.qualified_name.partition("::")[2]:
-        op.register(key, PythonKernel(function), place)
-    elif op.entry.variant == "out":
-        op.register(key, PythonKernel(_writing_out(op.entry.base)), place)
-    else:
-        op.register(key, PythonKernel(_in_place(op.entry.base)), place)
+    op.register(key, PythonKernel(function), place_of(function))
+
+
+def _writing_out(op: OpOverload) -> Callable[..., Any]:
+    """The out= overload `op`: the functional results, cast and copied into the given tensors.
+
+    Raises RuntimeError where a result cannot be cast to its tensor's dtype, or is elsewhere.
+    """
+    base = operator(op.entry.base)
+
+    def write_out(*arguments: Any, **keywords: Any) -> Any:
+        names = _written_names(op)
+        outs = [keywords.pop(name) for name in names]
+        if "device" in _keyword_names(base) and "device" not in keywords:
+            keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
+        elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
+            keywords["dtype"] = outs[0].dtype
+        results = base(*arguments, **keywords)
+        if not isinstance(results, tuple):
+            results = (results,)
+        for out, result in zip(outs, results, strict=True):
+            _write(op.name, out, result)
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    return write_out
+
+
+def _in_place(op: OpOverload) -> Callable[..., Tensor]:
+    """The in-place overload `op`: the functional result, cast and copied into the first argument.
+
+    Raises RuntimeError where the result has another shape, or cannot be cast.
+    """
+    base = operator(op.entry.base)
+
+    def write_in_place(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        result = base(self, *arguments, **keywords)
+        if result.shape != self.shape:
+            raise RuntimeError(
+                f"{op.name}: output with shape {list(self.shape)} doesn't match the result's "
+                f"shape {list(result.shape)}"
+            )
+        _write(op.name, self, result)
+        return self
+
+    return write_in_place
+
+
+def _written_names(op: OpOverload) -> tuple[str, ...]:
+    return tuple(argument.name for argument in op._schema.arguments if argument.is_write)
+
+
+def _keyword_names(op: OpOverload) -> tuple[str, ...]:
+    return tuple(argument.name for argument in op._schema.keyword_only)
+
+
+def _write(name: str, out: Tensor, result: Tensor) -> None:
+    if not can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"{name}: result type {result.dtype.scalar_type_name} can't be cast to the desired "
+            f"output type {out.dtype.scalar_type_name}"
+        )
+    if out.device != result.device:
+        raise RuntimeError(
+            f"{name}: expected out on device {result.device}, but it is on {out.device}"
+        )
+    memory.resize_out(name, out, result.shape)
+    memory.check_writable(out)
+    out.copy_(result)

@@ -17,6 +17,7 @@ from aten._core.keys import DispatchKey
 from aten._core.plan import Plan, PlanKernel
 from aten._core.pointwise import PointwiseKernel
 from aten._core.tensor import Tensor
+from aten.backends.composite import install_variant
 from aten.backends.decomposition import decomposing_kernel
 from aten.backends.plans import Memory, plan_graph
 from aten.loops.pipeline import lower, prepare
@@ -152,7 +153,10 @@ def install_loops_pointwise(op: OpOverload) -> None:
 
 def install_reduction(op: OpOverload) -> None:
     """Put a reduction's kernels in place, if it has a definition."""
-    if not has_definition(op) or op.entry.variant != "functional":
+    if not has_definition(op):
+        return
+    if op.entry.variant != "functional":
+        install_variant(op)
         return
     install_loops_reduction(op)
     definition = definition_of(op)

@@ -1,0 +1,524 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Factories: fresh tensors, empty or filled with one value, and evenly spaced numbers.
+
+They touch memory once and depend on no operand's values, so one compiled kernel serves every
+device that computes on the host. The table names each by `native:`.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from aten._core.construct cimport write_element
+from aten._core.device cimport (CONTIGUOUS_FORMAT, CPU, META, PRESERVE_FORMAT, PRIVATEUSE1,
+                                REFERENCE, device, device_from_codes, layout, memory_format)
+from aten._core.dispatcher cimport Kernel, OpOverload
+from aten._core.dtypes cimport (BOOL, FLOAT32, FLOAT64, INT32, INT64, category_of,
+                                default_dtype_code, dtype, dtype_from_code, item_size)
+from aten._core.parallel cimport parallel_for
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides, data_pointer,
+                                format_strides, make_contiguous, make_strided, read_sizes)
+
+cdef enum:
+    # Elements in one chunk of work for the threads, and from where on to share work at all.
+    GRAIN = 1 << 18
+    RELEASE_THRESHOLD = 1 << 15
+
+cdef enum:
+    FLOATING = 2    # the categories
+    COMPLEX = 3
+
+ctypedef Tensor (*FactoryFunction)(PyObject** stack)
+
+
+cdef class FactoryKernel(Kernel):
+    """Runs a compiled factory. Raises LookupError where no factory has the name."""
+
+    def __init__(self, OpOverload op not None, str native not None):
+        if native not in _NATIVE:
+            raise LookupError(f"{op.name}: no compiled factory is called {native!r}")
+        self.native = native
+        self.function = <void*>_functions[_NATIVE.index(native)]
+        self.place = f"aten/_core/factories.pyx:{native}"
+
+    def describe(self):
+        return f"compiled factory {self.native}"
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        return (<FactoryFunction>self.function)(stack)
+
+
+cdef struct Options:
+    # What `dtype, layout, device, pin_memory` ask for.
+    int code
+    int device_type
+    int device_index
+
+
+cdef int _read_options(PyObject** given, int code, TensorImpl like, Options* options) except -1:
+    """Raises RuntimeError for layouts, devices and memory there is no support for.
+
+    What is not given is `like`'s, or else `code` (-1: the default dtype) and the CPU.
+    """
+    cdef device place
+    if given[1] != <PyObject*>None and (<layout?><object>given[1]).code != 0:
+        raise RuntimeError(f"only strided tensors can be made, not {<object>given[1]}")
+    if given[3] != <PyObject*>None and <object>given[3]:
+        raise RuntimeError("pin_memory=True needs an accelerator, and none is available")
+    if given[0] != <PyObject*>None:
+        options.code = (<dtype?><object>given[0]).code
+    elif like is not None:
+        options.code = like.dtype_code
+    else:
+        options.code = code if code >= 0 else default_dtype_code()
+    if given[2] != <PyObject*>None:
+        place = <device?><object>given[2]
+        options.device_type = place.type_code
+        options.device_index = place.index_code
+    elif like is not None:
+        options.device_type = like.device_type
+        options.device_index = like.device_index
+    else:
+        options.device_type = CPU
+        options.device_index = -1
+    if (options.device_type != CPU and options.device_type != META
+            and options.device_type < PRIVATEUSE1):
+        raise RuntimeError(f"there is no backend for the device "
+                           f"{device_from_codes(options.device_type, options.device_index)}")
+    return 0
+
+
+cdef Tensor _made(Options* options, object sizes):
+    cdef int64_t values[MAXIMUM_DIMS]
+    cdef int rank = _read_shape(sizes, values)
+    return make_contiguous(options.code, rank, values, options.device_type, options.device_index)
+
+
+cdef int _read_shape(object sizes, int64_t* values) except -1:
+    cdef int rank = <int>read_sizes(sizes, values, MAXIMUM_DIMS)
+    cdef int dim
+    for dim in range(rank):
+        if values[dim] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {values[dim]}: "
+                               f"{list(sizes)}")
+    return rank
+
+
+cdef Tensor _made_strided(Options* options, object sizes, object strides):
+    cdef int64_t size_values[MAXIMUM_DIMS]
+    cdef int64_t stride_values[MAXIMUM_DIMS]
+    cdef int rank = _read_shape(sizes, size_values)
+    cdef int dim
+    if read_sizes(strides, stride_values, MAXIMUM_DIMS) != rank:
+        raise RuntimeError(f"dimensionality of sizes ({rank}) must match dimensionality of strides "
+                           f"({len(strides)})")
+    for dim in range(rank):
+        if stride_values[dim] < 0:
+            raise RuntimeError(f"negative strides are not supported: {list(strides)}")
+    return make_strided(options.code, rank, size_values, stride_values, options.device_type,
+                        options.device_index)
+
+
+cdef bint _is_dense(int rank, const int64_t* sizes, const int64_t* strides) noexcept:
+    """Whether elements fill their memory without gaps or overlap, in whatever order."""
+    cdef bint used[MAXIMUM_DIMS]
+    cdef int64_t expected = 1
+    cdef int dim, found, position
+    for dim in range(rank):
+        used[dim] = sizes[dim] < 2
+    for position in range(rank):
+        found = -1
+        for dim in range(rank):
+            if not used[dim] and strides[dim] == expected:
+                found = dim
+        if found < 0:
+            for dim in range(rank):
+                if not used[dim]:
+                    return False
+            return True
+        used[found] = True
+        expected *= sizes[found]
+    return True
+
+
+cdef int dense_strides(int rank, const int64_t* sizes, const int64_t* strides,
+                       int64_t* dense) noexcept:
+    """Strides without gaps in the order of `strides`; these themselves where they have no gaps.
+
+    Algorithm: a stable insertion sort of the dimensions by stride from the last to the first, in
+    which a stride of 0 compares with nothing, as torch's `empty_like` orders them.
+    """
+    cdef int order[MAXIMUM_DIMS]
+    cdef int position, moved, place, before, after
+    cdef int64_t stride = 1
+    if _is_dense(rank, sizes, strides):
+        for position in range(rank):
+            dense[position] = strides[position]
+        return 0
+    for position in range(rank):
+        order[position] = rank - 1 - position
+    for position in range(1, rank):
+        moved = position
+        for place in range(position - 1, -1, -1):
+            before, after = order[place], order[moved]
+            if strides[before] == 0 or strides[after] == 0:
+                continue
+            if strides[before] < strides[after]:
+                break
+            if strides[before] > strides[after] or sizes[before] > sizes[after]:
+                order[place], order[moved] = after, before
+                moved = place
+    for position in range(rank):
+        dense[order[position]] = stride
+        stride *= max(sizes[order[position]], 1)
+    return 0
+
+
+cdef Tensor empty_as(TensorImpl source, int code, int device_type, int device_index,
+                     int format_code):
+    """An uninitialized tensor with the sizes of `source`, and its order where that is asked."""
+    cdef int64_t strides[MAXIMUM_DIMS]
+    if format_code == CONTIGUOUS_FORMAT:
+        return make_contiguous(code, source.rank, source.sizes, device_type, device_index)
+    if format_code == PRESERVE_FORMAT:
+        dense_strides(source.rank, source.sizes, source.strides, strides)
+    else:
+        format_strides(format_code, source.rank, source.sizes, strides)
+    return make_strided(code, source.rank, source.sizes, strides, device_type, device_index)
+
+
+cdef inline int _format_of(PyObject* given, int otherwise) except -1:
+    return otherwise if given == <PyObject*>None else (<memory_format?><object>given).code
+
+
+cdef Tensor _empty(PyObject** stack):
+    cdef Options options
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef int rank, format_code = _format_of(stack[5], CONTIGUOUS_FORMAT)
+    _read_options(stack + 1, -1, None, &options)
+    if format_code == PRESERVE_FORMAT:
+        raise RuntimeError("empty: memory_format must not be preserve_format: there is no tensor "
+                           "to keep the order of")
+    if format_code == CONTIGUOUS_FORMAT:
+        return _made(&options, <object>stack[0])
+    rank = _read_shape(<object>stack[0], sizes)
+    format_strides(format_code, rank, sizes, strides)
+    return make_strided(options.code, rank, sizes, strides, options.device_type,
+                        options.device_index)
+
+
+cdef Tensor _empty_like(PyObject** stack):
+    cdef Options options
+    cdef TensorImpl source = <TensorImpl>stack[0]
+    _read_options(stack + 1, -1, source, &options)
+    return empty_as(source, options.code, options.device_type, options.device_index,
+                    _format_of(stack[5], PRESERVE_FORMAT))
+
+
+cdef Tensor _empty_strided(PyObject** stack):
+    cdef Options options
+    _read_options(stack + 2, -1, None, &options)
+    return _made_strided(&options, <object>stack[0], <object>stack[1])
+
+
+cdef Tensor _new_empty(PyObject** stack):
+    cdef Options options
+    _read_options(stack + 2, -1, <TensorImpl>stack[0], &options)
+    return _made(&options, <object>stack[1])
+
+
+cdef Tensor _new_empty_strided(PyObject** stack):
+    cdef Options options
+    _read_options(stack + 3, -1, <TensorImpl>stack[0], &options)
+    return _made_strided(&options, <object>stack[1], <object>stack[2])
+
+
+cdef Tensor _zeros(PyObject** stack):
+    cdef Options options
+    _read_options(stack + 1, -1, None, &options)
+    return _zeroed(_made(&options, <object>stack[0]))
+
+
+cdef Tensor _zeros_like(PyObject** stack):
+    return _zeroed(_empty_like(stack))
+
+
+cdef Tensor _new_zeros(PyObject** stack):
+    return _zeroed(_new_empty(stack))
+
+
+cdef Tensor _ones(PyObject** stack):
+    cdef Options options
+    _read_options(stack + 1, -1, None, &options)
+    return _filled(_made(&options, <object>stack[0]), 1)
+
+
+cdef Tensor _ones_like(PyObject** stack):
+    return _filled(_empty_like(stack), 1)
+
+
+cdef Tensor _new_ones(PyObject** stack):
+    return _filled(_new_empty(stack), 1)
+
+
+cdef Tensor _full(PyObject** stack):
+    """Without a dtype, bool, int64, or the default floating or complex one, as the number is."""
+    cdef Options options
+    cdef object number = _number(stack[1])
+    _read_options(stack + 2, _code_of(number), None, &options)
+    return _filled(_made(&options, <object>stack[0]), number)
+
+
+cdef Tensor _full_like(PyObject** stack):
+    cdef Options options
+    cdef TensorImpl source = <TensorImpl>stack[0]
+    cdef object number = _number(stack[1])
+    _read_options(stack + 2, -1, source, &options)
+    return _filled(empty_as(source, options.code, options.device_type, options.device_index,
+                            _format_of(stack[6], PRESERVE_FORMAT)), number)
+
+
+cdef Tensor _new_full(PyObject** stack):
+    cdef Options options
+    cdef object number = _number(stack[2])
+    _read_options(stack + 3, -1, <TensorImpl>stack[0], &options)
+    return _filled(_made(&options, <object>stack[1]), number)
+
+
+cdef Tensor _scalar_tensor(PyObject** stack):
+    cdef Options options
+    cdef object number = _number(stack[0])
+    _read_options(stack + 1, -1, None, &options)
+    return _filled(_made(&options, ()), number)
+
+
+cdef Tensor _eye(PyObject** stack):
+    return _diagonal_ones(<object>stack[0], <object>stack[0], stack + 1)
+
+
+cdef Tensor _eye_of_two(PyObject** stack):
+    return _diagonal_ones(<object>stack[0], <object>stack[1], stack + 2)
+
+
+cdef Tensor _diagonal_ones(int64_t rows, int64_t columns, PyObject** given):
+    cdef Options options
+    cdef Tensor made
+    cdef int64_t position
+    cdef int width
+    if rows < 0 or columns < 0:
+        raise RuntimeError(f"eye: n and m must be greater or equal to 0, got {rows} and {columns}")
+    _read_options(given, -1, None, &options)
+    made = _zeroed(_made(&options, (rows, columns)))
+    width = item_size(made.dtype_code)
+    if made.storage.data == NULL:
+        return made
+    write_element(made.storage.data, made.dtype_code, 1)
+    for position in range(1, min(rows, columns)):
+        memcpy(made.storage.data + position * (columns + 1) * width, made.storage.data, width)
+    return made
+
+
+cdef object _number(PyObject* given):
+    value = <object>given
+    return value.item() if isinstance(value, TensorImpl) else value
+
+
+cdef int _code_of(object number) except -1:
+    if isinstance(number, bool):
+        return BOOL
+    if isinstance(number, int):
+        return INT64
+    if isinstance(number, complex):
+        return (<dtype>dtype_from_code(default_dtype_code()).to_complex()).code
+    return default_dtype_code()
+
+
+# Filling. A fresh tensor's elements fill its storage, whatever their order.
+
+cdef struct Filling:
+    char* data
+    int width
+    uint64_t pattern[2]
+
+
+cdef Tensor _zeroed(Tensor made):
+    cdef Filling filling
+    cdef int64_t count = made.count
+    if made.storage.data == NULL:
+        return made
+    if count * item_size(made.dtype_code) < RELEASE_THRESHOLD:
+        memset(made.storage.data, 0, made.storage.bytes)
+        return made
+    filling.data = made.storage.data
+    filling.width = item_size(made.dtype_code)
+    with nogil:
+        parallel_for(count, GRAIN, _zero_chunk, &filling)
+    return made
+
+
+cdef void _zero_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Filling* filling = <Filling*>context
+    memset(filling.data + begin * filling.width, 0, (end - begin) * filling.width)
+
+
+cdef Tensor _filled(Tensor made, object number):
+    cdef Filling filling
+    cdef int64_t count = made.count
+    write_element(<char*>filling.pattern, made.dtype_code, _in_range(number, made.dtype_code))
+    if made.storage.data == NULL:
+        return made
+    filling.data = made.storage.data
+    filling.width = item_size(made.dtype_code)
+    if count < RELEASE_THRESHOLD:
+        _fill_chunk(&filling, 0, count)
+        return made
+    with nogil:
+        parallel_for(count, GRAIN, _fill_chunk, &filling)
+    return made
+
+
+cdef object _in_range(object number, int code):
+    """Raises RuntimeError for a complex number where the type has no place for it."""
+    if isinstance(number, complex) and category_of(code) != COMPLEX:
+        if number.imag != 0:
+            raise RuntimeError(f"value cannot be converted to type {dtype_from_code(code).name} "
+                               f"without overflow: {number}")
+        return number.real
+    return number
+
+
+cdef void _fill_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Filling* filling = <Filling*>context
+    cdef int64_t index
+    cdef uint16_t* shorts = <uint16_t*>filling.data
+    cdef uint32_t* words = <uint32_t*>filling.data
+    cdef uint64_t* longs = <uint64_t*>filling.data
+    cdef uint64_t first = filling.pattern[0], second = filling.pattern[1]
+    if filling.width == 1:
+        memset(filling.data + begin, <uint8_t>(first & 0xFF), end - begin)
+    elif filling.width == 2:
+        for index in range(begin, end):
+            shorts[index] = <uint16_t>first
+    elif filling.width == 4:
+        for index in range(begin, end):
+            words[index] = <uint32_t>first
+    elif filling.width == 8:
+        for index in range(begin, end):
+            longs[index] = first
+    else:
+        for index in range(begin, end):
+            longs[2 * index] = first
+            longs[2 * index + 1] = second
+
+
+def empty_like(Tensor source not None, dtype element=None, device place=None,
+               memory_format format=None):
+    """An uninitialized tensor with the sizes of `source`; its order, without another `format`."""
+    cdef int code = source.dtype_code if element is None else element.code
+    cdef int format_code = PRESERVE_FORMAT if format is None else format.code
+    if place is None:
+        return empty_as(source, code, source.device_type, source.device_index, format_code)
+    return empty_as(source, code, place.type_code, place.index_code, format_code)
+
+
+# Evenly spaced numbers
+
+cdef struct Sequence:
+    char* data
+    int code
+    bint both_ends
+    int64_t count
+    int64_t whole_start, whole_step
+    double start, step, end
+
+
+cdef void _sequence_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Sequence* sequence = <Sequence*>context
+    cdef int64_t index
+    cdef int64_t* longs = <int64_t*>sequence.data
+    cdef int32_t* integers = <int32_t*>sequence.data
+    cdef float* singles = <float*>sequence.data
+    cdef double* doubles = <double*>sequence.data
+    if sequence.code == INT64:
+        for index in range(begin, end):
+            longs[index] = <int64_t>(<uint64_t>sequence.whole_start
+                                     + <uint64_t>sequence.whole_step * <uint64_t>index)
+    elif sequence.code == INT32:
+        for index in range(begin, end):
+            integers[index] = <int32_t>(<uint64_t>sequence.whole_start
+                                        + <uint64_t>sequence.whole_step * <uint64_t>index)
+    elif sequence.code == FLOAT32:
+        for index in range(begin, end):
+            singles[index] = <float>(sequence.start + sequence.step * <double>index)
+    else:
+        for index in range(begin, end):
+            doubles[index] = sequence.start + sequence.step * <double>index
+
+
+cdef void _between_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """From either end to the middle, so that both ends are exact."""
+    cdef Sequence* sequence = <Sequence*>context
+    cdef int64_t index, middle = sequence.count // 2
+    cdef float* singles = <float*>sequence.data
+    cdef double* doubles = <double*>sequence.data
+    cdef float start = <float>sequence.start, last = <float>sequence.end
+    cdef float step = <float>sequence.step
+    if sequence.code == FLOAT32:
+        for index in range(begin, min(end, middle)):
+            singles[index] = start + step * <float>index
+        for index in range(max(begin, middle), end):
+            singles[index] = last - step * <float>(sequence.count - 1 - index)
+        return
+    for index in range(begin, min(end, middle)):
+        doubles[index] = sequence.start + sequence.step * <double>index
+    for index in range(max(begin, middle), end):
+        doubles[index] = sequence.end - sequence.step * <double>(sequence.count - 1 - index)
+
+
+cdef int _run_sequence(Tensor out, Sequence* sequence) except -1:
+    sequence.data = data_pointer(out)
+    sequence.code = out.dtype_code
+    sequence.count = out.count
+    if not out.contiguous or out.device_type == META:
+        raise ValueError("a sequence is written to contiguous memory")
+    with nogil:
+        parallel_for(sequence.count, GRAIN,
+                     _between_chunk if sequence.both_ends else _sequence_chunk, sequence)
+    return 0
+
+
+def fill_sequence(Tensor out not None, start, step):
+    """Write start, start + step, start + 2·step, …: int64, int32, float32 or float64.
+
+    Integers are computed in int64, floats in float64, both rounded to `out`'s type.
+    """
+    cdef Sequence sequence
+    sequence.both_ends = False
+    if out.dtype_code == INT64 or out.dtype_code == INT32:
+        sequence.whole_start, sequence.whole_step = start, step
+    elif out.dtype_code == FLOAT32 or out.dtype_code == FLOAT64:
+        sequence.start, sequence.step = start, step
+    else:
+        raise TypeError(f"fill_sequence: there is no loop for {out.dtype}")
+    _run_sequence(out, &sequence)
+
+
+def fill_between(Tensor out not None, start, end, step):
+    """Write evenly spaced numbers from `start` to `end`, both included: float32 or float64."""
+    cdef Sequence sequence
+    if out.dtype_code != FLOAT32 and out.dtype_code != FLOAT64:
+        raise TypeError(f"fill_between: there is no loop for {out.dtype}")
+    sequence.both_ends = True
+    sequence.start, sequence.end, sequence.step = start, end, step
+    _run_sequence(out, &sequence)
+
+
+_NATIVE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros",
+           "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like",
+           "new_full", "scalar_tensor", "eye", "eye_of_two")
+cdef FactoryFunction[17] _functions
+_functions[:] = [_empty, _empty_like, _empty_strided, _new_empty, _new_empty_strided, _zeros,
+                 _zeros_like, _new_zeros, _ones, _ones_like, _new_ones, _full, _full_like,
+                 _new_full, _scalar_tensor, _eye, _eye_of_two]

@@ -1,0 +1,153 @@
+"""Methods of Tensor that take their arguments more freely than one schema says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aten import registry
+from aten._core.device import device
+from aten._core.dtypes import DTYPES, dtype
+from aten._core.tensor import Tensor
+
+# Method → the dtype it converts to.
+_DTYPE_METHODS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+_POSITIONAL = {
+    "device": ("device", "dtype", "non_blocking", "copy"),
+    "dtype": ("dtype", "non_blocking", "copy"),
+    "other": ("other", "non_blocking", "copy"),
+}
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor as another dtype and on another device; itself where it is that already.
+
+    Called as to(dtype), to(device, dtype=None) or to(other), each with non_blocking=False,
+    copy=False and, by keyword, memory_format. Raises TypeError for other arguments.
+    """
+    if len(args) == 1 and not kwargs and type(args[0]) is dtype:
+        return registry.ops.aten.to.dtype(self, args[0])  # type: ignore[no-any-return]
+    given = _named(args, kwargs)
+    other = given.pop("other", None)
+    if other is not None:
+        return registry.ops.aten.to.other(self, other, **given)  # type: ignore[no-any-return]
+    return registry.ops.aten.to.dtype_layout(self, **given)  # type: ignore[no-any-return]
+
+
+def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    names = _POSITIONAL[_form(args, kwargs)]
+    if len(args) > len(names):
+        raise TypeError(f"to() takes at most {len(names)} positional arguments, got {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        name = "other" if name == "tensor" else name
+        if name in given:
+            raise TypeError(f"to() got multiple values for argument '{name}'")
+        if name not in (*names, "memory_format"):
+            raise TypeError(f"to() got an unexpected keyword argument '{name}'")
+        given[name] = value
+    return given
+
+
+def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    if not args:
+        return "other" if "other" in kwargs or "tensor" in kwargs else "device"
+    first = args[0]
+    if isinstance(first, Tensor):
+        return "other"
+    if isinstance(first, dtype) or first in (int, float, bool, complex):
+        return "dtype"
+    if first is None or isinstance(first, (str, device)):
+        return "device"
+    raise TypeError(
+        "to() received an invalid combination of arguments - got a first argument of type "
+        f"{type(first).__name__}, but expected a device, a dtype or a tensor"
+    )
+
+
+def _converter(name: str) -> Callable[..., Tensor]:
+    element = DTYPES[_DTYPE_METHODS[name]]
+
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return registry.ops.aten.to.dtype(  # type: ignore[no-any-return]
+            self, element, memory_format=memory_format
+        )
+
+    convert.__name__ = name
+    convert.__qualname__ = f"Tensor.{name}"
+    convert.__doc__ = f"The tensor as {element.name}; itself where it is that already."
+    return convert
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in host memory; itself where it is there already."""
+    return to(self, device("cpu"), memory_format=memory_format)
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type; with `dtype`, the tensor as that.
+
+    Raises ValueError for names that are no tensor type.
+    """
+    if dtype is None:
+        return f"aten.{_TYPE_NAMES.get(self.dtype.name, self.dtype.scalar_type_name)}Tensor"
+    if isinstance(dtype, str):
+        dtype = _dtype_of_type_name(dtype)
+    return to(self, dtype, non_blocking)
+
+
+_TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int64": "Long"}
+
+
+def _dtype_of_type_name(name: str) -> dtype:
+    short = name.rpartition(".")[2].removesuffix("Tensor")
+    for element in DTYPES.values():
+        if element.scalar_type_name == short:
+            return element
+    raise ValueError(f"invalid type: '{name}'")
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    return self.permute(tuple(range(self.dim() - 1, -1, -1)))
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged. Raises RuntimeError for fewer than two."""
+    if self.dim() < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{self.dim()}-D tensor."
+        )
+    return self.transpose(-2, -1)
+
+
+def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """Pieces of `split_size` along `dim`, or of the sizes listed."""
+    if isinstance(split_size, int):
+        return registry.ops.aten.split.Tensor(self, split_size, dim)
+    return registry.ops.aten.split_with_sizes(self, split_size, dim)
+
+
+ATTRIBUTES: dict[str, Any] = {
+    "to": to,
+    "cpu": cpu,
+    "type": type_,
+    "T": property(_reversed),
+    "mT": property(_matrix_transposed),
+    "split": split,
+    **{name: _converter(name) for name in _DTYPE_METHODS},
+}

@@ -1,0 +1,139 @@
+"""Other dtypes, devices and memory formats."""
+
+from __future__ import annotations
+
+from aten._core import construct, factories
+from aten._core.device import MEMORY_FORMATS, device, layout, memory_format
+from aten._core.dtypes import dtype
+from aten._core.tensor import Tensor
+from aten.ops.definition import op
+from aten.registry import ops
+
+_CPU = device("cpu")
+_PRESERVE = MEMORY_FORMATS["preserve_format"]
+
+
+@op
+def _to_copy(
+    self: Tensor,
+    *,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    """A copy as another dtype, on another device, in another order; always a copy.
+
+    Raises RuntimeError for layouts other than strided, NotImplementedError for copies out of the
+    meta device, which has no data.
+    """
+    if layout is not None and layout.name != "strided":
+        raise RuntimeError(f"_to_copy: only strided tensors can be made, not {layout}")
+    made = factories.empty_like(self, dtype, device, memory_format)
+    if made.is_meta:
+        return made
+    if self.is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if made.device == self.device:
+        made.copy_(self)
+    else:
+        construct.on_device(made, _CPU).copy_(construct.on_device(self, _CPU))
+    return made
+
+
+def _stays(
+    self: Tensor,
+    element: dtype | None,
+    place: device | None,
+    copy: bool,
+    order: memory_format | None,
+) -> bool:
+    """Whether a conversion to these would change nothing, so that it gives the tensor itself."""
+    return (
+        not copy
+        and (element is None or element is self.dtype)
+        and (place is None or _same_device(place, self.device))
+        and (order is None or order is _PRESERVE or self.is_contiguous(order))
+    )
+
+
+def _same_device(left: device, right: device) -> bool:
+    return left.type == right.type and (left.index or 0) == (right.index or 0)
+
+
+@op("to.dtype_layout")
+def to(
+    self: Tensor,
+    *,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    """`self` where it has all this already and `copy` is false, else `_to_copy`."""
+    if _stays(self, dtype, device, copy, memory_format):
+        return self
+    return ops.aten._to_copy(  # type: ignore[no-any-return]
+        self,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        non_blocking=non_blocking,
+        memory_format=memory_format,
+    )
+
+
+@op("to.dtype")
+def to_dtype(
+    self: Tensor,
+    dtype: dtype,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    if _stays(self, dtype, None, copy, memory_format):
+        return self
+    return ops.aten._to_copy(  # type: ignore[no-any-return]
+        self, dtype=dtype, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+@op("to.device")
+def to_device(
+    self: Tensor,
+    device: device,
+    dtype: dtype,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    return to(
+        self,
+        dtype=dtype,
+        device=device,
+        non_blocking=non_blocking,
+        copy=copy,
+        memory_format=memory_format,
+    )
+
+
+@op("to.other")
+def to_other(
+    self: Tensor,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
+    return to_device(self, other.device, other.dtype, non_blocking, copy, memory_format)
+
+
+@op
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    return to_other(self, other)

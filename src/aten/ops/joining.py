@@ -1,0 +1,116 @@
+"""Several tensors into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.device import MEMORY_FORMATS
+from aten._core.promotion import result_type
+from aten._core.tensor import Tensor, wrap_dimension
+from aten.ops.definition import op
+from aten.registry import ops
+
+_CHANNELS_LAST = (MEMORY_FORMATS["channels_last"], MEMORY_FORMATS["channels_last_3d"])
+
+
+@op
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+
+    Raises ValueError for an empty list, RuntimeError for other sizes that differ and for 0-d
+    tensors, IndexError for a dimension out of range.
+    """
+    if not tensors:
+        raise ValueError("cat(): expected a non-empty list of Tensors")
+    for position, tensor in enumerate(tensors):
+        if tensor.dim() == 0:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+            )
+    joined = [tensor for tensor in tensors if tuple(tensor.shape) != (0,)]
+    first = joined[0] if joined else tensors[0]
+    dim = wrap_dimension(dim, first.dim())
+    _check_sizes(tensors, first, dim)
+    sizes = list(first.shape)
+    sizes[dim] = sum(tensor.size(dim) for tensor in joined)
+    out: Tensor = ops.aten.empty.memory_format(
+        sizes, dtype=result_type(*tensors), device=first.device, **_order(joined)
+    )
+    start = 0
+    piece, copy = ops.aten.slice.Tensor, ops.aten.copy_.default
+    for tensor in joined:
+        end = start + tensor.size(dim)
+        if end > start:
+            copy(piece(out, dim, start, end, 1), tensor)
+        start = end
+    return out
+
+
+def _order(joined: Sequence[Tensor]) -> dict[str, Any]:
+    """The memory format all tensors have, where it is none that every tensor can have."""
+    for order in _CHANNELS_LAST:
+        if joined and all(
+            tensor.dim() == (4 if order is _CHANNELS_LAST[0] else 5)
+            and tensor.is_contiguous(order)
+            and not tensor.is_contiguous()
+            for tensor in joined
+        ):
+            return {"memory_format": order}
+    return {}
+
+
+def _check_sizes(tensors: Sequence[Tensor], first: Tensor, dim: int) -> None:
+    expected = tuple(first.shape)
+    for position, tensor in enumerate(tensors):
+        if tensor.device != first.device:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{first.device} and {tensor.device}! (cat, tensor number {position})"
+            )
+        shape = tuple(tensor.shape)
+        if shape == (0,):
+            continue
+        if len(shape) != len(expected):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(expected)} and {len(shape)}"
+            )
+        for place, (size, wanted) in enumerate(zip(shape, expected, strict=True)):
+            if size != wanted and place != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size "
+                    f"{wanted} but got size {size} for tensor number {position} in the list."
+                )
+
+
+@op
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors, all of one shape, along a new dimension `dim`."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = tensors[0].shape
+    for position, tensor in enumerate(tensors):
+        if tensor.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                f"and {list(tensor.shape)} at entry {position}"
+            )
+    dim = wrap_dimension(dim, len(shape) + 1)
+    return cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+
+
+@op
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors side by side: along dimension 1, or 0 where they are 1-d. 0-d ones become 1-d."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    raised = [tensor.reshape((1,)) if tensor.dim() == 0 else tensor for tensor in tensors]
+    return cat(raised, 0 if raised[0].dim() == 1 else 1)
+
+
+@op
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one below the other: along dimension 0, 1-d ones as rows."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return cat([tensor.reshape((1, -1)) if tensor.dim() < 2 else tensor for tensor in tensors], 0)
