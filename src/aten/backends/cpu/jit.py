@@ -19,7 +19,7 @@ from typing import Any
 from aten import config
 
 _MAGIC = b"ATENOBJ1"
-_CODE_VERSION = "1"
+_CODE_VERSION = "2"
 _lock = threading.Lock()
 _loaded: dict[str, Compiled] = {}
 _session: Session | None = None
@@ -82,6 +82,20 @@ class Session:
         return engine.get_function_address("kernel"), engine
 
 
+    def check_symbols(self, code: bytes) -> None:
+        """Raises NotImplementedError for an object that calls what this process does not have."""
+        sections = self.llvm.object_file.ObjectFileRef.from_data(code).sections()
+        names = next((one.data() for one in sections if one.name() == ".strtab"), b"")
+        for name in names.decode().split("\0"):
+            if not name or name in _OWN_SYMBOLS or name.startswith("."):
+                continue
+            if self.llvm.address_of_symbol(name) is None:
+                raise NotImplementedError(f"the machine code calls {name}, which is not there")
+
+
+_OWN_SYMBOLS = frozenset({"kernel", "_GLOBAL_OFFSET_TABLE_"})
+
+
 def session() -> Session:
     """The process's session."""
     global _session
@@ -102,6 +116,7 @@ def load(text: str, ir: Callable[[], str]) -> Compiled:
         from_disk = code is not None
         if code is None:
             code = current.machine.emit_object(current.optimized(ir()))
+            current.check_symbols(code)
             _write(key, code)
         address, engine = current.loaded(code)
         made = Compiled(address, key, engine, from_disk)
