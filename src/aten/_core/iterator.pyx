@@ -8,7 +8,7 @@ and the innermost two go to the kernel while the walk counts through the rest. L
 between threads.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t
 
 from aten._core.dtypes cimport item_size
 from aten._core.parallel cimport parallel_for
@@ -209,3 +209,48 @@ cdef void run_walk(Walk* walk, int64_t grain) noexcept nogil:
     """Run the kernel over all points, in chunks of at least `grain` where threads are free."""
     if walk.total > 0:
         parallel_for(walk.total, grain, _run_range, walk)
+
+
+cdef inline bint _has_zero(const char* data, int64_t count, int64_t stride, int width) noexcept nogil:
+    cdef int64_t index
+    cdef bint found = False
+    for index in range(count):
+        if width == 8:
+            found |= (<const int64_t*>(data + index * stride))[0] == 0
+        elif width == 4:
+            found |= (<const int32_t*>(data + index * stride))[0] == 0
+        elif width == 2:
+            found |= (<const int16_t*>(data + index * stride))[0] == 0
+        else:
+            found |= (data + index * stride)[0] == 0
+    return found
+
+
+cdef void _seek_zero(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                     const int64_t* found) noexcept nogil:
+    """A kernel: sets the flag `found` where an integer is zero. The width lies beside the flag."""
+    cdef int64_t row
+    cdef int width = <int>found[1]
+    for row in range(n1):
+        if _has_zero(data[0] + row * s1[0], n0, s0[0], width):
+            (<int64_t*>found)[0] = 1
+
+
+def contains_zero(TensorImpl tensor not None):
+    """Whether an element of a tensor of integers is zero; never, where there are no values."""
+    cdef Walk walk
+    cdef int permutation[MAXIMUM_DIMS]
+    cdef int64_t found[2]
+    if tensor.storage.data == NULL or tensor.count == 0:
+        return False
+    begin_walk(&walk, tensor.rank, tensor.sizes)
+    add_operand(&walk, tensor, tensor.rank, tensor.sizes)
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    found[0] = 0
+    found[1] = item_size(tensor.dtype_code)
+    walk.reduced = found
+    walk.kernel = _seek_zero
+    with nogil:
+        run_walk(&walk, 16384)
+    return found[0] != 0

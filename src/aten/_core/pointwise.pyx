@@ -8,20 +8,20 @@ code for just these element types and access patterns, which the backend compile
 needed. What it computes stands in the operator's Python function and nowhere here.
 """
 
-from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.device cimport CPU, PRESERVE_FORMAT, device_from_codes, memory_format
 from aten._core.dispatcher cimport Kernel, OpOverload
-from aten._core.dtypes cimport (BOOL, COMPLEX128, FLOAT64, INT64, category_of, default_dtype_code,
-                                dtype, dtype_from_code, item_size)
+from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
+                                dtype_from_code, item_size)
 from aten._core.dtypes import can_cast
 from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
-                                  broadcast_into, coalesce, reorder, run_walk)
+                                  coalesce, reorder, run_walk)
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
+from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
+                                  find_accesses, promotion_code, read_number)
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
                                    promoted)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
@@ -29,23 +29,13 @@ from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, 
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
-    bint PyLong_Check(PyObject*) noexcept
-    bint PyBool_Check(PyObject*) noexcept
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
 
 cdef enum:
-    MAXIMUM_INPUTS = 6
     MAXIMUM_ARGUMENTS = 16
     # From this many points on, other Python threads may run meanwhile.
     RELEASE_THRESHOLD = 32768
     # Points in one chunk of work for the threads.
     GRAIN = 16384
-
-cdef enum:
-    # How the innermost loop steps through an operand.
-    UNIT = 0
-    ZERO = 1
-    ANY = 2
 
 cdef enum:
     # Result types, in the order of _PROMOTIONS.
@@ -88,6 +78,9 @@ cdef class Family:
     cdef int variant_count
     cdef dict results                       # operand types → result type, for promotion "same"
     cdef list kept                         # what owns the machine code
+    cdef object check                       # called with all arguments by name, or None
+    cdef object integer_check               # called where integers or bool are computed, or None
+    cdef set verified                       # types that a backend without code has no objection to
 
     def __dealloc__(self):
         PyMem_Free(self.variants)
@@ -115,10 +108,15 @@ cdef class Family:
 cdef class PointwiseKernel(Kernel):
     """Runs a pointwise operator in one variant.
 
-    `parameters` has (name, kind, takes part in promotion) for each schema argument, where kind is
+    `parameters` has (name, kind, takes part in promotion, constants) for each schema argument; kind is
     "attribute" (part of the code), "tensor", "scalar" (part of the code while at its default),
-    "number" (a scalar without default) or "memory_format" (of a fresh result). `backend` offers
+    "number" (a scalar without default) or "memory_format" (of a fresh result). Numbers in
+    `parameters[index][3]`, a frozenset or None, get a code of their own. `backend` offers
     `promotion(kernel, attributes)` → one of _PROMOTIONS,
+    `checks(kernel, attributes)` → two functions of all arguments by name that raise for values
+    they refuse, or None: one for every call, one for those that compute integers,
+    `verify(kernel, attributes, operand dtypes, compute dtype, out dtype)`, which raises for types
+    the operator refuses where no code is made,
     `result_type(kernel, attributes, operand dtypes)` → dtype, asked for promotion "same",
     `compile(kernel, attributes, operand dtypes, compute dtype, out dtype, accesses)` → (address,
     owner), and `clone(tensor)`. A backend whose `executes` is false gets metadata only.
@@ -136,6 +134,8 @@ cdef class PointwiseKernel(Kernel):
     cdef int out_position                               # -1: a fresh result
     cdef int format_position                            # -1: the result keeps the operands' order
     cdef bint inplace
+    cdef tuple constants                                # per parameter, a frozenset or None
+    cdef bint has_constants
     cdef dict families
     cdef Family plain                                   # all attributes and scalars at defaults
 
@@ -154,11 +154,15 @@ cdef class PointwiseKernel(Kernel):
         self.out_position = out_position
         self.inplace = inplace
         self.families = {}
+        self.has_constants = False
+        self.constants = tuple([parameter[3] for parameter in parameters])
         self.format_position = -1
         for index in range(self.count):
             if parameters[index][1] == "memory_format":
                 self.format_position = index
             self.kinds[index] = _KINDS.index(parameters[index][1])
+            if parameters[index][3] is not None:
+                self.has_constants = True
             self.default_values[index] = <PyObject*>defaults[index]
 
     def describe(self):
@@ -166,6 +170,8 @@ cdef class PointwiseKernel(Kernel):
 
     cdef inline bint is_plain(self, PyObject** stack) noexcept:
         cdef int index
+        if self.has_constants:
+            return False
         for index in range(self.count):
             if self.kinds[index] == TENSOR_ARGUMENT:
                 if stack[index] == <PyObject*>None:
@@ -188,6 +194,8 @@ cdef class PointwiseKernel(Kernel):
                 chosen.append(value is None)
             elif self.kinds[index] == SCALAR_ARGUMENT:
                 chosen.append(stack[index] == self.default_values[index])
+            elif self.has_constants and self.constants[index] is not None:
+                chosen.append(value if value in <frozenset>self.constants[index] else None)
         key = tuple(chosen)
         family = self.families.get(key)
         if family is None:
@@ -208,13 +216,15 @@ cdef class PointwiseKernel(Kernel):
                 continue
             if index == self.out_position and not self.inplace:
                 continue
-            name, _, takes_part = self.parameters[index]
+            name, _, takes_part, constants = self.parameters[index]
             value = <object>stack[index]
             if (self.kinds[index] == ATTRIBUTE or value is None
                     or (self.kinds[index] == SCALAR_ARGUMENT
                         and stack[index] == self.default_values[index])):
                 attributes[name] = value
                 continue
+            if constants is not None and not isinstance(value, Tensor) and value in constants:
+                attributes[name] = value
             if family.count == MAXIMUM_INPUTS:
                 raise ValueError(f"{self.label}: more than {MAXIMUM_INPUTS} operands")
             family.position[family.count] = index
@@ -222,13 +232,16 @@ cdef class PointwiseKernel(Kernel):
             family.count += 1
         family.attributes = attributes
         family.promotion = _PROMOTIONS.index(self.backend.promotion(self, attributes))
+        family.check, family.integer_check = self.backend.checks(self, attributes)
+        family.verified = set()
         return family
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef Family family = self.plain
         if family is None or not self.is_plain(stack):
             family = self.family_for(stack)
-        if self.out_position < 0 and family.count == 2 and self.executes:
+        if (self.out_position < 0 and family.count == 2 and self.executes
+                and family.check is None and family.integer_check is None):
             if (Py_TYPE(stack[family.position[0]]) == <PyTypeObject*>Tensor
                     and Py_TYPE(stack[family.position[1]]) == <PyTypeObject*>Tensor):
                 result = self.call_alike(family, <Tensor>stack[family.position[0]],
@@ -277,11 +290,19 @@ cdef class PointwiseKernel(Kernel):
                 raise TypeError(f"{self.label}(): the output must be a Tensor, not "
                                 f"{type(<object>stack[self.out_position]).__name__}")
             out = <TensorImpl>stack[self.out_position]
-        _broadcast(&operands, family.count)
+        broadcast_operands(&operands, family.count)
         code = self.result_code(family, &operands)
+        if family.check is not None:
+            family.check(self.named_arguments(stack))
+        if family.integer_check is not None and category_of(operands.compute_code) < FLOATING:
+            family.integer_check(self.named_arguments(stack))
         if out is not None:
             self.check_out(out, code, &operands, family.count, copies)
         return self.walk(family, &operands, out, code, copies, stack)
+
+    cdef dict named_arguments(self, PyObject** stack):
+        cdef int index
+        return {self.parameters[index][0]: <object>stack[index] for index in range(self.count)}
 
     cdef int result_code(self, Family family, Operands* operands) except -1:
         """The element type of a fresh result."""
@@ -394,18 +415,31 @@ cdef class PointwiseKernel(Kernel):
                 stride *= max(operands.sizes[dim], 1)
             out = make_strided(code, operands.rank, operands.sizes, strides, device_type, -1)
             _add_fresh(&walk, out)
-        if self.executes and walk.total > 0:
+        if self.executes:
             coalesce(&walk)
             self.run(family, operands, out.dtype_code, &walk)
+        else:
+            self.verify(family, operands, out.dtype_code)
         if written:
             out.storage.version += 1
         return out
+
+    cdef int verify(self, Family family, Operands* operands, int out_code) except -1:
+        """Let the operator's function look at the element types, once for each of them."""
+        key = tuple([operands.codes[i] for i in range(family.count)] + [operands.compute_code])
+        if key in family.verified:
+            return 0
+        types = tuple([dtype_from_code(operands.codes[i]) for i in range(family.count)])
+        self.backend.verify(self, family.attributes, types,
+                            dtype_from_code(operands.compute_code), dtype_from_code(out_code))
+        family.verified.add(key)
+        return 0
 
     cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk) except -1:
         cdef uint64_t key = <uint64_t>operands.compute_code
         cdef int index, code
         cdef int accesses[MAXIMUM_INPUTS + 1]
-        _find_accesses(walk, operands, family.count, out_code, accesses)
+        find_accesses(walk, operands, family.count, out_code, accesses)
         for index in range(family.count + 1):
             code = operands.codes[index] if index < family.count else out_code
             key = key << 8 | <uint64_t>(code << 2 | accesses[index])
@@ -426,16 +460,6 @@ cdef class PointwiseKernel(Kernel):
         return 0
 
 
-cdef struct Operands:
-    int rank                                    # of the broadcast shape
-    int device_type                             # of the tensors; -1: there are none
-    int compute_code
-    int codes[MAXIMUM_INPUTS]
-    PyObject* tensors[MAXIMUM_INPUTS]           # NULL for numbers
-    int64_t scalars[MAXIMUM_INPUTS][2]          # the bytes of numbers
-    int64_t sizes[MAXIMUM_DIMS]
-
-
 cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
                   Operands* operands) except -1:
     """Sort operands into tensors and numbers, and find the common type."""
@@ -451,63 +475,16 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
             tensor = <TensorImpl>value
             operands.tensors[index] = value
             operands.codes[index] = tensor.dtype_code
-            _check_device(operands, tensor)
+            check_device(operands, tensor)
             if tensor.rank > operands.rank:
                 operands.rank = tensor.rank
             if family.takes_part[index]:
                 promote_tensor(&state, tensor)
             continue
-        operands.codes[index] = _read_number(kernel, value, operands.scalars[index])
+        operands.codes[index] = read_number(kernel.label, value, operands.scalars[index])
         if family.takes_part[index]:
-            promote_number(&state, operands.codes[index])
+            promote_number(&state, promotion_code(operands.codes[index]))
     operands.compute_code = promoted(&state)
-    return 0
-
-
-cdef int _check_device(Operands* operands, TensorImpl tensor) except -1:
-    """0-d tensors of the CPU go along with any device; else all must agree."""
-    if operands.device_type == tensor.device_type:
-        return 0
-    if operands.device_type < 0 or operands.device_type == CPU and operands.rank == 0:
-        operands.device_type = tensor.device_type
-        return 0
-    if tensor.device_type == CPU and tensor.rank == 0:
-        return 0
-    raise RuntimeError(
-        f"Expected all tensors to be on the same device, but found at least two devices, "
-        f"{device_from_codes(operands.device_type, -1)} and {tensor.device}!")
-
-
-cdef int _read_number(PointwiseKernel kernel, PyObject* value, int64_t* into) except -1:
-    """The type code of a Python number, its bytes written to `into`."""
-    cdef int overflow = 0
-    if PyFloat_Check(<object>value):
-        (<double*>into)[0] = PyFloat_AS_DOUBLE(<object>value)
-        return FLOAT64
-    if PyBool_Check(value):
-        (<char*>into)[0] = value == <PyObject*>True
-        return BOOL
-    if PyLong_Check(value):
-        into[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow:
-            raise RuntimeError(f"{kernel.label}(): value cannot be converted to type int64_t "
-                               f"without overflow: {<object>value}")
-        return INT64
-    if PyComplex_Check(<object>value):
-        (<double*>into)[0] = PyComplex_RealAsDouble(<object>value)
-        (<double*>into)[1] = PyComplex_ImagAsDouble(<object>value)
-        return COMPLEX128
-    raise TypeError(f"{kernel.label}(): operands must be tensors or numbers, not "
-                    f"{type(<object>value).__name__}")
-
-
-cdef int _broadcast(Operands* operands, int count) except -1:
-    cdef int index
-    for index in range(operands.rank):
-        operands.sizes[index] = 1
-    for index in range(count):
-        if operands.tensors[index] != NULL:
-            broadcast_into(operands.rank, operands.sizes, <TensorImpl>operands.tensors[index])
     return 0
 
 
@@ -524,35 +501,6 @@ cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
         stride *= max(walk.sizes[dim], 1)
     walk.data[walk.operands] = data_pointer(out)
     walk.operands += 1
-
-
-cdef void _find_accesses(Walk* walk, Operands* operands, int count, int out_code,
-                         int* accesses) noexcept:
-    """How the innermost loop steps through each operand, in as few patterns as will do."""
-    cdef int index
-    cdef int64_t step
-    cdef bint strided = False
-    for index in range(count + 1):
-        if index < count and operands.tensors[index] == NULL:
-            accesses[index] = ZERO
-            continue
-        if walk.rank == 0 or walk.sizes[0] == 1:
-            accesses[index] = UNIT
-            continue
-        step = walk.strides[0][index]
-        if step == item_size(operands.codes[index] if index < count else out_code):
-            accesses[index] = UNIT
-        elif step == 0 and index < count:
-            accesses[index] = ZERO
-        else:
-            strided = True
-    if not strided:
-        return
-    for index in range(count + 1):
-        if walk.strides[0][index] != 0 or index == count:
-            accesses[index] = ANY
-        else:
-            accesses[index] = ZERO
 
 
 cdef inline uint64_t _alike_key(int code) noexcept nogil:

@@ -22,7 +22,7 @@ from aten.backends.decomposition import decomposing_kernel
 from aten.backends.plans import Memory, plan_graph
 from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
-from aten.ops.definition import Definition, load_function, pointwise_graph
+from aten.ops.definition import Definition, checks_of, load_function, pointwise_graph
 from aten.ops.folding import reduction_graph
 
 _definitions: dict[str, Definition] = {}
@@ -48,9 +48,24 @@ class LoopBackend:
     def promotion(self, kernel: PointwiseKernel, attributes: dict[str, Any]) -> str:
         """The promotion rule for these attributes."""
         rule = definition_of(kernel.op).promotion
-        if rule != "division":
-            return rule
-        return "float" if attributes.get("rounding_mode") is None else "default"
+        if rule == "division":
+            return "float" if attributes.get("rounding_mode") is None else "default"
+        return "default" if rule == "exact" else rule
+
+    def checks(self, kernel: PointwiseKernel, attributes: dict[str, Any]) -> tuple[Any, Any]:
+        """The operator's checks of its arguments: always, and for integers."""
+        return checks_of(definition_of(kernel.op), attributes)
+
+    def verify(
+        self,
+        kernel: PointwiseKernel,
+        attributes: dict[str, Any],
+        types: tuple[dtype, ...],
+        compute: dtype,
+        out: dtype,
+    ) -> None:
+        """Raise what `compile` would raise for these element types."""
+        pointwise_graph(definition_of(kernel.op), attributes, types, compute, out)
 
     def result_type(
         self, kernel: PointwiseKernel, attributes: dict[str, Any], types: tuple[dtype, ...]
@@ -137,7 +152,10 @@ def install_pointwise(op: OpOverload) -> None:
 def install_loops_pointwise(op: OpOverload) -> None:
     """Put the loop backends' kernels of a pointwise operator in place."""
     definition = definition_of(op)
-    parameters = tuple((p.name, p.kind, p.takes_part) for p in definition.parameters)
+    constants = definition.options.constants
+    parameters = tuple(
+        (p.name, p.kind, p.takes_part, constants.get(p.name)) for p in definition.parameters
+    )
     defaults = tuple(p.default if p.has_default else _NO_DEFAULT for p in definition.parameters)
     for backend in _backends:
         kernel = PointwiseKernel(

@@ -38,6 +38,7 @@ KINDS = {
 }
 PROMOTIONS = {
     "default": "the operands' common dtype",
+    "exact": "the common dtype, computed in it: half types are not widened",
     "division": "as float where `rounding_mode` is None, else as default",
     "float": "the common dtype; for bool and integers, the default floating dtype",
     "long": "the common dtype; for bool and integers, int64",

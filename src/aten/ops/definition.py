@@ -8,8 +8,8 @@ conversions around it follow from the promotion its table row names.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES, dtype
@@ -26,19 +26,47 @@ _TAKES_KEYWORDS = 0x08  # the code flag of functions with **parameters
 _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 
 
-@overload
-def op(marked: str) -> Callable[[Function], Function]: ...
+Check = Callable[..., None]
 
 
-@overload
-def op(marked: Function) -> Function: ...
+class Options:
+    """What an operator's definition says besides its function; see `op`."""
+
+    __slots__ = ("check", "constants", "integer_check")
+
+    def __init__(
+        self,
+        check: Check | None = None,
+        integer_check: Check | None = None,
+        constants: Mapping[str, frozenset[Any]] | None = None,
+    ) -> None:
+        self.check = check
+        self.integer_check = integer_check
+        self.constants = constants or {}
 
 
-def op(marked: Any) -> Any:
-    """Mark a function as an operator's definition; `@op("name")` where the names differ."""
-    if isinstance(marked, str):
-        return lambda function: function
-    return marked
+_NO_OPTIONS = Options()
+_options: dict[str, Options] = {}
+
+
+def op(*marked: Any, **options: Any) -> Any:
+    """Mark a function as an operator's definition; `@op("name", …)` where the names differ.
+
+    `check` looks at the arguments it names before each call of a pointwise operator and raises for
+    values that are refused; `integer_check` does so where the operator computes integers or bool.
+    `constants` names arguments (numbers) and the values for which there is to be code of its own:
+    the function gets these as Python numbers.
+    A function that names `types` gets the operands' element types before conversion, by name.
+    """
+    if len(marked) == 1 and callable(marked[0]):
+        return marked[0]
+
+    def mark(function: Function) -> Function:
+        if options:
+            _options[f"{function.__module__}:{function.__name__}"] = Options(**options)
+        return function
+
+    return mark
 
 
 class Parameter:
@@ -70,13 +98,23 @@ def _parameter_kind(type_text: str, has_default: bool) -> str:
 class Definition:
     """What is known of an operator beyond its schema: kind, promotion, function."""
 
-    __slots__ = ("accepted", "entry", "function", "name", "out_position", "parameters", "place")
+    __slots__ = (
+        "accepted",
+        "entry",
+        "function",
+        "name",
+        "options",
+        "out_position",
+        "parameters",
+        "place",
+    )
 
     def __init__(self, op: OpOverload, function: Callable[..., Any], place: str = "") -> None:
         self.name = op.name.rstrip("_") if op.entry.variant == "inplace" else op.name
         self.entry = op.entry
         self.function = function
         self.place = place or place_of(function)
+        self.options = _options.get(op.entry.function, _NO_OPTIONS)
         self.parameters = [
             Parameter(
                 argument.name,
@@ -153,21 +191,30 @@ def pointwise_graph(
     The result ends in type `out`; None leaves it as the function made it.
     """
     interpreter = GraphInterpreter()
-    operands = [
-        p for p in definition.parameters if p.name not in attributes and p.kind != "memory_format"
-    ]
+    operands = [p for p in definition.parameters if is_operand(p, attributes)]
     if definition.entry.variant == "out":
         operands = operands[:-1]
     inputs = [interpreter.input(place, element, ()) for place, element in enumerate(types)]
-    arguments = dict(attributes)
+    arguments = {"types": {p.name: t for p, t in zip(operands, types, strict=True)}, **attributes}
     for parameter, value in zip(operands, inputs, strict=True):
-        arguments[parameter.name] = _in_operation_type(parameter, value, definition, compute)
+        converted_value = _in_operation_type(parameter, value, definition, compute)
+        arguments.setdefault(parameter.name, converted_value)
     result = call_function(definition, arguments, interpreter)
     if definition.promotion not in ("bool", "same", "real"):
         result = converted(result, compute)
     if out is not None:
         result = converted(result, out)
     return Graph(definition.name, [value.payload for value in inputs], [result.payload])
+
+
+def is_operand(parameter: Parameter, attributes: Mapping[str, Any]) -> bool:
+    """Whether the argument is one that kernels read when they run.
+
+    Numbers without a default always are, even where their value is known to the function.
+    """
+    if parameter.kind == "number":
+        return True
+    return parameter.name not in attributes and parameter.kind != "memory_format"
 
 
 def _in_operation_type(
@@ -177,6 +224,8 @@ def _in_operation_type(
         return value
     if parameter.kind == "tensor" and not parameter.takes_part:
         return value
+    if definition.promotion == "exact":
+        return converted(value, compute)
     return converted(value, operation_type(compute))
 
 
@@ -189,6 +238,26 @@ def call_function(
         return result
     first = next(value for value in arguments.values() if isinstance(value, Value))
     return interpreter.constant(result, first.dtype)
+
+
+def checks_of(definition: Definition, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The definition's check and integer check, as functions of all arguments by name.
+
+    None where there is nothing to look at: the arguments they name are part of the code.
+    """
+    options = definition.options
+    return tuple(  # type: ignore[return-value]
+        _check_of_arguments(check, attributes) for check in (options.check, options.integer_check)
+    )
+
+
+def _check_of_arguments(check: Check | None, attributes: Mapping[str, Any]) -> Any:
+    if check is None:
+        return None
+    names = check.__code__.co_varnames[: check.__code__.co_argcount]
+    if all(name in attributes for name in names):
+        return None
+    return lambda arguments: check(**{name: arguments[name] for name in names})
 
 
 def normalized_dims(dim: int | Sequence[int] | None, rank: int) -> Shape:

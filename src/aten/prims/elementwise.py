@@ -27,6 +27,10 @@ def _real(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
     return types[0].to_real()
 
 
+def _complex_of(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    return types[0].to_complex()
+
+
 def elementwise_shape(shapes: Sequence[Shape], params: dict[str, Any]) -> Shape:
     """The operands' common shape."""
     return broadcast_shapes(shapes)
@@ -97,6 +101,61 @@ def _erf_function(name: str) -> Callable[..., Any]:
     return call
 
 
+def _rsqrt(array: Any) -> Any:
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        return (1 / numpy.sqrt(array)).astype(array.dtype)
+
+
+def _sigmoid(array: Any) -> Any:
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        return (1 / (1 + numpy.exp(-array))).astype(array.dtype)
+
+
+def _inverse_erf(array: Any) -> Any:
+    """By way of the normal distribution's quantiles."""
+    import math
+    from statistics import NormalDist
+
+    import numpy
+
+    def one(x: float) -> float:
+        if math.fabs(x) < 1:
+            return NormalDist().inv_cdf((x + 1) / 2) / 2**0.5
+        return x * math.inf if math.fabs(x) == 1 else math.nan
+
+    return numpy.vectorize(one, otypes=[array.dtype])(array)
+
+
+def _digamma(array: Any) -> Any:
+    """The recurrence up to 6, the asymptotic series from there, reflection below 0."""
+    import math
+
+    import numpy
+
+    def one(x: float) -> float:
+        if x == 0 or math.isinf(x):
+            return math.copysign(math.inf, -x) if x == 0 else (x if x > 0 else math.nan)
+        if x < 0:
+            return math.nan if x == int(x) else one(1 - x) - math.pi / math.tan(math.pi * x)
+        total = 0.0
+        while x < 6:
+            total -= 1 / x
+            x += 1
+        z = 1 / (x * x)
+        series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+        return total + math.log(x) - 0.5 / x - series
+
+    return numpy.vectorize(one, otypes=[array.dtype])(array)
+
+
+def _complex(real: Any, imag: Any) -> Any:
+    return real + 1j * imag
+
+
 def _shift_right_logical(left: Any, right: Any) -> Any:
     unsigned = left.view(f"u{left.dtype.itemsize}")
     return (unsigned >> right.view(unsigned.dtype)).view(left.dtype)
@@ -162,8 +221,17 @@ acosh = elementwise("acosh", 1, "arccosh")
 atanh = elementwise("atanh", 1, "arctanh")
 erf = elementwise("erf", 1, _erf_function("erf"))
 erfc = elementwise("erfc", 1, _erf_function("erfc"))
+erfinv = elementwise("erfinv", 1, _inverse_erf)
+digamma = elementwise("digamma", 1, _digamma)
 lgamma = elementwise("lgamma", 1, _erf_function("lgamma"))
 pow = elementwise("pow", 2, "power")
+rsqrt = elementwise("rsqrt", 1, _rsqrt)
+sigmoid = elementwise("sigmoid", 1, _sigmoid)
+
+# Parts of complex numbers
+real = elementwise("real", 1, "real", result=_real)
+imag = elementwise("imag", 1, "imag", result=_real)
+complex = elementwise("complex", 2, _complex, result=_complex_of)
 
 # Selection and conversion
 where = elementwise(

@@ -1,9 +1,10 @@
 """LLVM: text to machine code, and the cache of compiled objects.
 
 The key of an object is the hash of its LLVM IR, the target machine and the versions of LLVM and of
-the file format, so that a change anywhere before LLVM makes another key. Files are written under another name and moved into place, so that
-processes may share the folder; a file that does not carry its own checksum is dropped and made
-anew. The folder is bounded: past the bound, the files used longest ago go.
+the file format, so that a change anywhere before LLVM makes another key. Files are written under
+another name and moved into place, so that processes may share the folder; a file that does not
+carry its own checksum is dropped and made anew. The folder is bounded: past the bound, the files
+used longest ago go.
 """
 
 from __future__ import annotations
@@ -96,6 +97,17 @@ class Session:
         return library[symbol], library
 
 
+    def check_symbols(self, code: bytes) -> None:
+        """Raises NotImplementedError for an object that calls what this process does not have."""
+        sections = self.llvm.object_file.ObjectFileRef.from_data(code).sections()
+        names = next((one.data() for one in sections if one.name() == ".strtab"), b"")
+        for name in names.decode().split("\0"):
+            if not name or name.startswith((".", "kernel_", "_GLOBAL_OFFSET_TABLE_")):
+                continue
+            if self.llvm.address_of_symbol(name) is None:
+                raise NotImplementedError(f"the machine code calls {name}, which is not there")
+
+
 def session() -> Session:
     """The process's session."""
     global _session
@@ -127,6 +139,7 @@ def _compile(current: Session, key: str, module: str) -> Compiled:
     from_disk = code is not None
     if code is None:
         code = current.machine.emit_object(current.optimized(module.replace(PLACEHOLDER, symbol)))
+        current.check_symbols(code)
         _write(key, code)
     address, library = current.loaded(code, symbol)
     return Compiled(address, key, from_disk, library)

@@ -60,7 +60,7 @@ def register_type(element: dtype) -> str:
         return _FLOATS[element.name]
     if element.is_complex:
         return _FLOATS[element.to_real().name]
-    raise UnsupportedError(f'"cpu" not implemented for {element.name!r}')
+    raise UnsupportedError(f'"cpu" not implemented for {element.scalar_type_name!r}')
 
 
 def memory_type(element: dtype) -> str:
@@ -101,6 +101,7 @@ class ScalarEmitter:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
+        self.narrows_to_half = False
         self._count = 0
 
     def fresh(self, prefix: str = "v") -> str:
@@ -162,6 +163,8 @@ class ScalarEmitter:
         source = instruction.operands[0].dtype
         if name == "convert_element_type":
             return self.convert(arguments[0], source, instruction.dtype)
+        if name == "complex":
+            return tuple(arguments)
         if source.is_complex:
             return self._complex(name, source, arguments)
         if name == "bitcast":
@@ -184,19 +187,31 @@ class ScalarEmitter:
     def _float(self, name: str, element: dtype, arguments: list[Operand]) -> Operand:
         kind = register_type(element)
         if element.name not in ("float32", "float64"):
-            raise UnsupportedError(f'"{name}" not implemented for {element.name!r}')
+            raise UnsupportedError(f'"{name}" not implemented for {element.scalar_type_name!r}')
         if name in ("add", "sub", "mul", "div"):
             return self.let(f"f{name} {kind} {arguments[0]}, {arguments[1]}")
         if name == "neg":
             return self.let(f"fneg {kind} {arguments[0]}")
         if name in _COMPARISONS:
             return self.let(f"fcmp {_COMPARISONS[name]} {kind} {arguments[0]}, {arguments[1]}")
+        if name == "copysign" and self.narrows_to_half and kind == "double":
+            return self._copysign_by_choice(arguments)
         if name in _INTRINSICS:
             bits = 8 * element.itemsize
             return self.call(f"llvm.{_INTRINSICS[name]}.f{bits}", kind, *arguments)
         if name in _LIBRARY_FUNCTIONS:
             return self.call(name + ("f" if kind == "float" else ""), kind, *arguments)
-        raise UnsupportedError(f'"{name}" not implemented for {element.name!r}')
+        raise UnsupportedError(f'"{name}" not implemented for {element.scalar_type_name!r}')
+
+    def _copysign_by_choice(self, arguments: list[Operand]) -> Operand:
+        """LLVM narrows both operands of a copysign whose result is narrowed, and for the sign of a
+        float64 as float16 it calls a function that is not there."""
+        negative = self.let(
+            f"icmp slt i64 {self.let(f'bitcast double {arguments[1]} to i64')}, 0"
+        )
+        magnitude = self.call("llvm.fabs.f64", "double", arguments[0])
+        negated = self.let(f"fneg double {magnitude}")
+        return self.let(f"select i1 {negative}, double {negated}, double {magnitude}")
 
     def _integer(self, name: str, element: dtype, arguments: list[Operand]) -> Operand:
         kind = register_type(element)
@@ -217,7 +232,7 @@ class ScalarEmitter:
             return self.call(function, kind, *arguments)
         rule = _INTEGER_RULES.get(name)
         if rule is None or kind == "i1":
-            raise UnsupportedError(f'"{name}" not implemented for {element.name!r}')
+            raise UnsupportedError(f'"{name}" not implemented for {element.scalar_type_name!r}')
         return rule(self, kind, signed, arguments)
 
     def _boolean_arithmetic(self, name: str, arguments: list[Operand]) -> Operand:
@@ -228,7 +243,7 @@ class ScalarEmitter:
         kind = register_type(element)
         rule = _COMPLEX_RULES.get(name)
         if rule is None or element.name == "complex32":
-            raise UnsupportedError(f'"{name}" not implemented for {element.name!r}')
+            raise UnsupportedError(f'"{name}" not implemented for {element.scalar_type_name!r}')
         return rule(self, kind, arguments)
 
     # Conversions
@@ -435,6 +450,8 @@ _COMPLEX_RULES: dict[str, ComplexRule] = {
     "div": _complex_divide,
     "neg": _complex_negate,
     "abs": _complex_absolute,
+    "real": lambda emit, kind, arguments: arguments[0][0],
+    "imag": lambda emit, kind, arguments: arguments[0][1],
     "eq": _complex_comparison("oeq", "and"),
     "ne": _complex_comparison("une", "or"),
 }

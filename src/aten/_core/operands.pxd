@@ -1,0 +1,32 @@
+"""What a pointwise kernel runs on: tensors and numbers, with their types and common shape."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from aten._core.iterator cimport Walk
+from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl
+
+cdef enum:
+    MAXIMUM_INPUTS = 6
+
+cdef enum:
+    # How the innermost loop steps through an operand.
+    UNIT = 0
+    ZERO = 1
+    ANY = 2
+
+cdef struct Operands:
+    int rank                                    # of the broadcast shape
+    int device_type                             # of the tensors; -1: there are none
+    int compute_code
+    int codes[MAXIMUM_INPUTS]
+    PyObject* tensors[MAXIMUM_INPUTS]           # NULL for numbers
+    int64_t scalars[MAXIMUM_INPUTS][2]          # the bytes of numbers
+    int64_t sizes[MAXIMUM_DIMS]
+
+cdef int read_number(str label, PyObject* value, int64_t* into) except -1
+cdef int promotion_code(int code) noexcept nogil
+cdef int check_device(Operands* operands, TensorImpl tensor) except -1
+cdef int broadcast_operands(Operands* operands, int count) except -1
+cdef void find_accesses(Walk* walk, Operands* operands, int count, int out_code,
+                        int* accesses) noexcept

@@ -1,0 +1,65 @@
+"""What operators refuse for the values they are given, looked at before each call.
+
+The functions get the arguments they name, tensors and numbers, and raise torch's exceptions.
+"""
+
+from __future__ import annotations
+
+from aten._core.iterator import contains_zero
+from aten._core.tensor import Tensor
+from aten.prims import Number
+
+
+def zero_divisor(other: Tensor | Number) -> None:
+    """Integers have no quotient by zero."""
+    if contains_zero(other) if isinstance(other, Tensor) else other == 0:
+        raise RuntimeError("ZeroDivisionError")
+
+
+def negative_power(exponent: Tensor | Number) -> None:
+    """A number as exponent of integers must not be negative; tensors may hold what they like."""
+    if isinstance(exponent, int) and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+
+
+def scalar_tensor(value: Tensor) -> None:
+    """What a tensor is filled with has no dimensions."""
+    if value.ndim != 0:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            f"dimensions."
+        )
+
+
+def zero_alpha(alpha: Number) -> None:
+    """celu divides by alpha."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+_C_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "at::Half",
+    "float32": "float",
+}
+
+
+def fits(self: Tensor, value: Number) -> None:
+    """A number written into a tensor must be one that its dtype can hold."""
+    element = self.dtype
+    if element.kind == "bool" or element.is_complex:
+        return
+    if isinstance(value, complex):
+        representable = value.imag == 0
+    elif element.is_floating_point:
+        representable = True
+    else:
+        bits = 8 * element.itemsize - (element.kind == "signed")
+        representable = value == value and -(1 << bits) - 1 < value < 1 << bits
+    if not representable:
+        name = _C_NAMES.get(element.name, element.name)
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
