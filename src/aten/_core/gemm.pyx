@@ -116,8 +116,10 @@ def set_library_opener(opener):
     _library_is_open = False
 
 
-cdef int _open_library() except -1:
+cdef int open_library() except -1:
     global _library_is_open
+    if _library_is_open:
+        return 0
     if _opener is None:
         raise RuntimeError("matrix products need a BLAS library, and none was named")
     addresses = _opener()
@@ -209,8 +211,8 @@ cdef int _multiply_by_tiles(Product* given) except -1:
     cdef bint integers = _is_integer(code)
     cdef bint direct
     cdef int64_t work = product.batch * product.rows * product.columns * product.depth
-    if not integers and not _library_is_open:
-        _open_library()
+    if not integers:
+        open_library()
     direct = not given.apart and code == compute
     if direct and not _has_unit_rows(&product.out, product.rows, product.columns):
         _transpose(&product)
@@ -240,18 +242,30 @@ cdef int _multiply_by_tiles(Product* given) except -1:
 cdef void _run_all(Tiles* tiles) noexcept nogil:
     cdef Product* product = &tiles.product
     cdef int64_t work = tiles.rows * tiles.columns * max(product.depth, 1)
-    cdef bint in_place
-    if product.addend.data == NULL:
-        product.beta = 0
-    else:
-        in_place = (product.addend.data == product.out.data
-                    and product.addend.row_stride == product.out.row_stride
-                    and product.addend.column_stride == product.out.column_stride)
-        if not in_place:
-            transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
-            product.addend = product.out
+    _place_addend(product)
     parallel_for(product.batch * tiles.down * tiles.across, max(1, GRAIN // work), _run_tiles,
                  tiles)
+
+
+cdef void _place_addend(Product* product) noexcept nogil:
+    """Copy the addend to where the library adds to."""
+    if product.addend.data == NULL:
+        product.beta = 0
+        return
+    if (product.addend.data == product.out.data
+            and product.addend.row_stride == product.out.row_stride
+            and product.addend.column_stride == product.out.column_stride):
+        return
+    transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
+    product.addend = product.out
+
+
+cdef void multiply_here(const Product* product) noexcept nogil:
+    """Compute one product of prepared operands on this thread."""
+    cdef Tiles tiles
+    _leave_whole(&tiles, product)
+    _place_addend(&tiles.product)
+    _run_tile(&tiles, 0, 0, 0, product.rows, product.columns)
 
 
 cdef void _transpose(Product* product) noexcept:
@@ -315,18 +329,7 @@ cdef void _cut(Tiles* tiles, const Product* product) noexcept nogil:
     """Choose the tiles, by sizes alone."""
     cdef int64_t work = product.rows * product.columns * product.depth
     cdef int64_t side = TILE_SIDE, wide
-    tiles.product = product[0]
-    tiles.rows = product.rows
-    tiles.columns = product.columns
-    tiles.down = tiles.across = 1
-    tiles.small = (work <= SMALL_PRODUCT
-                   and (product.out.code == FLOAT32 or product.out.code == FLOAT64))
-    _describe(&product.left, product.rows, product.depth, &tiles.transposed_left,
-              &tiles.leading_left)
-    _describe(&product.right, product.depth, product.columns, &tiles.transposed_right,
-              &tiles.leading_right)
-    tiles.leading_out = (product.out.row_stride if product.rows > 1
-                         else max(product.columns, 1))
+    _leave_whole(tiles, product)
     if work < 2 * TILE_WORK:
         return
     if product.rows * product.columns >= LARGE_RESULT:
@@ -338,6 +341,22 @@ cdef void _cut(Tiles* tiles, const Product* product) noexcept nogil:
     if _is_integer(product.out.code):
         return
     tiles.columns = _even_share(product.columns, wide, &tiles.across)
+
+
+cdef void _leave_whole(Tiles* tiles, const Product* product) noexcept nogil:
+    """One tile for each matrix of the batch, in the library's terms."""
+    tiles.product = product[0]
+    tiles.rows = product.rows
+    tiles.columns = product.columns
+    tiles.down = tiles.across = 1
+    tiles.small = (product.rows * product.columns * product.depth <= SMALL_PRODUCT
+                   and (product.out.code == FLOAT32 or product.out.code == FLOAT64))
+    _describe(&product.left, product.rows, product.depth, &tiles.transposed_left,
+              &tiles.leading_left)
+    _describe(&product.right, product.depth, product.columns, &tiles.transposed_right,
+              &tiles.leading_right)
+    tiles.leading_out = (product.out.row_stride if product.rows > 1
+                         else max(product.columns, 1))
 
 
 cdef int64_t _even_share(int64_t total, int64_t wanted, int64_t* parts) noexcept nogil:

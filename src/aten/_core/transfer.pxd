@@ -13,3 +13,5 @@ cdef struct Block:
 # Element types must be equal, or one of them float32 and the other a half type.
 cdef void transfer(const Block* source, const Block* target, int64_t batch, int64_t rows,
                    int64_t columns) noexcept nogil
+cdef void transfer_run(const char* source, int source_code, int64_t source_step, char* target,
+                       int target_code, int64_t target_step, int64_t count) noexcept nogil

@@ -117,8 +117,8 @@ cdef void _convert_run(const char* source, int source_code, int64_t source_step,
             rounded[index * target_step] = aten_round_half(floats[index * source_step])
 
 
-cdef void _run(const char* source, int source_code, int64_t source_step, char* target,
-               int target_code, int64_t target_step, int64_t count) noexcept nogil:
+cdef void transfer_run(const char* source, int source_code, int64_t source_step, char* target,
+                       int target_code, int64_t target_step, int64_t count) noexcept nogil:
     cdef int size = item_size(source_code)
     if source_code != target_code:
         _convert_run(source, source_code, source_step, target, target_code, target_step, count)
@@ -153,10 +153,10 @@ cdef void _move_runs(void* context, int64_t begin, int64_t end) noexcept nogil:
         else:
             source_offset += run * source.row_stride
             target_offset += run * target.row_stride
-        _run(source.data + source_offset * item_size(source.code), source.code,
-             source.row_stride if move.by_columns else source.column_stride,
-             target.data + target_offset * item_size(target.code), target.code,
-             target.row_stride if move.by_columns else target.column_stride, length)
+        transfer_run(source.data + source_offset * item_size(source.code), source.code,
+                     source.row_stride if move.by_columns else source.column_stride,
+                     target.data + target_offset * item_size(target.code), target.code,
+                     target.row_stride if move.by_columns else target.column_stride, length)
 
 
 cdef void transfer(const Block* source, const Block* target, int64_t batch, int64_t rows,
