@@ -19,9 +19,9 @@ _INSTALLERS = {
     "pointwise": "aten.backends.structured:install_pointwise",
     "reduction": "aten.backends.structured:install_reduction",
     "scan": "aten.backends.structured:install_reduction",
-    "composite": "aten.backends.composite:install_composite",
+    "composite": "aten.backends.products:install_composite",
     "factory": "aten.backends.composite:install_explicit",
-    "extern": "aten.backends.composite:install_explicit",
+    "extern": "aten.backends.products:install_extern",
     "view": "aten.backends.composite:install_view",
 }
 

@@ -1,0 +1,3 @@
+from collections.abc import Callable, Mapping
+
+def set_library_opener(opener: Callable[[], Mapping[str, int]]) -> None: ...

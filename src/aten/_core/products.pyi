@@ -1,0 +1,19 @@
+from aten._core.dispatcher import Kernel, OpOverload
+
+class ProductKernel(Kernel):
+    @property
+    def form(self) -> str: ...
+    @property
+    def executes(self) -> bool: ...
+    def __init__(self, op: OpOverload, form: str, executes: bool) -> None: ...
+
+class MatmulKernel(Kernel):
+    @property
+    def place(self) -> str: ...
+    def __init__(
+        self,
+        matrices: OpOverload,
+        matrix_vector: OpOverload,
+        vectors: OpOverload,
+        otherwise: Kernel,
+    ) -> None: ...

@@ -1,0 +1,69 @@
+"""OpenBLAS: the shared library of the scipy-openblas64 package, opened when first needed.
+
+Its own threads stay off. Matrix products are cut into tiles by `aten._core.gemm`, which shares
+them out over the thread pool that all operators use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_PACKAGE = "scipy_openblas64"
+_PRODUCTS = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
+_THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"
+
+
+def _library_path() -> Path:
+    # The package itself is not imported: it spends longer on its own version than the loader does
+    # on the library.
+    spec = find_spec(_PACKAGE)
+    for location in (spec and spec.submodule_search_locations) or ():
+        for path in sorted(Path(location, "lib").glob("lib*openblas64*")):
+            return path
+    raise RuntimeError(
+        "matrix products need the OpenBLAS library of the package scipy-openblas64, which is not "
+        "installed: pip install scipy-openblas64"
+    )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keeps the library from starting threads while it is loaded."""
+    before = os.environ.get(_THREADS_VARIABLE)
+    os.environ[_THREADS_VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_THREADS_VARIABLE]
+        else:
+            os.environ[_THREADS_VARIABLE] = before
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The library, set to one thread. Raises RuntimeError where it is not installed."""
+    path = _library_path()
+    with _one_thread():
+        try:
+            opened = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise RuntimeError(f"cannot open the OpenBLAS library {path}: {error}") from None
+    opened.scipy_openblas_set_num_threads64_(ctypes.c_int(1))
+    return opened
+
+
+def product_addresses() -> dict[str, int]:
+    """Addresses of the functions that `aten._core.gemm` calls, by short name."""
+    opened = library()
+    addresses = {}
+    for name in _PRODUCTS:
+        function = getattr(opened, f"scipy_cblas_{name}64_")
+        addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
+    return addresses

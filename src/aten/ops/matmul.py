@@ -1,0 +1,87 @@
+"""Products of matrices and vectors of any rank, made of the products of two matrices."""
+
+from __future__ import annotations
+
+from aten._core.tensor import Tensor
+from aten._core.views import try_view
+from aten.ops.definition import op
+
+
+@op
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    """Vectors at the end are rows or columns; leading dimensions are batches, and broadcast.
+
+    Raises RuntimeError for numbers, and for sizes that do not go together.
+    """
+    left, right = self.dim(), other.dim()
+    if left == 0 or right == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
+        )
+    if left <= 2 and right <= 2:
+        return _matrix_or_vector_product(self, other)
+    if right == 1:
+        rows = self.reshape(-1, self.shape[-1]) if self.numel() else _empty_rows(self)
+        return rows.mv(other).view(self.shape[:-1])
+    if right == 2 and self.numel():
+        folded = try_view(self, (-1, self.shape[-1]))
+        if folded is not None:
+            return folded.mm(other).view((*self.shape[:-1], other.shape[-1]))
+    if left == 1:
+        return _batched(self.unsqueeze(0), other).squeeze(-2)
+    return _batched(self, other)
+
+
+def _matrix_or_vector_product(self: Tensor, other: Tensor) -> Tensor:
+    if self.dim() == 2:
+        return self.mm(other) if other.dim() == 2 else self.mv(other)
+    if other.dim() == 1:
+        return self.dot(other)
+    return self.unsqueeze(0).mm(other).squeeze(0)
+
+
+def _empty_rows(batches: Tensor) -> Tensor:
+    count = 1
+    for size in batches.shape[:-1]:
+        count *= size
+    return batches.reshape(count, batches.shape[-1])
+
+
+def _batched(self: Tensor, other: Tensor) -> Tensor:
+    """The product of batches of matrices, over the common shape of their leading dimensions."""
+    shape = _broadcast_shapes(self.shape[:-2], other.shape[:-2])
+    count = 1
+    for size in shape:
+        count *= size
+    rows, columns = self.shape[-2], other.shape[-1]
+    left = self.expand((*shape, *self.shape[-2:])).reshape(count, rows, self.shape[-1])
+    right = other.expand((*shape, *other.shape[-2:])).reshape(count, other.shape[-2], columns)
+    return left.bmm(right).view((*shape, rows, columns))
+
+
+def _broadcast_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    rank = max(len(left), len(right))
+    first = (1,) * (rank - len(left)) + tuple(left)
+    second = (1,) * (rank - len(right)) + tuple(right)
+    for dim in range(rank):
+        if first[dim] != second[dim] and 1 not in (first[dim], second[dim]):
+            raise RuntimeError(
+                f"The size of tensor a ({first[dim]}) must match the size of tensor b "
+                f"({second[dim]}) at non-singleton dimension {dim}"
+            )
+    return tuple(b if a == 1 else a for a, b in zip(first, second, strict=True))
+
+
+@op
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`: input (*, in), weight (out, in) or (in), bias (out)."""
+    transposed = weight.t()
+    if bias is None:
+        return input.matmul(transposed)
+    if input.dim() == 2:
+        return bias.addmm(input, transposed)
+    if input.dim() > 2 and weight.dim() == 2 and bias.dim() == 1 and input.numel():
+        folded = input.reshape(-1, input.shape[-1])
+        result = bias.addmm(folded, transposed)
+        return result.view((*input.shape[:-1], weight.shape[0]))
+    return input.matmul(transposed) + bias
