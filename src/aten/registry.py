@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aten._core.dispatcher import MethodDescriptor, OpOverload, OpOverloadPacket
+from aten._core.dispatcher import (
+    MethodDescriptor,
+    OpOverload,
+    OpOverloadPacket,
+    set_packet_lookup,
+)
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
 
@@ -270,3 +275,4 @@ class Namespaces:
 
 
 ops = Namespaces()
+set_packet_lookup(packet)

@@ -169,7 +169,7 @@ def _numpy_extension(value: Tensor) -> Any:
     import numpy
 
     from aten._core.dtypes import DTYPES
-    from aten.prims.numpy_types import numpy_dtype
+    from aten._core.numpy_types import numpy_dtype
 
     raw = value.view(DTYPES["uint16" if value.itemsize == 2 else "uint8"])
     return numpy.asarray(_Interface(raw)).view(numpy_dtype(value.dtype))

@@ -65,7 +65,7 @@ cdef object read_element(const char* place, int code):
 
 
 cdef object _read_by_numpy(const char* place, int code):
-    from aten.prims.numpy_types import numpy_dtype
+    from aten._core.numpy_types import numpy_dtype
 
     import numpy
 
@@ -136,7 +136,7 @@ cdef int _pack_half(char* place, double value) except -1:
 
 
 cdef _write_by_numpy(char* place, int code, object value):
-    from aten.prims.numpy_types import numpy_dtype
+    from aten._core.numpy_types import numpy_dtype
 
     import numpy
 

@@ -173,6 +173,16 @@ cdef inline uint64_t keys_of_value(PyObject* value) except? 0:
     return keys
 
 
+# Finds the packet of an operator; the registry brings it, which knows them all.
+cdef object packet_lookup = None
+
+
+def set_packet_lookup(lookup):
+    """Let `lookup(namespace, name)` answer which packet an overload belongs to."""
+    global packet_lookup
+    packet_lookup = lookup
+
+
 cdef object explanations = None
 
 
@@ -364,7 +374,7 @@ cdef class OpOverload:
 
     @property
     def overloadpacket(self):
-        return explain().packet_of(self)
+        return packet_lookup(self.namespace, self.name)
 
     @property
     def __name__(self):

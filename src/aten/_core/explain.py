@@ -61,12 +61,6 @@ def signature(op: OpOverload) -> str:
     return text[text.index("(") + 1 : text.rindex(") ->")]
 
 
-def packet_of(op: OpOverload) -> OpOverloadPacket:
-    from aten.registry import packet
-
-    return packet(op.namespace, op.name)
-
-
 def parameters_of(function: Callable[..., Any]) -> Parameters:
     """What `function` can be called with. One that does not say is taken to take everything."""
     try:

@@ -84,7 +84,7 @@ def _bitcast(array: Any, *, dtype: dtype) -> Any:
 def _convert(array: Any, *, dtype: dtype) -> Any:
     import numpy
 
-    from aten.prims.numpy_types import numpy_dtype
+    from aten._core.numpy_types import numpy_dtype
 
     with numpy.errstate(all="ignore"):
         return array.astype(numpy_dtype(dtype))

@@ -82,7 +82,7 @@ argmin = reduction(
 def _extent_reference(array: Any, *, dims: Shape, dtype: dtype) -> Any:
     import numpy
 
-    from aten.prims.numpy_types import numpy_dtype
+    from aten._core.numpy_types import numpy_dtype
 
     count = 1
     for dim in dims:

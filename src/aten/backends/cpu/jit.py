@@ -4,7 +4,7 @@ The key of an object is the hash of its LLVM IR, the target machine and the vers
 the file format, so that a change anywhere before LLVM makes another key. Files are written under
 another name and moved into place, so that processes may share the folder; a file that does not
 carry its own checksum is dropped and made anew. The folder is bounded: past the bound, the files
-used longest ago go.
+used longest ago go. A folder that cannot be written to is as good as none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,10 @@ _MAGIC = b"ATENOBJ1"
 _FORMAT_VERSION = "1"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
+# Seconds after which a file not moved into place yet was left behind by a process that died.
+_ABANDONED = 3600
+# One write in this many, as the key decides, looks whether the folder has outgrown its bound.
+_WRITES_PER_TRIM = 64
 _lock = threading.Lock()
 # By the text of the program, and by the key: two programs may come to the same IR.
 _loaded: dict[str, Compiled] = {}
@@ -168,8 +174,10 @@ def _read(key: str) -> bytes | None:
         return None
     code = content[40:]
     if content[:8] != _MAGIC or hashlib.sha256(code).digest() != content[8:40]:
-        path.unlink(missing_ok=True)
+        _remove(path)
         return None
+    with suppress(OSError):
+        os.utime(path)
     return code
 
 
@@ -183,30 +191,41 @@ def _write(key: str, code: bytes) -> None:
         temporary.write_bytes(_MAGIC + hashlib.sha256(code).digest() + code)
         os.replace(temporary, folder / f"{key}.o")
     except OSError:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
         return
-    _trim(folder)
+    if int(key[:8], 16) % _WRITES_PER_TRIM == 0:
+        trim(folder)
 
 
-_writes_since_trim = 0
-
-
-def _trim(folder: Path) -> None:
-    """Every so many writes, remove the files used longest ago beyond the bound."""
-    global _writes_since_trim
-    _writes_since_trim += 1
-    if _writes_since_trim % 64:
-        return
+def trim(folder: Path) -> None:
+    """Remove the objects used longest ago beyond the bound, and what dead processes left."""
     files = []
-    for path in folder.glob("*.o"):
+    for path in folder.iterdir():
         try:
             status = path.stat()
         except OSError:
             continue
-        files.append((max(status.st_atime, status.st_mtime), status.st_size, path))
+        if path.suffix == ".o":
+            files.append((status.st_mtime, status.st_size, path))
+        elif path.suffix == ".tmp" and time.time() - status.st_mtime > _ABANDONED:
+            _remove(path)
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
         if total <= config.CACHE_LIMIT.get():
             return
-        path.unlink(missing_ok=True)
+        _remove(path)
         total -= size
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def _renew_lock() -> None:
+    """A child process must not wait for a lock that another thread of its parent held."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

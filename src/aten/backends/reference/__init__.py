@@ -13,9 +13,9 @@ from aten import registry
 from aten._core import construct
 from aten._core.device import device
 from aten._core.keys import DispatchKey
+from aten._core.numpy_types import numpy_dtype
 from aten._core.tensor import Tensor
 from aten.prims import Prim
-from aten.prims.numpy_types import numpy_dtype
 
 
 def register() -> None:

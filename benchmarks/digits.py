@@ -1,0 +1,85 @@
+"""The main job: the digits programs, right answers and time, beside torch running the same file."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from timing import Case, Result, measure
+
+FOLDER = Path(__file__).resolve().parents[1] / "src/aten/examples/digits"
+IMAGES, RIGHT = 360, 351
+PROCESS_ROUNDS = 5
+_TORCH_PROCESS = """
+import sys, numpy, torch
+program = torch.export.load(sys.argv[1]).module()
+data = numpy.load(sys.argv[2])
+with torch.no_grad():
+    scores = program(torch.from_numpy(data["x"]))
+print((scores.argmax(1).numpy() == data["labels"]).sum())
+"""
+
+
+def answers(name: str) -> list[Result]:
+    """How many digits are wrong beyond torch's own, and how far probabilities are from torch's."""
+    import numpy
+
+    import aten
+
+    data = numpy.load(FOLDER / "digits_test.npz")
+    program = aten.export.load(FOLDER / name)
+    (scores,) = program.flat_call([aten.from_numpy(data["x"])])
+    found = numpy.asarray(scores)
+    right = int((found.argmax(1) == data["labels"]).sum())
+    return [
+        Result(f"{name}: digits wrong, of {IMAGES}", "", IMAGES - right, IMAGES - RIGHT, limit=9),
+        Result(
+            f"{name}: largest difference of probabilities",
+            "",
+            float(abs(found - data["expected"]).max()),
+            limit=1e-5,
+        ),
+    ]
+
+
+def program_of(name: str, lib: object) -> dict[str, object]:
+    import numpy
+
+    x = numpy.load(FOLDER / "digits_test.npz")["x"]
+    program = lib.export.load(FOLDER / name).module()  # type: ignore[attr-defined]
+    return {"program": program, "x": lib.from_numpy(x)}  # type: ignore[attr-defined]
+
+
+def whole_processes() -> Result:
+    """Seconds from the shell's prompt to the answers: `aten run`, and a script that uses torch."""
+    files = [str(FOLDER / "digits_cnn.pt2"), str(FOLDER / "digits_test.npz")]
+    ours = [sys.executable, "-m", "aten.cli", "run", files[0], "--input", files[1]]
+    theirs = [sys.executable, "-c", _TORCH_PROCESS, *files]
+    pairs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(PROCESS_ROUNDS):
+            pair = []
+            for command in (ours, theirs):
+                started = perf_counter()
+                subprocess.run(command, cwd=folder, capture_output=True, check=True)
+                pair.append(perf_counter() - started)
+            pairs.append(pair)
+    result = Result("digits_cnn.pt2: from prompt to answers", "s")
+    result.aten, result.torch = (statistics.median(column) for column in zip(*pairs, strict=True))
+    result.ratio = statistics.median(theirs / ours for ours, theirs in pairs)
+    return result
+
+
+def run() -> list[Result]:
+    results = []
+    for name in ("digits_cnn.pt2", "digits_cnn_core.pt2"):
+        results += answers(name)
+        case = Case(
+            f"{name}: {IMAGES} images", "program(x)", lambda lib, n=name: program_of(n, lib)
+        )
+        results += measure([case], "ms", 1e3, check=False)
+    return [*results, whole_processes()]

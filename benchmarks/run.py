@@ -1,0 +1,100 @@
+"""The benchmarks: python benchmarks/run.py [GROUP ...] [--readme]
+
+Each number is printed beside torch's where torch has one, both measured in turn in this run, and
+kept in benchmarks/results/GROUP.json. `--readme` writes the kept numbers that have a bound into
+README.md's table; alone, it measures nothing. The exit status is 1 where a number is missing or
+out of its bounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from timing import Result, number, show
+
+GROUPS = ("digits", "overhead", "import_time", "installed_size", "kernels", "compile_time")
+FOLDER = Path(__file__).resolve().parent
+README = FOLDER.parent / "README.md"
+_MARKS = ("<!-- table -->\n", "<!-- /table -->\n")
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    names = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": names[0] if names else platform.machine(),
+        "processors": len(os.sched_getaffinity(0)),
+        "load": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+    }
+
+
+def run_group(name: str) -> list[Result]:
+    """Measure, print and keep one group's numbers."""
+    try:
+        results: list[Result] = importlib.import_module(name).run()
+    except Exception as error:
+        results = [Result(name, "", problem=f"{type(error).__name__}: {error}".splitlines()[0])]
+    print(name)
+    show(results)
+    kept = {"machine": machine(), "results": [result.as_json() for result in results]}
+    path = FOLDER / "results" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    return results
+
+
+def readme_table() -> str:
+    """The kept numbers that have a bound, as a Markdown table."""
+    lines = ["| | torch 2.13 | aten | torch ÷ aten | promised |", "|---|---|---|---|---|"]
+    for name in GROUPS:
+        path = FOLDER / "results" / f"{name}.json"
+        if not path.exists():
+            continue
+        for kept in json.loads(path.read_text())["results"]:
+            met = kept.pop("met")
+            result = Result(**kept)
+            if not result.target:
+                continue
+            unit = f" {result.unit}" if result.unit else ""
+            torch = "–" if result.torch is None else number(result.torch) + unit
+            ours = "not yet" if result.problem else number(result.aten) + unit
+            ratio = "–" if result.ratio is None else f"{number(result.ratio)}×"
+            target = result.target if met else f"{result.target}, missed"
+            lines.append(f"| {result.name} | {torch} | {ours} | {ratio} | {target} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_readme() -> None:
+    before, _, rest = README.read_text().partition(_MARKS[0])
+    after = rest.partition(_MARKS[1])[2]
+    README.write_text(f"{before}{_MARKS[0]}{readme_table()}{_MARKS[1]}{after}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], metavar="GROUP")
+    parser.add_argument("--readme", action="store_true", help="write the kept numbers to README.md")
+    options = parser.parse_args()
+    wanted = options.groups or (() if options.readme else GROUPS)
+    results = [result for group in wanted for result in run_group(group)]
+    if options.readme:
+        write_readme()
+    return 0 if all(result.met for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
