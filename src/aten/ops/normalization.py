@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor
-from aten.ops.definition import op
+from aten.ops.definition import normalized_dims, op
 from aten.ops.folding import extent, fold, kept_dims, spread
 from aten.prims import Value, broadcast_to
 from aten.prims import elementwise as p
@@ -15,7 +15,9 @@ from aten.registry import ops
 
 @op
 def _softmax(self: Value, dim: int, half_to_float: bool) -> Value:
-    _require_floating("softmax", self)
+    _require_floating("softmax", self, dim)
+    if 0 in self.shape:
+        return self
     largest = fold("amax", self, dim)
     raised = p.exp(self - spread(largest, self, dim))
     return raised * spread(1.0 / fold("sum", raised, dim), self, dim)
@@ -23,7 +25,9 @@ def _softmax(self: Value, dim: int, half_to_float: bool) -> Value:
 
 @op
 def _log_softmax(self: Value, dim: int, half_to_float: bool) -> Value:
-    _require_floating("log_softmax", self)
+    _require_floating("log_softmax", self, dim)
+    if 0 in self.shape:
+        return self
     shifted = self - spread(fold("amax", self, dim), self, dim)
     return shifted - spread(p.log(fold("sum", p.exp(shifted), dim)), self, dim)
 
@@ -87,8 +91,9 @@ def _as_type(value: Tensor, element: dtype | None) -> Tensor:
     return ops.aten._to_copy(value, dtype=element)  # type: ignore[no-any-return]
 
 
-def _require_floating(name: str, value: Value) -> None:
-    if value.dtype.kind != "float":
+def _require_floating(name: str, value: Value, dim: int) -> None:
+    normalized_dims(dim, len(value.shape))
+    if value.dtype.kind != "float" and 0 not in value.shape:
         raise NotImplementedError(
             f"\"{name}_lastdim_kernel_impl\" not implemented for '{value.dtype.scalar_type_name}'"
         )

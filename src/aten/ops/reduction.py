@@ -63,13 +63,11 @@ def min_dim(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]
 
 @op
 def argmax(self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    _require_elements("argmax", self, dim)
     return _index_of_extreme("argmax", self, dim, keepdim)
 
 
 @op
 def argmin(self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
-    _require_elements("argmin", self, dim)
     return _index_of_extreme("argmin", self, dim, keepdim)
 
 
@@ -174,12 +172,18 @@ def _truth(value: Value) -> Value:
 def _extreme_along(name: str, value: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
     if len(value.shape) and value.shape[normalized_dims(dim, len(value.shape))[0]] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    found = value
+    if value.dtype.name == "bool":
+        found = converted(value, DTYPES["uint8"])
     return fold(f"a{name}", value, dim, keepdim), _index_of_extreme(
-        f"arg{name}", value, dim, keepdim
+        f"arg{name}", found, dim, keepdim
     )
 
 
 def _index_of_extreme(name: str, value: Value, dim: int | None, keepdim: bool) -> Value:
+    if value.dtype.name == "bool":
+        raise RuntimeError(f"{name}(): does not support bool input")
+    _require_elements(name, value, dim)
     if value.dtype.is_complex:
         raise RuntimeError(f'"{name}_cpu" not implemented for {value.dtype.scalar_type_name!r}')
     if not normalized_dims(dim, len(value.shape)):
@@ -199,7 +203,9 @@ def _require_elements(name: str, value: Value, dim: Dims) -> None:
     for axis in normalized_dims(dim, len(value.shape)):
         if value.shape[axis] == 0:
             if dim is None or dim == ():
-                raise RuntimeError(
+                # torch's exception types differ here, for no reason one could name.
+                kind = IndexError if name.startswith("arg") else RuntimeError
+                raise kind(
                     f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                     "Specify the reduction dim with the 'dim' argument."
                 )

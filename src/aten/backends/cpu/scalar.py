@@ -206,9 +206,7 @@ class ScalarEmitter:
     def _copysign_by_choice(self, arguments: list[Operand]) -> Operand:
         """LLVM narrows both operands of a copysign whose result is narrowed, and for the sign of a
         float64 as float16 it calls a function that is not there."""
-        negative = self.let(
-            f"icmp slt i64 {self.let(f'bitcast double {arguments[1]} to i64')}, 0"
-        )
+        negative = self.let(f"icmp slt i64 {self.let(f'bitcast double {arguments[1]} to i64')}, 0")
         magnitude = self.call("llvm.fabs.f64", "double", arguments[0])
         negated = self.let(f"fneg double {magnitude}")
         return self.let(f"select i1 {negative}, double {negated}, double {magnitude}")
