@@ -108,8 +108,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             )
     dim = wrap_dimension(dim, len(shape) + 1)
     sizes = (*shape[:dim], len(tensors), *shape[dim:])
-    rows = [tensor.unsqueeze(dim) for tensor in tensors]
-    return _joined(rows, dim, sizes, result_type(*tensors))
+    if dim < len(shape):
+        # Along an existing dimension, so that the tensors' memory format is kept.
+        return cat(tensors, dim).view(sizes)
+    return _joined([tensor.unsqueeze(dim) for tensor in tensors], dim, sizes, result_type(*tensors))
 
 
 @op
