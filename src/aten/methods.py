@@ -126,7 +126,9 @@ def _reversed(self: Tensor) -> Tensor:
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged. Raises RuntimeError for fewer than two."""
+    """The last two dimensions exchanged; a 0-d tensor itself. Raises RuntimeError for 1-d."""
+    if self.dim() == 0:
+        return self
     if self.dim() < 2:
         raise RuntimeError(
             "tensor.mT is only supported on matrices or batches of matrices. Got "

@@ -35,6 +35,7 @@ cdef class ArgumentParser:
                               PyObject** stack) except -1
     cdef int parse_keywords(self, PyObject* const* values, PyObject* kwnames, PyObject** stack,
                             Py_ssize_t filled) except -1
+    cdef bint says_nothing(self, object keyword, PyObject* value)
     cdef int fill_defaults(self, PyObject** stack, Py_ssize_t start) except -1
     cdef int convert(self, Py_ssize_t position, PyObject* value, PyObject** stack) except -1
     cdef int collect_variadic(self, PyObject* const* args, Py_ssize_t nargs,

@@ -253,8 +253,7 @@ cdef class ArgumentParser:
         for index in range(_tuple_size(kwnames)):
             position = _position_of(self, _tuple_item(kwnames, index), filled)
             if position < 0:
-                # Functional overloads take the out=None of their out= siblings.
-                if values[index] == Py_None and <object> _tuple_item(kwnames, index) == "out":
+                if self.says_nothing(<object> _tuple_item(kwnames, index), values[index]):
                     continue
                 outcome = self.fail(
                     UNEXPECTED_KEYWORD, -1, <object> _tuple_item(kwnames, index))
@@ -284,6 +283,15 @@ cdef class ArgumentParser:
                 return outcome
             _own(stack[position])
         return 0
+
+    cdef bint says_nothing(self, object keyword, PyObject* value):
+        """Whether an argument of no schema asks for what happens anyway.
+
+        Functional overloads take the out=None of their out= siblings, factories requires_grad=False.
+        """
+        if value == Py_None:
+            return keyword == "out"
+        return value == Py_False and keyword == "requires_grad" and "pin_memory" in self.positions
 
     cdef int fill_defaults(self, PyObject** stack, Py_ssize_t start) except -1:
         cdef Py_ssize_t position

@@ -121,10 +121,18 @@ def resize(Tensor tensor not None, sizes):
     return tensor
 
 
-def resize_out(str name, Tensor out not None, sizes):
-    """Resize an `out=` tensor whose sizes differ; warns (UserWarning) if it held elements."""
-    cdef int64_t values[MAXIMUM_DIMS]
-    prepare_out(name, out, <int>read_sizes(sizes, values, MAXIMUM_DIMS), values)
+def resize_out(str name, Tensor out not None, Tensor result not None):
+    """Give an `out=` tensor whose sizes differ those of `result`, and its order in memory.
+
+    Warns (UserWarning) if `out` held elements.
+    """
+    cdef int64_t extent
+    if out.size() == result.size():
+        return
+    prepare_out(name, out, result.rank, result.sizes)
+    extent = storage_extent(result.rank, result.sizes, result.strides)
+    if extent == result.count:
+        set_geometry(out, result.rank, result.sizes, result.strides)
 
 
 def check_writable(Tensor out not None, *operands):

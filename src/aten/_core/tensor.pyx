@@ -346,13 +346,13 @@ cdef class Tensor(TensorImpl):
         """The sizes, or the size of dimension `dim`."""
         if dim is None:
             return Size(_size_of(self.rank, self.sizes))
-        return self.sizes[wrap_dim(dim, self.rank)]
+        return self.sizes[_existing_dim(self, dim)]
 
     def stride(self, dim=None):
         """The strides in elements, or the stride of dimension `dim`."""
         if dim is None:
             return _size_of(self.rank, self.strides)
-        return self.strides[wrap_dim(dim, self.rank)]
+        return self.strides[_existing_dim(self, dim)]
 
     def storage_offset(self):
         """Elements between the start of the storage and the first element."""
@@ -700,6 +700,12 @@ cdef int wrap_dim(int64_t dim, int ndim) except -1:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, "
                          f"{bound - 1}], but got {dim})")
     return <int>(dim + bound if dim < 0 else dim)
+
+
+cdef int _existing_dim(TensorImpl tensor, int64_t dim) except -1:
+    if tensor.rank == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, tensor.rank)
 
 
 def wrap_dimension(int64_t dim, int ndim):

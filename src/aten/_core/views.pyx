@@ -9,6 +9,7 @@ each by `native:`.
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
+from aten._core.device cimport META
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides, make_tensor,
@@ -223,7 +224,7 @@ cdef Tensor _slice(TensorImpl base, PyObject** stack, Py_ssize_t count):
     cdef int64_t first, end, step = <object>stack[4]
     cdef int dim, position
     if base.rank == 0:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(<object>stack[1], base.rank)
     if step <= 0:
         raise RuntimeError("slice step must be positive")
@@ -354,7 +355,8 @@ cdef Tensor _as_strided(TensorImpl base, PyObject** stack, Py_ssize_t count):
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     extent = storage_extent(rank, sizes, strides)
-    if extent < 0 or (extent > 0 and (extent > held or offset > held - extent)):
+    if base.device_type != META and (
+            extent < 0 or (extent > 0 and (extent > held or offset > held - extent))):
         raise RuntimeError(
             f"setStorage: sizes {list(<object>stack[1])}, strides {list(<object>stack[2])}, "
             f"storage offset {offset}, and itemsize {item_size(base.dtype_code)} are out of "

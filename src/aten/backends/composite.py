@@ -61,7 +61,7 @@ def install_variant(
 
 
 def _is_variant(op: OpOverload) -> bool:
-    return op.entry.base != op.qualified_name.partition("::")[2]
+    return bool(op.entry.base != op.qualified_name.partition("::")[2])
 
 
 def _install_function(op: OpOverload, key: DispatchKey) -> None:
@@ -133,6 +133,6 @@ def _write(name: str, out: Tensor, result: Tensor) -> None:
         raise RuntimeError(
             f"{name}: expected out on device {result.device}, but it is on {out.device}"
         )
-    memory.resize_out(name, out, result.shape)
+    memory.resize_out(name, out, result)
     memory.check_writable(out)
     out.copy_(result)

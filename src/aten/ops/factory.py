@@ -17,7 +17,7 @@ from aten.registry import ops
 _COMPUTED = {"int32": "int32", "int64": "int64", "float32": "float32", "float64": "float64"}
 
 
-def _plain(number: Number | Tensor) -> Number:
+def _plain(number: Any) -> Any:
     return number.item() if isinstance(number, Tensor) else number
 
 
@@ -35,7 +35,7 @@ def arange_start(start: Number, end: Number, **options: Any) -> Tensor:
 
 @op("arange.start_step")
 def arange_start_step(
-    start: Number, end: Number, step: Number = 1, *, dtype: dtype | None = None, **options: Any
+    start: Any, end: Any, step: Any = 1, *, dtype: dtype | None = None, **options: Any
 ) -> Tensor:
     """The numbers start, start + step, … short of `end`: int64 where all are integers.
 
@@ -71,7 +71,7 @@ def _range_length(start: Any, end: Any, step: Any, element: dtype) -> int:
             f"start {start}, end {end}, step {step}"
         )
     if element.name == "int64":
-        return -((start - end) // step)
+        return -((start - end) // step)  # type: ignore[no-any-return]
     count = math.ceil((float(given[1]) - float(given[0])) / float(given[2]))
     if count >= 1 << 63:
         raise RuntimeError(f"arange: invalid size, possible overflow: {count} elements")
@@ -94,8 +94,8 @@ def _sequence(count: int, element: dtype, options: dict[str, Any], fill: Any) ->
 
 @op("linspace")
 def linspace(
-    start: Number,
-    end: Number,
+    start: Any,
+    end: Any,
     steps: int,
     *,
     dtype: dtype | None = None,
@@ -118,11 +118,11 @@ def linspace(
     if dtype.is_complex or dtype.kind == "bool":
         raise NotImplementedError(f'"linspace" not implemented for {dtype.scalar_type_name!r}')
     if not dtype.is_floating_point:
-        start, end = int(start), int(end)  # type: ignore[arg-type]
+        start, end = int(start), int(end)
     if steps == 1:
         return ops.aten.full((1,), start, dtype=dtype, **options)  # type: ignore[no-any-return]
     computed = DTYPES["float64" if dtype.name != "float32" else "float32"]
-    step = (end - start) / max(steps - 1, 1)  # type: ignore[operator]
+    step = (end - start) / max(steps - 1, 1)
     if computed.name == dtype.name:
         return _sequence(
             steps, dtype, options, lambda out: factories.fill_between(out, start, end, step)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from aten._core.device import MEMORY_FORMATS
+from aten._core.device import MEMORY_FORMATS, memory_format
+from aten._core.dtypes import dtype
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
 from aten.registry import ops
 
-_CHANNELS_LAST = (MEMORY_FORMATS["channels_last"], MEMORY_FORMATS["channels_last_3d"])
+_CHANNELS_LAST = {4: MEMORY_FORMATS["channels_last"], 5: MEMORY_FORMATS["channels_last_3d"]}
 
 
 @op
@@ -34,12 +34,24 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_sizes(tensors, first, dim)
     sizes = list(first.shape)
     sizes[dim] = sum(tensor.size(dim) for tensor in joined)
+    return _joined(joined, dim, sizes, result_type(*tensors), _order(tensors))
+
+
+def _joined(
+    tensors: Sequence[Tensor],
+    dim: int,
+    sizes: Sequence[int],
+    element: dtype,
+    order: memory_format | None = None,
+) -> Tensor:
+    """The tensors copied into a fresh one, one after the other."""
+    device = tensors[0].device if tensors else None
     out: Tensor = ops.aten.empty.memory_format(
-        sizes, dtype=result_type(*tensors), device=first.device, **_order(joined)
+        sizes, dtype=element, device=device, memory_format=order
     )
     start = 0
     piece, copy = ops.aten.slice.Tensor, ops.aten.copy_.default
-    for tensor in joined:
+    for tensor in tensors:
         end = start + tensor.size(dim)
         if end > start:
             copy(piece(out, dim, start, end, 1), tensor)
@@ -47,17 +59,16 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return out
 
 
-def _order(joined: Sequence[Tensor]) -> dict[str, Any]:
+def _order(tensors: Sequence[Tensor]) -> memory_format | None:
     """The memory format all tensors have, where it is none that every tensor can have."""
-    for order in _CHANNELS_LAST:
-        if joined and all(
-            tensor.dim() == (4 if order is _CHANNELS_LAST[0] else 5)
-            and tensor.is_contiguous(order)
-            and not tensor.is_contiguous()
-            for tensor in joined
-        ):
-            return {"memory_format": order}
-    return {}
+    rank = tensors[0].dim()
+    if rank not in _CHANNELS_LAST:
+        return None
+    order = _CHANNELS_LAST[rank]
+    for tensor in tensors:
+        if tensor.dim() != rank or tensor.is_contiguous() or not tensor.is_contiguous(order):
+            return None
+    return order
 
 
 def _check_sizes(tensors: Sequence[Tensor], first: Tensor, dim: int) -> None:
@@ -96,7 +107,11 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"and {list(tensor.shape)} at entry {position}"
             )
     dim = wrap_dimension(dim, len(shape) + 1)
-    return cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+    sizes = (*shape[:dim], len(tensors), *shape[dim:])
+    if dim < len(shape):
+        # Along an existing dimension, so that the tensors' memory format is kept.
+        return cat(tensors, dim).view(sizes)
+    return _joined([tensor.unsqueeze(dim) for tensor in tensors], dim, sizes, result_type(*tensors))
 
 
 @op

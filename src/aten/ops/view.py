@@ -76,6 +76,8 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @op
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dimension `dim` as several; one of `sizes` may be -1."""
+    if self.dim() == 0:
+        raise RuntimeError("unflatten: a 0-d tensor has no dimension to make several of")
     dim = wrap_dimension(dim, self.dim())
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -119,7 +121,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 def narrow_from_tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     if start.dim() != 0 or start.is_floating_point() or start.is_complex():
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    return narrow(self, dim, int(start.item()), length)
+    return narrow(self, dim, int(start), length)
 
 
 @op("split.Tensor")

@@ -1,0 +1,88 @@
+"""Runs one expression on torch and on aten, and compares what comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import aten
+from aten._core.tensor import tensor_from_buffer
+
+torch = pytest.importorskip("torch")
+
+
+def from_torch(tensor: Any) -> Any:
+    """The same elements, sizes, strides and offset, in memory of our own."""
+    storage = tensor.untyped_storage()
+    element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
+    if tensor.is_meta:
+        return aten.empty_strided(
+            tuple(tensor.shape), tensor.stride(), dtype=element, device="meta"
+        )
+    return tensor_from_buffer(
+        bytearray(bytes(storage)),
+        element,
+        tuple(tensor.shape),
+        tensor.stride(),
+        tensor.storage_offset() * tensor.itemsize,
+    )
+
+
+def translated(value: Any) -> Any:
+    """`value` with torch's objects replaced by ours."""
+    if isinstance(value, torch.Tensor):
+        return from_torch(value)
+    if isinstance(value, torch.dtype):
+        return aten.DTYPES[str(value).removeprefix("torch.")]
+    if isinstance(value, (list, tuple)):
+        return type(value)(translated(one) for one in value)
+    return value
+
+
+def assert_same(
+    ours: Any, theirs: Any, *, tolerance: float = 0.0, absolute: float = 0.0, strides: bool = True
+) -> None:
+    """Values, types, shapes, strides and offsets agree."""
+    if isinstance(theirs, torch.Tensor):
+        assert isinstance(ours, aten.Tensor), type(ours)
+        assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        if strides:
+            assert (tuple(ours.shape), ours.stride()) == (tuple(theirs.shape), theirs.stride())
+            assert ours.storage_offset() == theirs.storage_offset()
+        assert ours.device.type == theirs.device.type
+        if not theirs.is_meta:
+            assert_same_values(ours, theirs, tolerance, absolute)
+    elif isinstance(theirs, (list, tuple)) and not isinstance(theirs, torch.Size):
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same(one, other, tolerance=tolerance, strides=strides)
+    elif isinstance(theirs, torch.dtype):
+        assert ours.name == str(theirs).removeprefix("torch.")
+    elif isinstance(theirs, float) and theirs != theirs:
+        assert ours != ours
+    elif isinstance(theirs, torch.Size):
+        assert tuple(ours) == tuple(theirs)
+    else:
+        assert type(ours) is type(theirs)
+        assert ours == theirs
+
+
+def assert_same_values(ours: Any, theirs: Any, tolerance: float, absolute: float) -> None:
+    given = torch.tensor(ours.tolist(), dtype=theirs.dtype).reshape(theirs.shape)
+    torch.testing.assert_close(
+        given, theirs.detach(), rtol=tolerance, atol=absolute, equal_nan=True
+    )
+
+
+def compare(expression: Any, *operands: Any, **options: Any) -> None:
+    """`expression(library, *operands)` gives the same on both, or raises the same type."""
+    ours = [translated(operand) for operand in operands]
+    try:
+        expected = expression(torch, *operands)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            expression(aten, *ours)
+        return
+    assert_same(expression(aten, *ours), expected, **options)
