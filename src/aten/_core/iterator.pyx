@@ -52,7 +52,7 @@ cdef void add_operand(Walk* walk, TensorImpl operand, int rank, const int64_t* s
     cdef int dim, position
     for dim in range(rank):
         position = operand.rank - 1 - dim
-        if position < 0 or operand.sizes[position] == 1:
+        if position < 0 or (operand.sizes[position] == 1 and walk.sizes[dim] != 1):
             walk.strides[dim][place] = 0
         else:
             walk.strides[dim][place] = operand.strides[position] * width

@@ -45,6 +45,7 @@ cdef enum:
     BOOLEAN = 3
     REAL = 4
     SAME = 5
+    NUMBER = 6
 
 cdef enum:
     # Argument kinds, in the order of _KINDS.
@@ -55,9 +56,11 @@ cdef enum:
     FORMAT_ARGUMENT = 4
 
 cdef enum:
-    FLOATING = 2    # the category
+    # Categories.
+    INTEGRAL = 1
+    FLOATING = 2
 
-_PROMOTIONS = ("default", "float", "long", "bool", "real", "same")
+_PROMOTIONS = ("default", "float", "long", "bool", "real", "same", "number")
 _KINDS = ("attribute", "tensor", "scalar", "number", "memory_format")
 _ACCESSES = ("unit", "zero", "any")
 
@@ -79,7 +82,7 @@ cdef class Family:
     cdef dict results                       # operand types → result type, for promotion "same"
     cdef list kept                         # what owns the machine code
     cdef object check                       # called with all arguments by name, or None
-    cdef object integer_check               # called where integers or bool are computed, or None
+    cdef object integer_check               # called where integers are computed, or None
     cdef set verified                       # types that a backend without code has no objection to
 
     def __dealloc__(self):
@@ -294,7 +297,7 @@ cdef class PointwiseKernel(Kernel):
         code = self.result_code(family, &operands)
         if family.check is not None:
             family.check(self.named_arguments(stack))
-        if family.integer_check is not None and category_of(operands.compute_code) < FLOATING:
+        if family.integer_check is not None and category_of(operands.compute_code) == INTEGRAL:
             family.integer_check(self.named_arguments(stack))
         if out is not None:
             self.check_out(out, code, &operands, family.count, copies)
@@ -322,6 +325,8 @@ cdef class PointwiseKernel(Kernel):
         if family.promotion == FLOAT and category_of(common) < FLOATING:
             operands.compute_code = default_dtype_code()
         elif family.promotion == LONG and category_of(common) < FLOATING:
+            operands.compute_code = INT64
+        elif family.promotion == NUMBER and common == BOOL:
             operands.compute_code = INT64
         if family.promotion == BOOLEAN:
             return BOOL
@@ -397,6 +402,8 @@ cdef class PointwiseKernel(Kernel):
         cdef bint written = out is not None
         if out is None:
             out = self.fresh_in_format(operands, code, device_type, stack)
+        if out is None:
+            out = _fresh_alike(family.count, operands, code, device_type)
         fresh = out is None
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
@@ -490,6 +497,27 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
 
 cdef bint _is_dense(TensorImpl tensor) noexcept:
     return storage_extent(tensor.rank, tensor.sizes, tensor.strides) == tensor.count
+
+
+cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device_type):
+    """A result with the strides all operands have; None where they differ or leave gaps."""
+    cdef TensorImpl first = None, operand
+    cdef int index, dim
+    for index in range(count):
+        if operands.tensors[index] == NULL:
+            return None
+        operand = <TensorImpl>operands.tensors[index]
+        if first is None:
+            first = operand
+        if operand.rank != operands.rank or operand.contiguous:
+            return None
+        for dim in range(operands.rank):
+            if (operand.sizes[dim] != operands.sizes[dim]
+                    or operand.strides[dim] != first.strides[dim]):
+                return None
+    if first is None or first.count == 0 or not _is_dense(first):
+        return None
+    return make_strided(code, first.rank, first.sizes, first.strides, device_type, -1)
 
 
 cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:

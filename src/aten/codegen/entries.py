@@ -38,6 +38,7 @@ KINDS = {
 }
 PROMOTIONS = {
     "default": "the operands' common dtype",
+    "number": "as default; for bool, int64",
     "exact": "the common dtype, computed in it: half types are not widened",
     "division": "as float where `rounding_mode` is None, else as default",
     "float": "the common dtype; for bool and integers, the default floating dtype",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.dtypes import DTYPES
-from aten.loops.math import EXPANSIONS
+from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims import elementwise as p
 
@@ -69,6 +69,8 @@ def expand(graph: Graph) -> Graph:
 def _rule_for(node: Node) -> Rule | None:
     if node.prim in _RULES:
         return _RULES[node.prim]
+    if node.prim in COMPLEX_EXPANSIONS and node.inputs[0].dtype.is_complex:
+        return COMPLEX_EXPANSIONS[node.prim]
     expansion: Any = EXPANSIONS.get(node.prim)
     if expansion is None or node.inputs[0].dtype not in (DTYPES["float32"], DTYPES["float64"]):
         return None

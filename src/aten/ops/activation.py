@@ -49,6 +49,8 @@ def gelu(self: Value, *, approximate: str = "none") -> Value:
 @op
 def silu(self: Value) -> Value:
     require_inexact("silu_cpu", self)
+    if self.dtype.is_complex:
+        return self * p.sigmoid(self)
     return self / (1 + p.exp(-self))
 
 
@@ -68,7 +70,7 @@ def softplus(self: Value, beta: Value | Number = 1, threshold: Value | Number = 
 @op
 def log_sigmoid(self: Value) -> Value:
     require_floating("log_sigmoid_cpu", self)
-    return p.where(self < 0, self, self - self) - p.log1p(p.exp(-p.abs(self)))
+    return p.minimum(self, 0) - p.log1p(p.exp(-p.abs(self)))
 
 
 @op

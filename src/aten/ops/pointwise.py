@@ -25,14 +25,21 @@ Types = Mapping[str, dtype]
 @op
 def add(self: Value, other: Value, *, alpha: Value | Number = 1, types: Types) -> Value:
     require_alpha(types, self.dtype)
-    return self + other * alpha
+    return _plus_multiple(self, other, alpha)
+
+
+def _plus_multiple(term: Value, factor: Value, multiple: Value | Number) -> Value:
+    """`term + factor * multiple`, in floating point rounded once."""
+    if isinstance(multiple, Value) and term.dtype.is_floating_point:
+        return p.fma(factor, multiple, term)
+    return term + factor * multiple
 
 
 @op
 def sub(self: Value, other: Value, *, alpha: Value | Number = 1, types: Types) -> Value:
     _refuse_boolean_subtraction(types)
     require_alpha(types, self.dtype)
-    return self - other * alpha
+    return _plus_multiple(self, -other, alpha) if isinstance(alpha, Value) else self - other * alpha
 
 
 @op
@@ -202,20 +209,12 @@ def round_half_even(self: Value) -> Value:
 
 
 @op("round.decimals")
-def round_decimals(self: Value, *, decimals: int, types: Types) -> Value:
-    """Scale, round half to even, scale back; the scaled values in the tensor's own type."""
+def round_decimals(self: Value, *, decimals: int) -> Value:
+    """Scale, round half to even, scale back."""
     require_floating("round_cpu", self)
-    element = types["self"]
     digits = max(decimals, -decimals)
-    power = converted(_constant(self, 10.0**digits if digits < 309 else math.inf), element)
-    power = converted(power, self.dtype)
-
-    def stored(value: Value) -> Value:
-        return converted(converted(value, element), self.dtype)
-
-    if decimals < 0:
-        return stored(p.round(stored(self / power))) * power
-    return stored(p.round(stored(self * power))) / power
+    power = 10.0**digits if digits < 309 else math.inf
+    return p.round(self / power) * power if decimals < 0 else p.round(self * power) / power
 
 
 def _constant(like: Value, number: Number) -> Value:
@@ -341,7 +340,7 @@ def fmin(self: Value, other: Value) -> Value:
 def addcmul(self: Value, tensor1: Value, tensor2: Value, *, value: Value | Number = 1) -> Value:
     if self.dtype.kind == "bool":
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
-    return self + tensor1 * value * tensor2
+    return _plus_multiple(self, tensor1 * value, tensor2)
 
 
 @op
@@ -365,5 +364,4 @@ def lerp(self: Value, end: Value, weight: Value, types: Types) -> Value:
             f"expected dtype {types['self'].name} for `end` but got dtype {types['end'].name}"
         )
     near = p.abs(weight) < 0.5
-    span = end - self
-    return p.where(near, self + weight * span, end - span * (1 - weight))
+    return _plus_multiple(p.where(near, self, end), end - self, p.where(near, weight, weight - 1))

@@ -401,8 +401,14 @@ def _complex_multiply(emit: ScalarEmitter, kind: str, arguments: list[Operand]) 
     )
 
 
+_ZERO = "0.0"
+
+
 def _complex_divide(emit: ScalarEmitter, kind: str, arguments: list[Operand]) -> Operand:
-    """Smith's method (CACM 1962) in selects: scale by the larger part of the divisor."""
+    """Smith's method (CACM 1962) in selects: scale by the larger part of the divisor.
+
+    By zero, the parts are divided by zero.
+    """
     (a, b), (c, d) = arguments
     bits = 32 if kind == "float" else 64
     sizes = [emit.call(f"llvm.fabs.f{bits}", kind, part) for part in (c, d)]
@@ -417,10 +423,14 @@ def _complex_divide(emit: ScalarEmitter, kind: str, arguments: list[Operand]) ->
     scaled = [emit.let(f"fmul {kind} {part}, {ratio}") for part in (a, b)]
     real = emit.let(f"fadd {kind} {chosen(a, scaled[0])}, {chosen(scaled[1], b)}")
     imaginary = emit.let(f"fsub {kind} {chosen(b, scaled[1])}, {chosen(scaled[0], a)}")
-    return (
-        emit.let(f"fdiv {kind} {real}, {scale}"),
-        emit.let(f"fdiv {kind} {imaginary}, {scale}"),
-    )
+    by_zero = emit.let(f"fcmp oeq {kind} {large}, {_ZERO}")
+
+    def quotient(numerator: str, part: str) -> str:
+        parted = emit.let(f"select i1 {by_zero}, {kind} {part}, {kind} {numerator}")
+        divisor = emit.let(f"select i1 {by_zero}, {kind} {_ZERO}, {kind} {scale}")
+        return emit.let(f"fdiv {kind} {parted}, {divisor}")
+
+    return quotient(real, a), quotient(imaginary, b)
 
 
 def _complex_negate(emit: ScalarEmitter, kind: str, arguments: list[Operand]) -> Operand:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aten.loops.math import complex_functions
 from aten.loops.math.error_function import erf, erfc, erfinv
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
 from aten.loops.math.gamma import digamma, lgamma
@@ -51,3 +52,11 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "tanh": tanh,
 }
 """From the name of a prim to the function that expands it."""
+
+COMPLEX_EXPANSIONS: dict[str, Callable[..., Value]] = {
+    name: getattr(complex_functions, name)
+    for name in (
+        "cos cosh exp exp2 expm1 log log10 log1p log2 pow rsqrt sigmoid sin sinh sqrt tan tanh"
+    ).split()
+}
+"""The same for complex numbers."""
