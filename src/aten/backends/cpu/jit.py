@@ -102,7 +102,6 @@ class Session:
         library = builder.add_current_process().link(self._linker, symbol)
         return library[symbol], library
 
-
     def check_symbols(self, code: bytes) -> None:
         """Raises NotImplementedError for an object that calls what this process does not have."""
         sections = self.llvm.object_file.ObjectFileRef.from_data(code).sections()
