@@ -23,7 +23,9 @@ def to_aten(tensor: torch.Tensor) -> aten.Tensor:
     """The same elements, sizes and strides over memory of its own."""
     if tensor.device.type == "meta":
         return aten.ops.aten.empty_strided(
-            list(tensor.shape), list(tensor.stride()), dtype=getattr(aten, dtype_name(tensor)),
+            list(tensor.shape),
+            list(tensor.stride()),
+            dtype=getattr(aten, dtype_name(tensor)),
             device="meta",
         )
     raw = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy().copy()
@@ -107,8 +109,9 @@ def layouts(name: str) -> Iterator[tuple[str, list[torch.Tensor]]]:
     yield "empty", triple(same, (0, 4))
     yield "broadcast", triple(same, (4, 37), (3, 1, 37), (1, 4, 1))
     yield "0-d and n-d", triple(same, (), (5, 7), (7,))
-    yield "channels last", triple(
-        lambda t: t.contiguous(memory_format=torch.channels_last), (2, 3, 5, 7)
+    yield (
+        "channels last",
+        triple(lambda t: t.contiguous(memory_format=torch.channels_last), (2, 3, 5, 7)),
     )
     first, second, third = triple(same, (6, 7))
     yield "mixed", [first, made((7, 6), 4).t(), third[:, :1]]

@@ -34,7 +34,9 @@ KEYS = [
 ]
 BASES = {key: OPERATORS[key] for key in KEYS}
 VARIANTS = [
-    key for key, row in OPERATORS.items() if row[1] == "pointwise" and row[3] in BASES and row[2] != "functional"
+    key
+    for key, row in OPERATORS.items()
+    if row[1] == "pointwise" and row[3] in BASES and row[2] != "functional"
 ]
 
 
