@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Facts that stand in one place and are needed in another.
 
-    python tools/project_facts.py version               # as `aten.__version__` says
-    python tools/project_facts.py run-command           # the README's first command
-    python tools/project_facts.py test-command          # the README's second command
-    python tools/project_facts.py requirements EXTRA    # what an extra asks for, one a line
+python tools/project_facts.py version               # as `aten.__version__` says
+python tools/project_facts.py run-command           # the README's first command
+python tools/project_facts.py test-command          # the README's second command
+python tools/project_facts.py requirements EXTRA    # what an extra asks for, one a line
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ What a chunk computes must not depend on how the range was cut, so results do no
 """
 
 from libc.stdint cimport int64_t
-from posix.unistd cimport getpid
 
 cdef extern from *:
     """
@@ -48,6 +47,8 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*)
     int pthread_cond_signal(pthread_cond_t*)
     int pthread_cond_broadcast(pthread_cond_t*)
+    int pthread_atfork(void (*)() noexcept nogil, void (*)() noexcept nogil,
+                       void (*)() noexcept nogil)
 
 cdef enum:
     # A worker polls this often for the next job before it sleeps: some microseconds.
@@ -62,6 +63,7 @@ cdef struct Job:
     int64_t chunk
     int64_t next_begin      # claimed by atomic addition
     int64_t active          # workers inside the job; changed under the pool's lock
+    int64_t limit           # workers that may be inside at once
 
 cdef struct Pool:
     pthread_mutex_t submit      # held for a whole job
@@ -71,7 +73,6 @@ cdef struct Pool:
     Job* job
     int64_t generation
     int workers
-    int process
 
 cdef Pool _pool
 cdef int _threads = 0           # 0: not determined yet
@@ -86,7 +87,6 @@ cdef void _start_afresh() noexcept nogil:
     _pool.job = NULL
     _pool.generation = 0
     _pool.workers = 0
-    _pool.process = getpid()
 
 
 cdef void _run_chunks(Job* job) noexcept nogil:
@@ -115,7 +115,7 @@ cdef void* _work(void* unused) noexcept nogil:
             pthread_cond_wait(&_pool.wake, &_pool.lock)
         seen = _pool.generation
         job = _pool.job
-        if job == NULL:
+        if job == NULL or job.active >= job.limit:
             pthread_mutex_unlock(&_pool.lock)
             continue
         job.active += 1
@@ -151,8 +151,6 @@ cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) n
     if threads <= 1:
         task(context, 0, total)
         return
-    if _pool.process != getpid():
-        _start_afresh()
     if pthread_mutex_trylock(&_pool.submit) != 0:
         task(context, 0, total)
         return
@@ -163,6 +161,7 @@ cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) n
     job.chunk = chunk if chunk > grain else grain
     job.next_begin = 0
     job.active = 0
+    job.limit = threads - 1
     _start_workers(threads - 1)
     pthread_mutex_lock(&_pool.lock)
     _pool.job = &job
@@ -211,3 +210,4 @@ def set_num_threads(int count):
 
 
 _start_afresh()
+pthread_atfork(NULL, NULL, _start_afresh)

@@ -67,7 +67,9 @@ cdef int _combined(int higher, int lower) except -2:
         return higher
     if category_of(higher) == FLOATING:
         return _complex_of(higher) if category_of(lower) == COMPLEX else higher
-    if higher == BOOL or category_of(lower) >= FLOATING:
+    if category_of(lower) == COMPLEX:
+        return lower
+    if higher == BOOL or category_of(lower) == FLOATING:
         return _joined(higher, lower)
     return higher
 

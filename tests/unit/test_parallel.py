@@ -1,0 +1,119 @@
+"""The thread pool: the same bits for any number of threads, many callers, and forks."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import aten
+
+LARGE = 1 << 20
+
+
+@pytest.fixture
+def threads():
+    before = aten.get_num_threads()
+    yield
+    aten.set_num_threads(before)
+
+
+def large():
+    return aten.from_numpy(np.random.default_rng(0).standard_normal(LARGE).astype("f4"))
+
+
+def bits(tensor):
+    return np.asarray(tensor).tobytes()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x + x,
+        lambda x: x.sum(),
+        lambda x: x.view(1024, 1024).sum(0),
+        lambda x: aten.softmax(x.view(1024, 1024), 1),
+    ],
+    ids=["add", "sum", "sum of columns", "softmax"],
+)
+def test_bits_do_not_depend_on_the_number_of_threads(threads, operation):
+    x = large()
+    results = set()
+    for count in (1, 2, 3, 8):
+        aten.set_num_threads(count)
+        results.add(bits(operation(x)))
+    assert len(results) == 1
+
+
+def test_callers_on_many_threads(threads):
+    aten.set_num_threads(2)
+    x = large()
+    expected = bits(x + x)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: bits(x + x), range(64)))
+    assert set(results) == {expected}
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.split()
+
+
+FORK = """
+import os, warnings
+import numpy as np
+import aten
+warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads
+aten.set_num_threads(4)
+x = aten.from_numpy(np.ones(1 << 20, dtype="f4"))
+assert np.asarray(x + x).sum() == 1 << 21
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        right = np.asarray(x + x).sum() == 1 << 21 and x.sum().item() == 1 << 20
+        os._exit(0 if right else 1)
+    assert np.asarray(x + x).sum() == 1 << 21
+    assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
+def test_a_forked_child_computes_on_threads_of_its_own():
+    assert run_python(FORK) == ["done"]
+
+
+def test_the_number_of_threads(threads):
+    aten.set_num_threads(3)
+    assert aten.get_num_threads() == 3
+    with pytest.raises(RuntimeError, match="Expected positive number of threads, got 0"):
+        aten.set_num_threads(0)
+
+
+def test_the_environment_sets_the_number_of_threads():
+    code = "import aten; print(aten.get_num_threads())"
+    assert run_python(code, ATEN_NUM_THREADS="5") == ["5"]
+    assert 1 <= int(run_python(code, ATEN_NUM_THREADS="")[0]) <= os.cpu_count()
+
+
+def test_fewer_threads_than_before_are_used():
+    """Workers that an earlier, larger number started stay out."""
+    code = """
+import time, numpy as np, aten
+x = aten.from_numpy(np.ones(1 << 22, dtype="f4"))
+aten.set_num_threads(4); x + x
+aten.set_num_threads(1)
+time.sleep(0.05)
+wall, processor = time.perf_counter(), time.process_time()
+for _ in range(20):
+    x + x
+print(time.process_time() - processor <= 1.2 * (time.perf_counter() - wall) + 0.01)
+"""
+    assert run_python(code) == ["True"]
