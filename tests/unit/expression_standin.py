@@ -168,6 +168,7 @@ def load_expansions() -> dict[str, Any]:
     prims = types.ModuleType("aten.prims")
     prims.Value = Value  # type: ignore[attr-defined]
     prims.arithmetic = arithmetic  # type: ignore[attr-defined]
+    prims.elementwise = arithmetic  # type: ignore[attr-defined]
 
     def replaced(name: str) -> bool:
         return name.startswith(("aten.prims", "aten.loops.math"))
@@ -176,6 +177,7 @@ def load_expansions() -> dict[str, Any]:
     kept_attribute = vars(aten.loops).get("math")
     sys.modules["aten.prims"] = prims
     sys.modules["aten.prims.arithmetic"] = arithmetic
+    sys.modules["aten.prims.elementwise"] = arithmetic
     try:
         return dict(importlib.import_module("aten.loops.math").EXPANSIONS)
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES, dtype
@@ -47,6 +47,19 @@ class Options:
 
 _NO_OPTIONS = Options()
 _options: dict[str, Options] = {}
+
+
+@overload
+def op(marked: Function, /) -> Function: ...
+
+
+@overload
+def op(
+    *names: str,
+    check: Check | None = ...,
+    integer_check: Check | None = ...,
+    constants: Mapping[str, frozenset[Any]] | None = ...,
+) -> Callable[[Function], Function]: ...
 
 
 def op(*marked: Any, **options: Any) -> Any:
