@@ -73,9 +73,7 @@ EXACT = {
     "linspace not 0-d": lambda t: t.linspace(t.tensor([0.0]), 4.0, 5),
     "linspace meta": lambda t: t.linspace(0, 1, 5, device="meta"),
     "empty sizes": lambda t: tuple(t.empty(2, 3).shape),
-    "empty channels last": lambda t: (
-        t.empty(2, 3, 4, 5, memory_format=t.channels_last).stride()
-    ),
+    "empty channels last": lambda t: t.empty(2, 3, 4, 5, memory_format=t.channels_last).stride(),
     "empty channels last rank": lambda t: t.empty(2, 3, memory_format=t.channels_last),
     "empty preserve": lambda t: t.empty(2, memory_format=t.preserve_format),
     "empty_strided": lambda t: t.empty_strided((2, 3), (1, 2)).stride(),

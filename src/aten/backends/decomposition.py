@@ -18,7 +18,13 @@ from aten._core.keys import DispatchKey
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor
 from aten.loops.math import EXPANSIONS
-from aten.ops.definition import Definition, converted, operation_type
+from aten.ops.definition import (
+    Definition,
+    Parameter,
+    checks_of,
+    converted,
+    operation_type,
+)
 from aten.ops.folding import run_reduction
 from aten.prims import Number, Prim, Value, broadcast_shapes, broadcast_to
 from aten.prims.prim import Shape
@@ -92,17 +98,16 @@ def run_pointwise(definition: Definition, arguments: Sequence[Any]) -> Tensor:
     if definition.entry.variant == "out":
         named.popitem()
     interpreter = _interpreter_for(arguments)
-    operands = [
-        named[p.name]
-        for p in definition.parameters
-        if p.takes_part and p.kind != "attribute" and named.get(p.name) is not None
-    ]
-    compute = _compute_type(definition, named, result_type(*operands))
-    shape = broadcast_shapes(
-        [tuple(value.shape) for value in named.values() if isinstance(value, Tensor)]
-    )
-    for parameter in definition.parameters:
-        if parameter.name in named:
+    operands = [p for p in definition.parameters if _is_operand(p, named)]
+    partaking = [named[p.name] for p in operands if p.takes_part]
+    compute = _compute_type(definition, named, result_type(*partaking))
+    for check in checks_for(definition, compute):
+        check(named)
+    tensors = [value for value in named.values() if isinstance(value, Tensor)]
+    shape = broadcast_shapes([tuple(value.shape) for value in tensors])
+    named["types"] = {p.name: _type_of(named[p.name]) for p in operands}
+    for parameter in operands:
+        if not _is_constant(definition, parameter, named[parameter.name]):
             named[parameter.name] = _operand(
                 interpreter, parameter, named[parameter.name], definition, compute
             )
@@ -112,6 +117,37 @@ def run_pointwise(definition: Definition, arguments: Sequence[Any]) -> Tensor:
     result = _in_result_type(made, definition, compute)
     tensor = interpreter.tensor(result, shape)
     return tensor if out is None else write(definition.name, out, tensor, definition)
+
+
+def checks_for(definition: Definition, compute: dtype) -> list[Callable[[dict[str, Any]], None]]:
+    """The definition's checks of argument values that apply where `compute` is computed."""
+    check, integer_check = checks_of(definition, {})
+    if compute.kind not in ("bool", "signed", "unsigned"):
+        integer_check = None
+    return [one for one in (check, integer_check) if one is not None]
+
+
+def _is_operand(parameter: Parameter, named: dict[str, Any]) -> bool:
+    """Whether the argument is a tensor, or a number that stands where one might."""
+    if parameter.kind in ("attribute", "memory_format"):
+        return False
+    return named.get(parameter.name) is not None
+
+
+def _is_constant(definition: Definition, parameter: Parameter, value: Any) -> bool:
+    """Whether the function is to see a plain number: a default, or a value with its own code."""
+    if isinstance(value, Tensor):
+        return False
+    if parameter.kind == "scalar" and parameter.has_default and value is parameter.default:
+        return True
+    return value in definition.options.constants.get(parameter.name, ())
+
+
+def _type_of(value: Any) -> dtype:
+    if isinstance(value, Tensor):
+        return value.dtype
+    names = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    return DTYPES[names[type(value)]]
 
 
 def _interpreter_for(arguments: Sequence[Any]) -> DispatchInterpreter:
@@ -136,19 +172,17 @@ def _compute_type(definition: Definition, named: dict[str, Any], common: dtype) 
 
 def _operand(
     interpreter: DispatchInterpreter,
-    parameter: Any,
+    parameter: Parameter,
     value: Any,
     definition: Definition,
     compute: dtype,
-) -> Any:
-    if value is None or parameter.kind in ("attribute", "memory_format"):
-        return value
+) -> Value:
     if not isinstance(value, Tensor):
         return interpreter.constant(value, operation_type(compute))
     made = interpreter.value(value)
     if definition.promotion == "same" or not parameter.takes_part:
         return made
-    return converted(made, operation_type(compute))
+    return converted(made, compute if definition.promotion == "exact" else operation_type(compute))
 
 
 def _in_result_type(value: Value, definition: Definition, compute: dtype) -> Value:

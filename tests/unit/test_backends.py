@@ -1,0 +1,145 @@
+"""One definition, three backends: CPU kernels, metadata only, NumPy; and a device of our own."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aten
+from aten import registry
+from aten._generated.table import OPERATORS
+
+EXAMPLES: dict[str, Any] = {
+    "dim": 1,
+    "correction": 1,
+    "normalized_shape": (4,),
+    "eps": 1e-5,
+    "half_to_float": False,
+    "p": 2,
+    "dtype": aten.float32,
+    "keepdim": True,
+    "unbiased": True,
+    "approximate": "none",
+    "decimals": 1,
+    "rounding_mode": "floor",
+    "ord": 2,
+    "momentum": 0.1,
+    "training": False,
+    "noise": None,
+}
+KINDS = ("pointwise", "reduction", "scan")
+
+
+def structured() -> list[str]:
+    """Every functional operator that is made of loops and has a definition."""
+    return sorted(
+        name
+        for name, (_, kind, variant, _, function, _) in OPERATORS.items()
+        if kind in KINDS and variant == "functional" and function
+    )
+
+
+# Where the examples do not fit: by operator.
+SPECIAL: dict[str, dict[str, Any]] = {
+    "all.dims": {"dim": (1,)},
+    "any.dims": {"dim": (1,)},
+    "clamp": {"min": 0.25},
+    "fill.Tensor": {"value": aten.tensor(2.5)},
+}
+
+
+def argument(name: str, parameter: Any, place: int, device: str) -> Any:
+    kind = str(parameter.type)
+    if parameter.name in SPECIAL.get(name, {}):
+        found = SPECIAL[name][parameter.name]
+        return found.to(device) if isinstance(found, aten.Tensor) else found
+    if kind.startswith("Tensor"):
+        if parameter.name in ("condition", "mask"):
+            return aten.tensor([[True, False, True, True]] * 3).to(device)
+        vector = parameter.name in ("weight", "bias", "running_mean", "running_var")
+        first = 1.1 if name.startswith("acosh") else 0.1
+        rows = [[first + 0.17 * (row + column + place) for column in range(4)] for row in range(3)]
+        return aten.tensor(rows[0] if vector else rows).to(device)
+    if parameter.name in EXAMPLES and (not parameter.has_default or parameter.default is None):
+        return EXAMPLES[parameter.name]
+    if parameter.has_default:
+        return parameter.default
+    if kind == "Scalar":
+        return 0.75
+    raise LookupError(f"no example for {parameter.name}: {kind}")
+
+
+def call(name: str, device: str) -> tuple[aten.Tensor, ...]:
+    op = registry.operator(f"aten::{name}")
+    arguments = [argument(name, p, place, device) for place, p in enumerate(op._schema.arguments)]
+    if name.startswith(("bitwise", "__", "logical")) or "shift" in name:
+        arguments = [
+            one.to(aten.int64) if isinstance(one, aten.Tensor) else int(one) for one in arguments
+        ]
+    positional = sum(not parameter.keyword_only for parameter in op._schema.arguments)
+    named = {
+        parameter.name: value
+        for parameter, value in zip(op._schema.arguments, arguments, strict=True)
+        if parameter.keyword_only
+    }
+    result = op(*arguments[:positional], **named)
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("name", structured())
+def test_backends_agree(name: str) -> None:
+    on_cpu = call(name, "cpu")
+    on_reference = call(name, "reference")
+    on_meta = call(name, "meta")
+    for cpu, reference, meta in zip(on_cpu, on_reference, on_meta, strict=True):
+        assert reference.device.type == "reference"
+        assert meta.device.type == "meta"
+        assert cpu.dtype is reference.dtype is meta.dtype
+        assert tuple(cpu.shape) == tuple(reference.shape) == tuple(meta.shape)
+        assert cpu.stride() == meta.stride()
+        assert flat(reference.to("cpu")) == pytest.approx(
+            flat(cpu), rel=1e-5, abs=1e-6, nan_ok=True
+        )
+
+
+def flat(value: aten.Tensor) -> list[float]:
+    return value.reshape(-1).to(aten.float64).tolist()  # type: ignore[no-any-return]
+
+
+def test_a_device_that_registers_primitives_only(capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).parents[2] / "examples" / "private_backend.py"
+    module = runpy.run_path(str(example))
+    module["main"]()
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "[[2.0, 4.0, 6.0], [8.0, 10.0, 14.0]]"
+    assert printed[1] == "[[1.5, 2.5, 3.5], [4.5, 5.5, 7.5]]"
+    x = aten.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]).to("privateuseone")
+    rows = aten.softmax(x, dim=-1).to("cpu").tolist()
+    expected = [math.exp(value) for value in (1, 2, 3)]
+    assert rows[0] == pytest.approx([value / sum(expected) for value in expected], rel=1e-6)
+    x += 1
+    assert x.to("cpu").tolist() == [[2.0, 3.0, 4.0], [5.0, 6.0, 8.0]]
+    assert x.device.type == "privateuseone"
+    with pytest.raises(NotImplementedError, match="prims::floor"):
+        aten.floor(x)
+
+
+def test_unknown_opsets_are_refused() -> None:
+    with pytest.raises(ValueError, match="opset"):
+        aten.backends.register_backend("PrivateUse2", opset="some")
+    with pytest.raises(ValueError, match="unknown backend"):
+        aten.backends.register_backend("Nowhere", opset="prims")
+
+
+def test_primitives_are_operators() -> None:
+    left, right = aten.tensor([1.0, 2.0]), aten.tensor([3.0, 4.0])
+    assert aten.ops.prims.add(left, right).tolist() == [4.0, 6.0]
+    assert aten.ops.prims.sum(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), (0,)).tolist() == [4.0, 6.0]
+    assert aten.ops.prims.convert_element_type(left, aten.int32).dtype is aten.int32
+    spread = aten.ops.prims.broadcast_in_dim(left, (2, 3), (0,))
+    assert spread.tolist() == [[1.0] * 3, [2.0] * 3]
+    assert spread.data_ptr() == left.data_ptr()
