@@ -197,11 +197,17 @@ def _new_tensor(
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device)
 
 
+def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
+    """The elements of the tensor where `condition` holds, else those of `other`."""
+    return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     "new_tensor": _new_tensor,
     "item": construct.item,
     "tolist": construct.tolist,
     "numpy": _numpy,
+    "where": _where,
     "__array__": _array,
 }

@@ -41,8 +41,8 @@ OTHER_STRIDES = {
     "pow.Scalar": "torch's result is row-major whatever the operand is",
     "rsub.Tensor": "torch swaps the operands, and the second one's order wins",
 }
-# torch overwrites memory that several elements share with zeros; ours refuses, as for all others.
-TAKES_OVERLAPS = frozenset({"zero_"})
+# torch writes one value to memory that several elements share; ours refuses, as it always does.
+TAKES_OVERLAPS = frozenset({"fill_.Scalar", "threshold_", "zero_"})
 # torch's functional copy clones its first operand, gaps and all, and writes to that.
 NOT_LAID_OUT = frozenset({"copy"})
 
@@ -102,7 +102,7 @@ def sample(
         if kind in ("Tensor", "Optional[Tensor]"):
             value: Any = next(remaining)
             if argument.name == "condition":
-                value = torch.empty_like(value, dtype=torch.bool).copy_(value.abs() > 1)
+                value = torch.empty_like(value, dtype=torch.bool).copy_(value != 0)
             if key.startswith("fill") and argument.name == "value":
                 value = value.flatten()[0] if value.numel() else torch.tensor(1, dtype=value.dtype)
         elif argument.name in _NUMBERS:
@@ -186,7 +186,7 @@ def in_float64(value: Any) -> Any:
 def short(value: Any) -> str:
     if isinstance(value, Exception):
         return f"{type(value).__name__}: {str(value).splitlines()[0][:120]}"
-    return f"a {value.dtype} result"
+    return f"a {value.dtype} result" if hasattr(value, "dtype") else repr(value)
 
 
 def compare(key: str, given: Sample, **options: Any) -> tuple[Any, str]:

@@ -87,12 +87,12 @@ def elu(
 
 @op
 def selu(self: Value) -> Value:
-    return elu(self, SELU_ALPHA, SELU_SCALE)  # type: ignore[no-any-return]
+    return elu(self, SELU_ALPHA, SELU_SCALE)
 
 
 @op(check=zero_alpha)
 def celu(self: Value, alpha: Value | Number = 1.0) -> Value:
-    return elu(self, alpha, 1, 1 / alpha)  # type: ignore[no-any-return]
+    return elu(self, alpha, 1, 1 / alpha)
 
 
 @op
@@ -102,7 +102,7 @@ def leaky_relu(self: Value, negative_slope: Value | Number = 0.01) -> Value:
 
 
 @op
-def hardtanh(self: Value, min_val: Value | Number = -1, max_val: Value | Number = 1) -> Value:
+def hardtanh(self: Value, min_val: Value | float = -1, max_val: Value | float = 1) -> Value:
     if self.dtype.kind == "bool":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if self.dtype.kind == "unsigned" and not isinstance(min_val, Value) and min_val < 0:
@@ -112,7 +112,7 @@ def hardtanh(self: Value, min_val: Value | Number = -1, max_val: Value | Number 
 
 @op
 def relu6(self: Value) -> Value:
-    return hardtanh(self, 0, 6)  # type: ignore[no-any-return]
+    return hardtanh(self, 0, 6)
 
 
 @op

@@ -16,7 +16,7 @@ from aten.ops.requirements import (
     require_real,
 )
 from aten.ops.value_checks import negative_power, zero_divisor
-from aten.prims import Number, Value
+from aten.prims import Number, Prim, Value
 from aten.prims import elementwise as p
 
 Types = Mapping[str, dtype]
@@ -44,7 +44,7 @@ def sub(self: Value, other: Value, *, alpha: Value | Number = 1, types: Types) -
 
 @op
 def rsub(self: Value, other: Value, *, alpha: Value | Number = 1, types: Types) -> Value:
-    return sub(other, self, alpha=alpha, types=types)  # type: ignore[no-any-return]
+    return sub(other, self, alpha=alpha, types=types)
 
 
 def _refuse_boolean_subtraction(types: Types) -> None:
@@ -70,7 +70,7 @@ def div(self: Value, other: Value, *, rounding_mode: str | None = None) -> Value
     if rounding_mode is None:
         return self / other
     if rounding_mode == "floor":
-        return floor_divide(self, other)  # type: ignore[no-any-return]
+        return floor_divide(self, other)
     if rounding_mode == "trunc":
         require_number("div_trunc_cpu", self)
         return p.trunc(self / other)
@@ -182,7 +182,7 @@ def sqrt(self: Value) -> Value:
 # Rounding
 
 
-def _rounded(name: str, prim: p.Prim, value: Value) -> Value:
+def _rounded(name: str, prim: Prim, value: Value) -> Value:
     refuse_complex(f"{name} is not supported for complex inputs", value)
     require_number(f"{name}_vml_cpu", value)
     return prim(value)
@@ -260,7 +260,7 @@ def sign(self: Value) -> Value:
 def sgn(self: Value) -> Value:
     """The sign; for complex numbers the number on the unit circle in the same direction."""
     if not self.dtype.is_complex:
-        return sign(self)  # type: ignore[no-any-return]
+        return sign(self)
     size = p.abs(self)
     return p.where(size == 0, self - self, self / converted(size, self.dtype))
 
@@ -301,7 +301,7 @@ def _sign_bit(value: Value, bits: dtype) -> Value:
 # Extremes
 
 
-def _extreme(name: str, prim: p.Prim, left: Value, right: Value) -> Value:
+def _extreme(name: str, prim: Prim, left: Value, right: Value) -> Value:
     if left.dtype.is_complex:
         raise RuntimeError(f"{name} not implemented for complex tensors.")
     return prim(left, right)

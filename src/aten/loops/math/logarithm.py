@@ -98,7 +98,9 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
     # Few processors convert a 64-bit integer, all add.
     k = a.bitcast(k_bits + BITS_OF_ONE_AND_A_HALF_TO_52, "float64") - ONE_AND_A_HALF_TO_52
     if rest is not None:
-        return k, a.fma(rest, a.bitcast(-exponent + BITS_OF_ONE, "float64"), f)
+        # 2^-k has no normal pattern for k = 1024; the rest does not count there.
+        scale = a.bitcast(-exponent + BITS_OF_ONE, "float64")
+        return k, a.fma(rest, choose(k_bits > 1022, f, 0.0, scale), f)
     return (a.where(subnormal, k - 54.0, k) if precise else k), f
 
 
