@@ -264,7 +264,7 @@ def _convolved_by_name(
     return _convolved(name, input, weight, bias, stride, before, dilation, groups)
 
 
-@op("conv1d")
+@op
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -290,7 +290,7 @@ def conv1d_padding(
     return _convolved_by_name("conv1d", input, weight, bias, stride, padding, dilation, groups)
 
 
-@op("conv_transpose1d")
+@op
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -314,7 +314,7 @@ def conv_transpose1d(
     )
 
 
-@op("conv2d")
+@op
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -364,7 +364,7 @@ def conv_transpose2d(
     )
 
 
-@op("conv3d")
+@op
 def conv3d(
     input: Tensor,
     weight: Tensor,
