@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from aten import methods, registry
-from aten._core import construct
+from aten._core import construct, indexing
 from aten._core.device import device
+from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor, install_attribute, install_slot
 
@@ -59,6 +60,19 @@ _OPERATOR_SLOTS = {
 }
 
 
+# What indexing does → the operator that does it.
+_INDEXING = {
+    "select": "select.int",
+    "slice": "slice.Tensor",
+    "unsqueeze": "unsqueeze",
+    "alias": "alias",
+    "index": "index.Tensor",
+    "index_put": "index_put_",
+    "copy": "copy_",
+    "fill": "fill_.Scalar",
+}
+
+
 def _reflected(name: str) -> Callable[[Tensor, Any], Any]:
     """`number op tensor` for operators whose first argument may be a number."""
     packet = registry.packet("aten", name)
@@ -88,6 +102,10 @@ def _truth(value: Tensor) -> bool:
     return bool(value.item())
 
 
+def _indexing_operators() -> dict[str, OpOverload]:
+    return {role: registry.operator(name) for role, name in _INDEXING.items()}
+
+
 def install_slots() -> None:
     """Fill Tensor's number slots and protocol slots."""
     for slot, name in _OPERATOR_SLOTS.items():
@@ -100,6 +118,9 @@ def install_slots() -> None:
         install_slot(slot, _reflected(name))
     install_slot("rpow", _reflected("pow"))
     install_slot("bool", _truth)
+    indexing.install(_indexing_operators)
+    install_slot("getitem", indexing.getitem)
+    install_slot("setitem", indexing.setitem)
     for name, value in _ATTRIBUTES.items():
         install_attribute(name, value)
 
