@@ -12,6 +12,7 @@ from aten.ops.arrays import as_array, as_bits, from_bits
 from aten.ops.definition import converted, op
 from aten.prims import Value
 from aten.prims import elementwise as p
+from aten.registry import ops
 
 Indices = Sequence[Tensor | None]
 
@@ -35,9 +36,7 @@ def index(self: Tensor, indices: Indices) -> Tensor:
 
 
 @op("index_put_")
-def index_put_(
-    self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put_(self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values`, broadcast, to the elements `index` would give; or adds them.
 
     Elements that are named twice get one of their values, or all of them added.
@@ -66,9 +65,7 @@ def index_put_(
 
 
 @op
-def index_put(
-    self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False) -> Tensor:
     return index_put_(self.clone(), indices, values, accumulate)
 
 
@@ -97,9 +94,7 @@ def _numpy_key(self: Tensor, indices: Indices) -> tuple[Any, ...]:
         shapes.append(tuple(expanded[0].shape))
         key.extend(expanded)
     if len(key) > self.dim():
-        raise IndexError(
-            f"too many indices for tensor of dimension {self.dim()} (got {len(key)})"
-        )
+        raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(key)})")
     _common_shape(shapes)
     for dim, one in enumerate(key):
         if one is not _WHOLE:
@@ -170,9 +165,7 @@ def _checked_vector(name: str, self: Tensor, dim: int, index: Tensor) -> int:
     if index.dim() > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, got {index.dim()}-d")
     if index.dtype.name not in _INDEX_TYPES:
-        raise RuntimeError(
-            f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}"
-        )
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}")
     return wrap_dimension(dim, self.dim())
 
 
@@ -238,9 +231,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     if index.numel() == 0 or self.is_meta:
         return self.new_empty(index.shape)
     if max(index.dim(), 1) != max(self.dim(), 1):
-        raise RuntimeError(
-            "Index tensor must have the same number of dimensions as input tensor"
-        )
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     source, place = _at_least_vector(as_bits(self)), _at_least_vector(as_array(index))
     for other, size in enumerate(place.shape):
         if other != dim and size > source.shape[other]:
@@ -267,6 +258,33 @@ def _check_gathered(index: Any, dim: int, size: int) -> None:
     if least < 0 or greatest >= size:
         wrong = least if least < 0 else greatest
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+@op
+def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    place = wrap_dimension(dim, self.dim())
+    if index.dim() > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{self.dtype.scalar_type_name} and (source) {source.dtype.scalar_type_name}"
+        )
+    if index.dtype.name != "int64":
+        raise IndexError(
+            "index_copy_(): Expected a long tensor for index, but got "
+            f"{index.dtype.scalar_type_name}"
+        )
+    if self.dim() == 0:
+        return self.clone().copy_(source.reshape(()))
+    count = source.shape[place] if source.dim() else 1
+    if count != index.numel():
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.numel()}) should be equal to "
+            f"source.size(dim) ({count})"
+        )
+    indices = [None] * place + [index.reshape(-1)]
+    return ops.aten.index_put(self, indices, source)  # type: ignore[no-any-return]
 
 
 @op
@@ -300,4 +318,3 @@ def nonzero(self: Tensor) -> Tensor:
 
     found = numpy.argwhere(as_array(self.ne(0)))
     return from_bits(found.astype(numpy.int64), self, DTYPES["int64"])
-
