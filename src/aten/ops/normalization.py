@@ -81,6 +81,7 @@ def layer_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
+    cudnn_enable: bool = True,
 ) -> Tensor:
     return ops.aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]  # type: ignore[no-any-return]
 

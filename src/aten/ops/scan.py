@@ -33,7 +33,7 @@ def diff(
     parts = [part for part in (prepend, self, append) if part is not None]
     made = ops.aten.cat(parts, dim) if len(parts) > 1 else self
     if n == 0:
-        return made.clone()  # type: ignore[no-any-return]
+        return made.clone()
     for _ in range(min(n, made.size(dim))):
         length = made.size(dim) - 1
         later, earlier = made.narrow(dim, 1, length), made.narrow(dim, 0, length)
