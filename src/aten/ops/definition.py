@@ -259,7 +259,7 @@ def checks_of(definition: Definition, attributes: Mapping[str, Any]) -> tuple[An
     None where there is nothing to look at: the arguments they name are part of the code.
     """
     options = definition.options
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         _check_of_arguments(check, attributes) for check in (options.check, options.integer_check)
     )
 
