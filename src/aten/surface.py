@@ -59,6 +59,14 @@ _OPERATOR_SLOTS = {
     "invert": "bitwise_not",
 }
 
+_REFLECTED_BITS = (
+    ("rand", "bitwise_and"),
+    ("ror", "bitwise_or"),
+    ("rxor", "bitwise_xor"),
+    ("rlshift", "bitwise_left_shift"),
+    ("rrshift", "bitwise_right_shift"),
+)
+
 
 # What indexing does → the operator that does it.
 _INDEXING = {
@@ -114,7 +122,7 @@ def install_slots() -> None:
             install_slot(slot, found)
     for slot, name in (("rtruediv", "div"), ("rfloordiv", "floor_divide"), ("rmod", "remainder")):
         install_slot(slot, _reflected_by_tensor(name))
-    for slot, name in (("rand", "bitwise_and"), ("ror", "bitwise_or"), ("rxor", "bitwise_xor")):
+    for slot, name in _REFLECTED_BITS:
         install_slot(slot, _reflected(name))
     install_slot("rpow", _reflected("pow"))
     install_slot("bool", _truth)

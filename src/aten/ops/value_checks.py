@@ -58,8 +58,10 @@ def fits(self: Tensor, value: Number) -> None:
     elif element.is_floating_point:
         representable = True
     else:
-        bits = 8 * element.itemsize - (element.kind == "signed")
-        representable = value == value and -(1 << bits) - 1 < value < 1 << bits
+        signed = element.kind == "signed"
+        limit = 1 << (8 * element.itemsize - signed)
+        # Negative numbers wrap around in unsigned types, as C's do, by less than one turn.
+        representable = -limit - signed < value < limit
     if not representable:
         name = _C_NAMES.get(element.name, element.name)
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
