@@ -110,6 +110,15 @@ def _truth(value: Tensor) -> bool:
     return bool(value.item())
 
 
+def _contains(value: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, int, float, complex)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    return bool((value == element).any())
+
+
 def _indexing_operators() -> dict[str, OpOverload]:
     return {role: registry.operator(name) for role, name in _INDEXING.items()}
 
@@ -127,6 +136,7 @@ def install_slots() -> None:
     install_slot("rpow", _reflected("pow"))
     install_slot("bool", _truth)
     indexing.install(_indexing_operators)
+    install_slot("contains", _contains)
     install_slot("getitem", indexing.getitem)
     install_slot("setitem", indexing.setitem)
     for name, value in _ATTRIBUTES.items():

@@ -345,18 +345,21 @@ cdef object _selected(_Operators by, object view, int dim, object index):
 
 
 cdef object _put(Tensor tensor, object view, list indices, object value):
-    if isinstance(value, Tensor):
-        value = value.to(tensor.dtype)
-    else:
+    if not isinstance(value, Tensor):
         value = tensor_from_data(_number(tensor, value), tensor.dtype).to(tensor.device)
+    elif (<Tensor>value).rank == 0 and len(indices) == 1 and _is_mask(indices[0]):
+        value = value.to(tensor.dtype)
     return operators().index_put(view, indices, value)
 
 
 cdef object _number(Tensor tensor, object value):
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if isinstance(value, complex) and not tensor.is_complex():
+        raise RuntimeError(f"value cannot be converted to type {tensor.dtype.name} without "
+                           f"overflow: {value}")
     if isinstance(value, (int, float, complex)):
         return value
-    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        return value.item()
     raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {tensor.dtype}")
 
 
