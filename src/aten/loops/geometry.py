@@ -59,57 +59,50 @@ def find_space(graph: Graph) -> Space:
     for fold in folds:
         if fold.inputs[0].shape != shape or tuple(fold.params["dims"]) != reduced:
             raise UnsupportedGraphError(f"{graph.name}: folds over different dimensions")
-    identity: Axes = tuple(range(len(shape)))
-    axes: dict[int, Axes] = {}
+    identity = list(range(len(shape)))
+    axes: dict[int, list[int | None]] = {id(node): [None] * len(node.shape) for node in nodes}
     for fold in folds:
-        axes[id(fold.inputs[0])] = identity
+        axes[id(fold.inputs[0])] = list(identity)
     if not folds:
-        axes.update((id(node), identity) for node in graph.outputs if node.shape == shape)
-    _propagate(nodes, reduced, axes)
-    return Space(shape, reduced, axes)
+        axes.update((id(node), list(identity)) for node in graph.outputs if node.shape == shape)
+    _propagate(nodes, axes)
+    return Space(shape, reduced, {key: tuple(found) for key, found in axes.items()})
 
 
-def _propagate(nodes: list[Node], reduced: tuple[int, ...], axes: dict[int, Axes]) -> None:
-    """Carry axes from users to operands and back until nothing new is learnt."""
-    while True:
-        known = len(axes)
-        for node in reversed(nodes):
-            _to_operands(node, axes)
-        for node in nodes:
-            _to_result(node, reduced, axes)
-        if len(axes) == known:
-            return
+def _propagate(nodes: list[Node], axes: dict[int, list[int | None]]) -> None:
+    """Carry axes between operands and results, both ways, until nothing new is learnt."""
+    shared = [
+        (axes[id(operand)], axes[id(node)], pairs)
+        for node in nodes
+        for operand in node.inputs
+        if (pairs := _shared_dimensions(operand, node))
+    ]
+    learnt = True
+    while learnt:
+        learnt = False
+        for sweep in (shared, reversed(shared)):
+            for from_, to, pairs in sweep:
+                for inner, outer in pairs:
+                    if from_[inner] != to[outer] and None in (from_[inner], to[outer]):
+                        known = to[outer] if from_[inner] is None else from_[inner]
+                        from_[inner] = to[outer] = known
+                        learnt = True
 
 
-def _to_operands(node: Node, axes: dict[int, Axes]) -> None:
-    found = axes.get(id(node))
-    if found is None or node.prim in _LIKE_FOLDS:
-        return
+def _shared_dimensions(operand: Node, node: Node) -> list[tuple[int, int]]:
+    """Which dimensions of an operand are which of the result: they run along the same axis."""
     if node.prim == "broadcast_in_dim":
-        dimensions = node.params["broadcast_dimensions"]
-        axes.setdefault(id(node.inputs[0]), tuple(found[dim] for dim in dimensions))
-        return
-    for operand in node.inputs:
-        if operand.shape == node.shape:
-            axes.setdefault(id(operand), found)
-
-
-def _to_result(node: Node, reduced: tuple[int, ...], axes: dict[int, Axes]) -> None:
-    if id(node) in axes or not node.inputs:
-        return
-    operand = next((one for one in node.inputs if id(one) in axes), None)
-    if operand is None:
-        return
-    found = axes[id(operand)]
+        return [
+            (dim, place)
+            for dim, place in enumerate(node.params["broadcast_dimensions"])
+            if operand.shape[dim] == node.shape[place]
+        ]
     if node.prim in _LIKE_FOLDS:
-        axes[id(node)] = tuple(axis for axis in found if axis not in reduced)
-    elif node.prim == "broadcast_in_dim":
-        placed: list[int | None] = [None] * len(node.shape)
-        for axis, dim in zip(found, node.params["broadcast_dimensions"], strict=True):
-            placed[dim] = axis
-        axes[id(node)] = tuple(placed)
-    elif operand.shape == node.shape:
-        axes[id(node)] = found
+        kept = [dim for dim in range(len(operand.shape)) if dim not in node.params["dims"]]
+        return list(zip(kept, range(len(node.shape)), strict=True))
+    if operand.shape == node.shape:
+        return [(dim, dim) for dim in range(len(node.shape))]
+    return []
 
 
 def axis_strides(operand: Operand, space: Space) -> list[int]:

@@ -112,7 +112,8 @@ class Program:
 
 
 def _text(instruction: Instruction, names: dict[int, str]) -> str:
-    arguments = [names[id(operand)] for operand in instruction.operands]
+    # A malformed program has a text, too: it is part of the error that says so.
+    arguments = [names.get(id(operand), "%?") for operand in instruction.operands]
     if instruction.memory is not None:
         arguments.insert(0, instruction.memory.name)
     arguments += [

@@ -1,0 +1,107 @@
+"""Plans of reductions: what is cut, edges of the cuts, replay on other tensors, metadata only."""
+
+import numpy as np
+import pytest
+
+import aten
+from aten._core.dtypes import DTYPES
+from aten.backends import plans
+from aten.backends.plans import Memory, plan_graph, row_major
+from aten.ops.folding import fold
+from aten.prims import Graph, GraphInterpreter
+
+CHUNK = plans._CHUNK
+LEAST = plans._CHUNK * plans._LEAST_CHUNKS
+
+
+def programs_of(shape, dims, strides=None):
+    """The names of the programs that a sum's plan asks for."""
+    interpreter = GraphInterpreter()
+    x = interpreter.input(0, DTYPES["float32"], shape)
+    graph = Graph("sum", [x.payload], [fold("sum", x, dims).payload])
+    names = []
+
+    def generate(program):
+        names.append(program.name)
+        return 0, None
+
+    memory = Memory(0, DTYPES["float32"], shape, strides or row_major(shape))
+    plan_graph(graph, [memory], generate=generate, device_type=0, single=True)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims", "names"),
+    [
+        ((LEAST,), (0,), ["sum_partial", "sum"]),
+        ((LEAST + 1,), (0,), ["sum_partial", "sum_partial", "sum"]),
+        ((LEAST - 1,), (0,), ["sum"]),
+        ((32, LEAST), (1,), ["sum_partial", "sum"]),
+        ((33, LEAST), (1,), ["sum"]),
+        ((LEAST, 4), (0,), ["sum_partial", "sum"]),
+    ],
+)
+def test_large_reductions_to_few_points_are_cut(shape, dims, names):
+    assert programs_of(shape, dims) == names
+
+
+@pytest.mark.parametrize("count", [LEAST - 1, LEAST, LEAST + 1, LEAST + CHUNK - 1, LEAST + CHUNK])
+def test_no_element_is_lost_at_the_cuts(count):
+    x = aten.from_numpy(np.arange(count, dtype=np.int64))
+    assert x.sum().item() == count * (count - 1) // 2
+    assert x.amax().item() == count - 1
+    ones = aten.from_numpy(np.ones(count, dtype=np.float32))
+    assert ones.mean().item() == 1.0
+    assert ones.argmax().item() == 0
+
+
+def test_a_cut_reduction_over_strided_rows():
+    x = np.random.default_rng(0).standard_normal((3, LEAST, 2)).astype(np.float32)
+    ours = aten.from_numpy(x).sum(1)
+    np.testing.assert_allclose(ours.numpy(), x.sum(1, dtype=np.float64), rtol=1e-3, atol=1e-2)
+    exact = aten.from_numpy((x * 64).astype(np.int32)).sum((1, 2))
+    assert exact.tolist() == (x * 64).astype(np.int32).sum((1, 2), dtype=np.int64).tolist()
+
+
+def test_one_plan_serves_all_tensors_of_a_geometry():
+    x, y = aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([[5.0, 6.0], [7.0, 8.0]])
+    first, second = x.sum(1), y.sum(1)
+    assert (first.tolist(), second.tolist()) == ([3.0, 7.0], [11.0, 15.0])
+
+
+def test_attributes_and_layouts_have_plans_of_their_own():
+    x = aten.tensor([[1.0, 2.0], [3.0, 5.0]])
+    results = [x.sum(0), x.sum(1), x.t().sum(0), x.sum(0, True), x.sum(dtype=aten.int64)]
+    assert [one.tolist() for one in results] == [
+        [4.0, 7.0],
+        [3.0, 8.0],
+        [3.0, 8.0],
+        [[4.0, 7.0]],
+        11,
+    ]
+    assert x.var(1, correction=0).tolist() == [0.25, 1.0]
+    assert x.var(1, correction=1).tolist() == [0.5, 2.0]
+    assert x.var(1, unbiased=False).tolist() == [0.25, 1.0]
+
+
+def test_more_geometries_than_a_kernel_keeps_plans_for():
+    for count in [*range(1, 1200), *range(1, 20)]:
+        assert aten.from_numpy(np.ones(count, dtype=np.float32)).sum().item() == count
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim", "expected"),
+    [((0, 3), 0, [0.0, 0.0, 0.0]), ((3, 0), 0, []), ((3, 0), 1, [0.0, 0.0, 0.0]), ((0,), 0, 0.0)],
+)
+def test_empty_reductions(shape, dim, expected):
+    assert aten.from_numpy(np.ones(shape, dtype=np.float32)).sum(dim).tolist() == expected
+
+
+def test_meta_tensors_get_metadata_without_code():
+    x = aten.empty([1 << 20, 1 << 20], device="meta")
+    total = x.sum(1)
+    assert (total.device.type, tuple(total.shape), total.dtype) == (
+        "meta",
+        (1 << 20,),
+        aten.float32,
+    )
