@@ -37,6 +37,8 @@ KNOWN_DIFFERENCES = {
 
 # Operators whose results have other strides than torch's, and why.
 OTHER_STRIDES = {
+    "masked_fill.Scalar": "torch's result is row-major whatever the operand is",
+    "masked_fill.Tensor": "torch's result is row-major whatever the operand is",
     "log_sigmoid": "torch's result is row-major whatever the operand is",
     "pow.Scalar": "torch's result is row-major whatever the operand is",
     "rsub.Tensor": "torch swaps the operands, and the second one's order wins",
@@ -103,7 +105,7 @@ def sample(
             value: Any = next(remaining)
             if argument.name == "condition":
                 value = torch.empty_like(value, dtype=torch.bool).copy_(value != 0)
-            if key.startswith("fill") and argument.name == "value":
+            if key.startswith(("fill", "masked_fill")) and argument.name == "value":
                 value = value.flatten()[0] if value.numel() else torch.tensor(1, dtype=value.dtype)
         elif argument.name in _NUMBERS:
             value = _NUMBERS[argument.name]

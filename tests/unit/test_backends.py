@@ -49,6 +49,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "any.dims": {"dim": (1,)},
     "clamp": {"min": 0.25},
     "fill.Tensor": {"value": aten.tensor(2.5)},
+    "masked_fill.Tensor": {"value": aten.tensor(2.5)},
 }
 
 

@@ -10,6 +10,7 @@ from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.arrays import as_array, as_bits, from_bits
 from aten.ops.definition import converted, op
+from aten.ops.value_checks import scalar_fill
 from aten.prims import Value
 from aten.prims import elementwise as p
 from aten.registry import ops
@@ -285,6 +286,11 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
         )
     indices = [None] * place + [index.reshape(-1)]
     return ops.aten.index_put(self, indices, source)  # type: ignore[no-any-return]
+
+
+@op("masked_fill.Tensor", check=scalar_fill)
+def masked_fill_by_tensor(self: Value, mask: Value, value: Value) -> Value:
+    return masked_fill(self, mask, value)
 
 
 @op

@@ -22,6 +22,14 @@ def negative_power(exponent: Tensor | Number) -> None:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
+def scalar_fill(value: Tensor) -> None:
+    if value.dim() != 0:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.dim()} dimension(s)."
+        )
+
+
 def scalar_tensor(value: Tensor) -> None:
     """What a tensor is filled with has no dimensions."""
     if value.ndim != 0:
