@@ -1,0 +1,195 @@
+"""Batch normalization, by stored statistics or by those of the batch.
+
+Either way a channel is scaled and shifted: what that takes is worked out on numbers per channel,
+and one loop over the input applies it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.dtypes import DTYPES
+from aten._core.tensor import Tensor
+from aten.ops.definition import op
+from aten.registry import ops
+
+_HALF_TYPES = ("float16", "bfloat16")
+
+
+def _check(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+) -> None:
+    """Raises RuntimeError for missing statistics and for sizes other than the channels'."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"batch_norm: expected input of at least two dimensions, but got {list(input.shape)}"
+        )
+    channels = input.shape[1]
+    named = {
+        "running_mean": running_mean,
+        "running_var": running_var,
+        "weight": weight,
+        "bias": bias,
+    }
+    for name, operand in named.items():
+        if operand is None:
+            if not training and name.startswith("running"):
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif operand.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {operand.numel()}")
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'"
+        )
+
+
+def _wide(operand: Tensor) -> Tensor:
+    """Half types as float32."""
+    if operand.dtype.name not in _HALF_TYPES:
+        return operand
+    return ops.aten._to_copy.default(operand, dtype=DTYPES["float32"])  # type: ignore[no-any-return]
+
+
+def _transformed(
+    input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    """`(input - mean) * deviation * weight + bias`, where deviation is the reciprocal one."""
+    scale = deviation if weight is None else deviation * _wide(weight)
+    shift = mean * -scale if bias is None else ops.aten.addcmul.default(_wide(bias), mean, -scale)
+    ones = (1,) * (input.dim() - 2)
+    shape = (-1, *ones)
+    shift, scale = shift.view(shape), scale.view(shape)
+    if scale.dtype is input.dtype:
+        return ops.aten.addcmul.default(shift, input, scale)  # type: ignore[no-any-return]
+    out = ops.aten.empty_like.default(input)
+    return ops.aten.addcmul.out(shift, input, scale, out=out)  # type: ignore[no-any-return]
+
+
+def _by_statistics(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    deviation = ops.aten.rsqrt.default(_wide(running_var) + eps)
+    out = _transformed(input, _wide(running_mean), deviation, weight, bias)
+    unused: Any = ops.aten.new_empty.default
+    return out, unused(deviation, (0,)), unused(deviation, (0,))
+
+
+def _by_batch(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalize by the batch, and move the stored statistics towards it."""
+    dims = [dim for dim in range(input.dim()) if dim != 1]
+    var, mean = ops.aten.var_mean.correction(_wide(input), dims, correction=0)
+    deviation = ops.aten.rsqrt.default(var + eps)
+    out = _transformed(input, mean, deviation, weight, bias)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        count = input.numel() // max(input.shape[1], 1)
+        unbiased = count / (count - 1) if count > 1 else float("nan")
+        running_var.mul_(1 - momentum).add_(var, alpha=momentum * unbiased)
+    return out, mean, deviation
+
+
+@op
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`input` (N, C, *) normalized, and, when training, mean and reciprocal deviation per channel.
+
+    Training normalizes by the batch and updates the running statistics in place. Raises
+    RuntimeError for sizes that do not go together.
+    """
+    _check(input, running_mean, running_var, weight, bias, training)
+    if training:
+        return _by_batch(input, weight, bias, running_mean, running_var, momentum, eps)
+    assert running_mean is not None
+    assert running_var is not None
+    return _by_statistics(input, weight, bias, running_mean, running_var, eps)
+
+
+@op
+def _native_batch_norm_legit_no_training(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` by stored statistics."""
+    _check(input, running_mean, running_var, weight, bias, False)
+    return _by_statistics(input, weight, bias, running_mean, running_var, eps)
+
+
+@op("_native_batch_norm_legit")
+def _native_batch_norm_legit(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` with stored statistics, which training changes."""
+    return native_batch_norm(  # type: ignore[no-any-return]
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+
+
+@op("_native_batch_norm_legit.no_stats")
+def _native_batch_norm_legit_no_stats(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` without stored statistics."""
+    return native_batch_norm(  # type: ignore[no-any-return]
+        input, weight, bias, None, None, training, momentum, eps
+    )
+
+
+@op
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    return ops.aten.native_batch_norm.default(  # type: ignore[no-any-return]
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
