@@ -6,9 +6,7 @@ and one loop over the input applies it.
 
 from __future__ import annotations
 
-from typing import Any
-
-from aten._core.dtypes import DTYPES
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.registry import ops
@@ -50,9 +48,13 @@ def _check(
 
 def _wide(operand: Tensor) -> Tensor:
     """Half types as float32."""
-    if operand.dtype.name not in _HALF_TYPES:
+    return _as_type(operand, DTYPES["float32"]) if operand.dtype.name in _HALF_TYPES else operand
+
+
+def _as_type(operand: Tensor, element: dtype) -> Tensor:
+    if operand.dtype is element:
         return operand
-    return ops.aten._to_copy.default(operand, dtype=DTYPES["float32"])  # type: ignore[no-any-return]
+    return ops.aten._to_copy.default(operand, dtype=element)  # type: ignore[no-any-return]
 
 
 def _transformed(
@@ -80,8 +82,8 @@ def _by_statistics(
 ) -> tuple[Tensor, Tensor, Tensor]:
     deviation = ops.aten.rsqrt.default(_wide(running_var) + eps)
     out = _transformed(input, _wide(running_mean), deviation, weight, bias)
-    unused: Any = ops.aten.new_empty.default
-    return out, unused(deviation, (0,)), unused(deviation, (0,))
+    unused = ops.aten.new_empty.default
+    return out, unused(running_mean, (0,)), unused(running_mean, (0,))
 
 
 def _by_batch(
@@ -124,11 +126,14 @@ def native_batch_norm(
     RuntimeError for sizes that do not go together.
     """
     _check(input, running_mean, running_var, weight, bias, training)
-    if training:
-        return _by_batch(input, weight, bias, running_mean, running_var, momentum, eps)
-    assert running_mean is not None
-    assert running_var is not None
-    return _by_statistics(input, weight, bias, running_mean, running_var, eps)
+    if not training:
+        assert running_mean is not None
+        assert running_var is not None
+        return _by_statistics(input, weight, bias, running_mean, running_var, eps)
+    out, mean, deviation = _by_batch(input, weight, bias, running_mean, running_var, momentum, eps)
+    given = (operand for operand in (weight, bias, running_mean) if operand is not None)
+    element = next(given, input).dtype
+    return out, _as_type(mean, element), _as_type(deviation, element)
 
 
 @op
