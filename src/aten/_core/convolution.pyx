@@ -60,6 +60,19 @@ cdef struct Convolution:
     int64_t pieces          # in one group of one image
     bint failed             # memory was not to be had
 
+cdef struct Sight:
+    # What positions see of one channel from one place in the kernel.
+    char* row               # of the columns
+    int64_t z               # where the first position of each dimension looks; may be padding
+    int64_t y
+    int64_t offset
+    int64_t low             # the positions of a line that do not see padding
+    int64_t high
+
+ctypedef fused Numeric:
+    uint32_t
+    uint64_t
+
 ctypedef fused Addend:
     float
     double
@@ -277,38 +290,96 @@ cdef Block _bias_of(const Convolution* work, int64_t channel) noexcept nogil:
 cdef void _gather_columns(const Convolution* work, const char* data, char* columns, int64_t first,
                           int64_t count) noexcept nogil:
     """For each channel and place in the kernel, the inputs that `count` positions see there."""
+    cdef bint alike = work.input.code == work.compute
+    cdef int size = item_size(work.compute)
     cdef int64_t channel, z, y, x
-    cdef int64_t row = count * item_size(work.compute)
+    cdef Sight sight
     for channel in range(work.inputs):
-        for z in range(work.kernel[0]):
-            for y in range(work.kernel[1]):
-                for x in range(work.kernel[2]):
-                    _gather_row(work, data, columns, first, count, z * work.dilation[0],
-                                y * work.dilation[1], x * work.dilation[2])
-                    columns += row
+        for x in range(work.kernel[2]):
+            sight.offset = x * work.dilation[2] - work.padding[2]
+            _visible(work, 0, work.out.sizes[2], x * work.dilation[2], &sight.low, &sight.high)
+            for z in range(work.kernel[0]):
+                sight.z = z * work.dilation[0] - work.padding[0]
+                for y in range(work.kernel[1]):
+                    sight.y = y * work.dilation[1] - work.padding[1]
+                    sight.row = columns + ((z * work.kernel[1] + y) * work.kernel[2] + x
+                                           ) * count * size
+                    if alike and size == 4:
+                        _gather_row[uint32_t](work, &sight, <uint32_t*>data, first, count)
+                    elif alike and size == 8:
+                        _gather_row[uint64_t](work, &sight, <uint64_t*>data, first, count)
+                    else:
+                        _convert_row(work, &sight, data, first, count)
         data += work.input.channel_stride * item_size(work.input.code)
+        columns += work.window * count * size
 
 
-cdef void _gather_row(const Convolution* work, const char* data, char* row, int64_t first,
-                      int64_t count, int64_t z, int64_t y, int64_t x) noexcept nogil:
+cdef void _gather_row(const Convolution* work, const Sight* sight, const Numeric* data,
+                      int64_t first, int64_t count) noexcept nogil:
     """One line of output positions after the other; zeros where they look at padding."""
+    cdef const Image* input = &work.input
+    cdef int64_t width = work.out.sizes[2], height = work.out.sizes[1]
+    cdef int64_t line = first // width
+    cdef int64_t begin = first - line * width
+    cdef int64_t plane = line // height
+    cdef int64_t step = work.stride[2] * input.strides[2]
+    cdef int64_t end, low, high, source_z, source_y, place
+    cdef const Numeric* source
+    cdef Numeric* row = (<Numeric*>sight.row) - begin
+    cdef Numeric* last = (<Numeric*>sight.row) + count
+    line -= plane * height
+    while True:
+        end = min(width, last - row)
+        source_z = plane * work.stride[0] + sight.z
+        source_y = line * work.stride[1] + sight.y
+        low = high = begin
+        if 0 <= source_z < input.sizes[0] and 0 <= source_y < input.sizes[1]:
+            low = min(max(sight.low, begin), end)
+            high = max(min(sight.high, end), low)
+        for place in range(begin, low):
+            row[place] = 0
+        source = (data + source_z * input.strides[0] + source_y * input.strides[1]
+                  + sight.offset * input.strides[2])
+        if step == 1:
+            for place in range(low, high):
+                row[place] = source[place]
+        else:
+            for place in range(low, high):
+                row[place] = source[place * step]
+        for place in range(high, end):
+            row[place] = 0
+        row += width
+        if row >= last:
+            return
+        begin = 0
+        line += 1
+        if line == height:
+            line = 0
+            plane += 1
+
+
+cdef void _convert_row(const Convolution* work, const Sight* sight, const char* data,
+                       int64_t first, int64_t count) noexcept nogil:
+    """`_gather_row` for other sizes of elements, and from half types to float32."""
     cdef const Image* input = &work.input
     cdef int64_t width = work.out.sizes[2]
     cdef int64_t line = first // width
     cdef int64_t begin = first - line * width
     cdef int64_t taken, source_z, source_y, low, high, place
     cdef int size = item_size(work.compute)
+    cdef char* row = sight.row
     while count > 0:
         taken = min(width - begin, count)
-        source_z = line // work.out.sizes[1] * work.stride[0] - work.padding[0] + z
-        source_y = line % work.out.sizes[1] * work.stride[1] - work.padding[1] + y
+        source_z = line // work.out.sizes[1] * work.stride[0] + sight.z
+        source_y = line % work.out.sizes[1] * work.stride[1] + sight.y
         low = high = begin
         if 0 <= source_z < input.sizes[0] and 0 <= source_y < input.sizes[1]:
-            _visible(work, begin, begin + taken, x, &low, &high)
+            low = min(max(sight.low, begin), begin + taken)
+            high = max(min(sight.high, begin + taken), low)
         memset(row, 0, (low - begin) * size)
         if high > low:
             place = (source_z * input.strides[0] + source_y * input.strides[1]
-                     + (low * work.stride[2] - work.padding[2] + x) * input.strides[2])
+                     + (low * work.stride[2] + sight.offset) * input.strides[2])
             transfer_run(data + place * item_size(input.code), input.code,
                          work.stride[2] * input.strides[2], row + (low - begin) * size,
                          work.compute, 1, high - low)
