@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from aten._core.tensor import Tensor
 from aten._core.views import try_view
 from aten.ops.definition import op
@@ -41,25 +43,28 @@ def _matrix_or_vector_product(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _empty_rows(batches: Tensor) -> Tensor:
-    count = 1
-    for size in batches.shape[:-1]:
-        count *= size
-    return batches.reshape(count, batches.shape[-1])
+    return batches.reshape(prod(batches.shape[:-1]), batches.shape[-1])
 
 
 def _batched(self: Tensor, other: Tensor) -> Tensor:
     """The product of batches of matrices, over the common shape of their leading dimensions."""
-    shape = _broadcast_shapes(self.shape[:-2], other.shape[:-2])
-    count = 1
-    for size in shape:
-        count *= size
-    rows, columns = self.shape[-2], other.shape[-1]
-    left = self.expand((*shape, *self.shape[-2:])).reshape(count, rows, self.shape[-1])
-    right = other.expand((*shape, *other.shape[-2:])).reshape(count, other.shape[-2], columns)
-    return left.bmm(right).view((*shape, rows, columns))
+    shape = broadcast_shapes(self.shape[:-2], other.shape[:-2])
+    product = folded_batches(self, shape).bmm(folded_batches(other, shape))
+    return product.view((*shape, self.shape[-2], other.shape[-1]))
 
 
-def _broadcast_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+def folded_batches(matrices: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """(…, rows, columns) repeated over `batch`, as one batch dimension; a view where strides
+    allow one."""
+    count = prod(batch)
+    rows, columns = matrices.shape[-2:]
+    if matrices.dim() == 3 and matrices.shape[0] == count:
+        return matrices
+    return matrices.expand((*batch, rows, columns)).reshape((count, rows, columns))
+
+
+def broadcast_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape. Raises RuntimeError where sizes differ and neither is 1."""
     rank = max(len(left), len(right))
     first = (1,) * (rank - len(left)) + tuple(left)
     second = (1,) * (rank - len(right)) + tuple(right)

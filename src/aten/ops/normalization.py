@@ -1,4 +1,4 @@
-"""Normalizations along dimensions: softmax and its logarithm, layer norm."""
+"""Normalizations along dimensions: softmax and its logarithm, layer norm, RMS norm."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from aten.ops.folding import extent, fold, kept_dims, spread
 from aten.prims import Value, broadcast_to
 from aten.prims import elementwise as p
 from aten.registry import ops
+
+# The distance from 1 to the next number, in the types arithmetic is done in.
+_EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
 
 
 @op
@@ -84,6 +87,38 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     return ops.aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]  # type: ignore[no-any-return]
+
+
+@op
+def _fused_rms_norm(
+    input: Value, normalized_shape: Sequence[int], weight: Value | None, eps: float | None
+) -> tuple[Value, Value]:
+    rank = len(normalized_shape)
+    if rank == 0 or input.shape[-rank:] != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
+            f"[*{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
+        )
+    dims = tuple(range(len(input.shape) - rank, len(input.shape)))
+    least = _EPSILON[input.dtype.name] if eps is None else eps
+    square = fold("sum", input * input, dims) / extent(input, dims)
+    deviation = 1.0 / p.sqrt(square + least)
+    result = input * spread(deviation, input, dims)
+    if weight is not None:
+        result = result * broadcast_to(weight, input.shape)
+    return result, kept_dims(deviation, input.shape, dims)
+
+
+@op
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """`input` divided by the root of its mean square over `normalized_shape`, times `weight`."""
+    weight = None if weight is None else _as_type(weight, input.dtype)
+    return ops.aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]  # type: ignore[no-any-return]
 
 
 def _as_type(value: Tensor, element: dtype | None) -> Tensor:
