@@ -5,6 +5,7 @@ python tools/project_facts.py version               # as `aten.__version__` says
 python tools/project_facts.py run-command           # the README's first command
 python tools/project_facts.py test-command          # the README's second command
 python tools/project_facts.py requirements EXTRA    # what an extra asks for, one a line
+    python tools/project_facts.py environment           # docs/environment.md
 """
 
 from __future__ import annotations
@@ -42,6 +43,16 @@ def requirements(extra: str) -> list[str]:
     return list(project["optional-dependencies"][extra])
 
 
+def environment_page() -> str:
+    """The documentation of the environment variables. Needs the package."""
+    from aten.config import table
+
+    return (
+        "# Environment variables\n\nWritten by `python tools/project_facts.py environment`; a test "
+        f"says when it is stale. Set but\nempty counts as not set.\n\n{table()}"
+    )
+
+
 def main(arguments: list[str]) -> str:
     match arguments:
         case ["version"]:
@@ -50,6 +61,8 @@ def main(arguments: list[str]) -> str:
             return readme_command(name)
         case ["requirements", extra]:
             return "\n".join(requirements(extra))
+        case ["environment"]:
+            return environment_page()
     raise SystemExit(__doc__)
 
 

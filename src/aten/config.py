@@ -1,6 +1,6 @@
 """Every environment variable the package reads: its name, what it is by default, what it does.
 
-`python -m aten.config` prints the table that the documentation shows.
+`docs/environment.md` shows them as a table; `tools/project_facts.py environment` writes that page.
 """
 
 from __future__ import annotations
@@ -120,7 +120,3 @@ def table() -> str:
         for variable in VARIABLES.values()
     ]
     return "\n".join(["| variable | default | what it does |", "|---|---|---|", *rows])
-
-
-if __name__ == "__main__":
-    print(table())

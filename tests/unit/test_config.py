@@ -1,8 +1,15 @@
 """Environment variables: their values, defaults, errors and table."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from aten import config
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -45,3 +52,10 @@ def test_the_table_has_every_variable_once():
     rows = config.table().splitlines()[2:]
     assert len(rows) == len(config.VARIABLES)
     assert any(row.startswith("| `ATEN_SHOW_DISPATCH_TRACE` | 0 |") for row in rows)
+
+
+def test_the_documentation_is_up_to_date():
+    environment = {k: v for k, v in os.environ.items() if k != "XDG_CACHE_HOME"}
+    tool = [sys.executable, ROOT / "tools/project_facts.py", "environment"]
+    page = subprocess.check_output(tool, text=True, env=environment)
+    assert (ROOT / "docs/environment.md").read_text() == page

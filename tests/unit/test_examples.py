@@ -1,0 +1,37 @@
+"""The examples run, and print what they should."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples"
+
+
+def output_of(name):
+    """What an example prints, run as a user would: in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", FOLDER / name], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_path_of_a_call(golden):
+    """Lines move as files are edited; which file a kernel comes from does not."""
+    text = re.sub(r"(\.py):\d+ ", r"\1:LINE ", output_of("trace_an_op.py"))
+    golden("trace_an_op", text.rstrip("\n"))
+
+
+def test_a_backend_of_registered_primitives():
+    lines = output_of("private_backend.py").splitlines()
+    assert lines[0] == "[[2.0, 4.0, 6.0], [8.0, 10.0, 14.0]]"
+    assert lines[1] == "[[1.5, 2.5, 3.5], [4.5, 5.5, 7.5]]"
+    assert [sum(row) for row in eval(lines[2])] == pytest.approx([1.0, 1.0])
+
+
+def test_every_example_is_run_here():
+    named = Path(__file__).read_text()
+    assert all(f'"{path.name}"' in named for path in FOLDER.glob("*.py"))
