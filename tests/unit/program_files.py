@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import aten
+
 DATA = Path(__file__).parent.parent / "data" / "programs"
 PROGRAMS = sorted(path.name for path in DATA.glob("*.pt2"))
-DIGITS = Path(__file__).parents[2] / "src" / "aten" / "examples" / "digits"
+DIGITS = Path(aten.__file__).parent / "examples" / "digits"
 
 
 def members_of(path: Path) -> dict[str, bytes]:
