@@ -60,6 +60,7 @@ def test_drawn_convolutions(element):
     assert compared > 60
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
 @pytest.mark.parametrize("padding", ["same", "valid", 1, (2, 0)])
 @pytest.mark.parametrize("kernel", [(3, 3), (2, 4), (1, 1)])
 def test_padding_by_name(padding, kernel):
@@ -139,3 +140,26 @@ def test_messages_are_torchs(input, weight, options):
 def test_metadata_alone():
     image, weight = torch.zeros(2, 3, 8, 8, device="meta"), torch.zeros(4, 3, 3, 3, device="meta")
     compare(lambda library, x, w: library.conv2d(x, w, stride=2, padding=1), image, weight)
+
+
+@pytest.mark.parametrize(
+    ("pad", "mode"),
+    [
+        ((1, 2), "constant"),
+        ((-1, 2, 0, -2), "constant"),
+        ((1, 1, 0, 2, 1, 0), "constant"),
+        ((-3, -3), "constant"),
+        ((1,), "constant"),
+        ((3, 2, 1, 2), "reflect"),
+        ((4, 1, 0, 0), "reflect"),
+        ((7, 2, 1, 2), "replicate"),
+        ((3, 2, 1, 4), "circular"),
+        ((5, 2, 1, 2), "circular"),
+        ((1, 1, 1, 1), "fair"),
+    ],
+)
+def test_pad(pad, mode):
+    image = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(1))
+    compare(lambda library, x: library.ops.aten.pad(x, pad, mode), image)
+    if mode == "constant":
+        compare(lambda library, x: library.ops.aten.pad(x, pad, mode, 2.5), image)

@@ -62,6 +62,8 @@ def agree(name, arguments, element):
 )
 def test_largest(name, element):
     rank = int(name[8])
+    if rank == 1 and element not in TOLERANCE:
+        pytest.skip("torch has no integer kernel for one dimension")
     compared = 0
     for seed in range(60):
         choose = random.Random(seed)

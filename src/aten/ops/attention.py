@@ -74,7 +74,8 @@ def _causal_mask(rows: int, columns: int, like: Tensor) -> Tensor:
     """True where a column is not after its row."""
     indices = ops.aten.arange.default
     row = indices(rows, dtype=DTYPES["int64"], device=like.device).unsqueeze(1)
-    return row.ge(indices(columns, dtype=DTYPES["int64"], device=like.device))
+    mask: Tensor = row.ge(indices(columns, dtype=DTYPES["int64"], device=like.device))
+    return mask
 
 
 @op
