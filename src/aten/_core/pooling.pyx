@@ -7,7 +7,8 @@ one loop. Lines of results are shared out over the threads.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8)
@@ -58,8 +59,8 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, begins,
 
     A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
     plane, counted in rows. For each spatial dimension, `begins` and `ends` have one number per
-    result, `steps` the distance of a window's elements. Windows must hold an element. Raises
-    NotImplementedError for element types that are not ordered.
+    result, `steps` the distance of a window's elements. Raises NotImplementedError for
+    element types that are not ordered.
     """
     cdef Pool pool
     cdef list memory = []
@@ -202,6 +203,16 @@ cdef void _find_largest(const Pool* pool, int64_t begin, int64_t end, Element* o
                 NULL if pool.indices == NULL else pool.indices + line * pool.results[2] + x)
 
 
+cdef inline Element _lowest(Element unused) noexcept nogil:
+    """What a window gives that dilation leads past the only elements there are."""
+    if Element is float or Element is double:
+        return -INFINITY
+    elif Element is uint8_t:
+        return 0
+    else:
+        return <Element>(<uint64_t>1 << (8 * sizeof(Element) - 1))
+
+
 cdef inline bint _is_nan(Element value) noexcept nogil:
     if Element is float or Element is double:
         return value != value
@@ -216,8 +227,7 @@ cdef inline Element _largest(const Pool* pool, const Element* plane, int64_t row
     cdef int64_t third = pool.begins[2][x]
     cdef int64_t found = (first * pool.sizes[1] + second) * pool.sizes[2] + third
     cdef const Element* line
-    cdef Element largest = plane[first * pool.strides[0] + second * pool.strides[1]
-                                 + third * pool.strides[2]]
+    cdef Element largest = _lowest(<Element>0)
     cdef Element value
     i = first
     while i < pool.ends[0][row]:

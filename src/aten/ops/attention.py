@@ -74,7 +74,8 @@ def _causal_mask(rows: int, columns: int, like: Tensor) -> Tensor:
     """True where a column is not after its row."""
     indices = ops.aten.arange.default
     row = indices(rows, dtype=DTYPES["int64"], device=like.device).unsqueeze(1)
-    return row.ge(indices(columns, dtype=DTYPES["int64"], device=like.device))  # type: ignore[no-any-return]
+    mask: Tensor = row.ge(indices(columns, dtype=DTYPES["int64"], device=like.device))
+    return mask
 
 
 @op
@@ -110,15 +111,16 @@ def scaled_dot_product_attention(
         attn_mask = _causal_mask(query.shape[-2], key.shape[-2], query)
     if scale is None:
         scale = query.shape[-1] ** -0.5 if query.shape[-1] else 1.0
-    weights = _weights(query, key, attn_mask, scale)
-    # After a causal mask each row still sees the first column.
-    if attn_mask is not None and not is_causal:
-        weights = _without_nan(weights)
-    return weights.matmul(value)
+    return _weights(query, key, attn_mask, scale, not is_causal).matmul(value)
 
 
-def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """The softmax of scores, which the product itself scales and masks."""
+def _weights(
+    query: Tensor, key: Tensor, mask: Tensor | None, scale: float, may_hide_rows: bool
+) -> Tensor:
+    """The softmax of scores, which the product itself scales and masks.
+
+    With `may_hide_rows` the mask may leave a row nothing; its weights are zero then.
+    """
     batch = broadcast_shapes(query.shape[:-2], key.shape[:-2])
     if mask is not None:
         mask = _additive(mask, query.dtype)
@@ -135,10 +137,8 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> T
     scores = ops.aten.baddbmm.default(
         addend, left, right, beta=0 if mask is None else 1, alpha=scale
     )
-    softmax: Tensor = ops.aten._softmax.default(scores, -1, False)
-    return softmax.view((*batch, *sizes))
-
-
-def _without_nan(weights: Tensor) -> Tensor:
-    """Zeros for the rows in which everything was masked; NaN of other origin stays in its row."""
-    return ops.aten.masked_fill.Scalar(weights, weights.isnan(), 0.0)  # type: ignore[no-any-return]
+    weights: Tensor = ops.aten._softmax.default(scores, -1, False)
+    if mask is not None and may_hide_rows and weights.numel():
+        hidden = scores.amax([-1], True).eq(-_INFINITY)
+        weights = ops.aten.masked_fill.Scalar(weights, hidden, 0.0)
+    return weights.view((*batch, *sizes))

@@ -108,6 +108,11 @@ def _window_lists(
                 f"pad should be at most half of effective kernel size, but got pad={pad}, "
                 f"kernel_size={one} and dilation={spread}"
             )
+        if pad > one // 2:
+            raise RuntimeError(
+                f"pad should be smaller than or equal to half of kernel size, but got pad={pad}, "
+                f"kernel_size={one}"
+            )
     _check_input(name, self, rank)
     windows = [
         _windows(*each, bool(ceil_mode))

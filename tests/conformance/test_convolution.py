@@ -1,0 +1,165 @@
+"""Convolutions against torch: drawn sizes, strides, padding, dilation, groups, types, layouts."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from comparison import assert_same, compare, torch, translated
+
+import aten
+
+TOLERANCE = {"float16": 4e-3, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-10}
+
+
+def draw(seed, element):
+    """Arguments of a convolution that may or may not fit together."""
+    choose = random.Random(seed)
+    generator = torch.Generator().manual_seed(seed)
+
+    def values(*shape):
+        made = torch.randn(shape, generator=generator, dtype=torch.float64) * 3
+        return made.to(getattr(torch, element))
+
+    rank = choose.choice((1, 2, 2, 3))
+    groups = choose.choice((1, 1, 2, 3))
+    inputs, outputs = groups * choose.randint(1, 3), groups * choose.randint(1, 4)
+    transposed = choose.random() < 0.4
+    plain = choose.random() < 0.2
+    kernel = [1] * rank if plain else [choose.randint(1, 3) for _ in range(rank)]
+    stride = [1] * rank if plain else [choose.randint(1, 3) for _ in range(rank)]
+    padding = [0] * rank if plain else [choose.randint(0, 2) for _ in range(rank)]
+    dilation = [choose.randint(1, 2) for _ in range(rank)]
+    extra = [choose.randint(0, 1) if transposed else 0 for _ in range(rank)]
+    sizes = [choose.randint(1, 9) for _ in range(rank)]
+    input = values(choose.randint(1, 3), inputs, *sizes)
+    channels = (inputs, outputs // groups) if transposed else (outputs, inputs // groups)
+    weight = values(*channels, *kernel)
+    if choose.random() < 0.3:
+        input = input.transpose(1, -1).contiguous().transpose(1, -1)
+        weight = weight.transpose(0, -1).contiguous().transpose(0, -1)
+    bias = values(outputs) if choose.random() < 0.5 else None
+    return input, weight, bias, stride, padding, dilation, transposed, extra, groups
+
+
+@pytest.mark.parametrize("element", list(TOLERANCE))
+def test_drawn_convolutions(element):
+    compared = 0
+    for seed in range(120):
+        arguments = draw(seed, element)
+        try:
+            expected = torch.ops.aten.convolution(*arguments)
+        except RuntimeError:
+            with pytest.raises(RuntimeError):
+                aten.ops.aten.convolution(*translated(arguments))
+            continue
+        result = aten.ops.aten.convolution(*translated(arguments))
+        tolerance = TOLERANCE[element]
+        assert_same(result, expected, tolerance=tolerance, absolute=tolerance * 20, strides=False)
+        compared += 1
+    assert compared > 60
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
+@pytest.mark.parametrize("padding", ["same", "valid", 1, (2, 0)])
+@pytest.mark.parametrize("kernel", [(3, 3), (2, 4), (1, 1)])
+def test_padding_by_name(padding, kernel):
+    generator = torch.Generator().manual_seed(1)
+    image = torch.randn(2, 3, 8, 9, generator=generator)
+    weight = torch.randn(4, 3, *kernel, generator=generator)
+    for input in (image, image[0]):
+        compare(
+            lambda library, x, w: library.conv2d(x, w, padding=padding, dilation=(1, 2)),
+            input,
+            weight,
+            tolerance=1e-4,
+            absolute=1e-4,
+        )
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_transposed(rank):
+    generator = torch.Generator().manual_seed(rank)
+    image = torch.randn(2, 4, *([5] * rank), generator=generator)
+    weight = torch.randn(4, 3, *([3] * rank), generator=generator)
+    bias = torch.randn(6, generator=generator)
+    compare(
+        lambda library, x, w, b: getattr(library, f"conv_transpose{rank}d")(
+            x, w, b, stride=2, padding=1, output_padding=1, groups=2
+        ),
+        image,
+        weight,
+        bias,
+        tolerance=1e-4,
+        absolute=1e-4,
+    )
+
+
+def test_threads_do_not_change_bits():
+    generator = torch.Generator().manual_seed(1)
+    image = translated(torch.randn(3, 16, 40, 40, generator=generator))
+    weight = translated(torch.randn(16, 16, 3, 3, generator=generator))
+    before = aten.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            aten.set_num_threads(threads)
+            forward = aten.conv2d(image, weight, padding=[1, 1])
+            backward = aten.conv_transpose2d(image, weight, stride=[2, 2])
+            results.append((forward.numpy().tobytes(), backward.numpy().tobytes()))
+    finally:
+        aten.set_num_threads(before)
+    assert len(set(results)) == 1
+
+
+ERRORS = [
+    ((1, 3, 8, 8), (4, 2, 3, 3), {}),
+    ((1, 4, 8, 8), (3, 2, 3, 3), {"groups": 2}),
+    ((1, 4, 8, 8), (3, 2, 3, 3), {"groups": 0}),
+    ((8, 8), (4, 2, 3, 3), {}),
+    ((1, 3, 2, 2), (4, 3, 3, 3), {}),
+    ((1, 3, 2, 2), (4, 3, 5, 5), {"padding": 1}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"stride": 0}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"padding": -1}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"dilation": 0}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"stride": (1, 1, 1)}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"padding": "same", "stride": 2}),
+    ((1, 3, 8, 8), (4, 3, 3, 3), {"padding": "fair"}),
+]
+
+
+@pytest.mark.parametrize(("input", "weight", "options"), ERRORS, ids=str)
+def test_messages_are_torchs(input, weight, options):
+    with pytest.raises(RuntimeError) as theirs:
+        torch.conv2d(torch.zeros(input), torch.zeros(weight), **options)
+    with pytest.raises(RuntimeError) as ours:
+        aten.conv2d(aten.zeros(input), aten.zeros(weight), **options)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_metadata_alone():
+    image, weight = torch.zeros(2, 3, 8, 8, device="meta"), torch.zeros(4, 3, 3, 3, device="meta")
+    compare(lambda library, x, w: library.conv2d(x, w, stride=2, padding=1), image, weight)
+
+
+@pytest.mark.parametrize(
+    ("pad", "mode"),
+    [
+        ((1, 2), "constant"),
+        ((-1, 2, 0, -2), "constant"),
+        ((1, 1, 0, 2, 1, 0), "constant"),
+        ((-3, -3), "constant"),
+        ((1,), "constant"),
+        ((3, 2, 1, 2), "reflect"),
+        ((4, 1, 0, 0), "reflect"),
+        ((7, 2, 1, 2), "replicate"),
+        ((3, 2, 1, 4), "circular"),
+        ((5, 2, 1, 2), "circular"),
+        ((1, 1, 1, 1), "fair"),
+    ],
+)
+def test_pad(pad, mode):
+    image = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(1))
+    compare(lambda library, x: library.ops.aten.pad(x, pad, mode), image)
+    if mode == "constant":
+        compare(lambda library, x: library.ops.aten.pad(x, pad, mode, 2.5), image)
