@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aten import backends, ops, registry
 from aten._core.construct import from_array_interface
@@ -29,8 +28,10 @@ from aten._core.keys import DispatchKey, DispatchKeySet
 from aten._core.parallel import get_num_threads, set_num_threads
 from aten._core.promotion import result_type
 from aten._core.tensor import Size, Tensor
+from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
-from aten.surface import from_numpy, install_slots, tensor
+from aten.interop import from_dlpack, from_numpy, frombuffer
+from aten.surface import install_slots
 
 if TYPE_CHECKING:
     from aten._generated.functions import *
@@ -43,10 +44,19 @@ registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset({"export", "library", "memory"})
 
+_DEFERRED_NAMES = {
+    "finfo": "type_info",
+    "iinfo": "type_info",
+    "get_printoptions": "printing",
+    "set_printoptions": "printing",
+}
 
-def __getattr__(name: str) -> ModuleType:
+
+def __getattr__(name: str) -> Any:
     if name in _DEFERRED_MODULES:
         return import_module(f"aten.{name}")
+    if name in _DEFERRED_NAMES:
+        return getattr(import_module(f"aten.{_DEFERRED_NAMES[name]}"), name)
     raise AttributeError(f"module 'aten' has no attribute {name!r}")
 
 

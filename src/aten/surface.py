@@ -1,4 +1,4 @@
-"""What Tensor and the package offer beyond operators: slots, construction, conversions.
+"""What fills Tensor's slots, and what it has beside the operators among its methods.
 
 Which operator fills which of Python's slots is said here, once.
 """
@@ -6,17 +6,13 @@ Which operator fills which of Python's slots is said here, once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from aten import methods, registry
+from aten import interop, methods, registry
 from aten._core import construct, indexing
-from aten._core.device import device
 from aten._core.dispatcher import OpOverload
-from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor, install_attribute, install_slot
-
-if TYPE_CHECKING:
-    import numpy
+from aten.construction import new_tensor, tensor
 
 # Python's slot → the operator whose packet fills it.
 _OPERATOR_SLOTS = {
@@ -137,103 +133,31 @@ def install_slots() -> None:
     install_slot("bool", _truth)
     indexing.install(_indexing_operators)
     install_slot("contains", _contains)
+    install_slot("repr", _repr)
+    install_slot("reduce", _reduce)
+    install_slot("deepcopy", _deepcopy)
     install_slot("getitem", indexing.getitem)
     install_slot("setitem", indexing.setitem)
     for name, value in _ATTRIBUTES.items():
         install_attribute(name, value)
 
 
-def tensor(
-    data: Any,
-    *,
-    dtype: dtype | None = None,
-    device: device | str | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """A tensor with a copy of `data`: a number, nested sequences, an array or a tensor.
+def _repr(value: Tensor) -> str:
+    from aten.printing import text_of
 
-    Without `dtype` it follows from the data: Python floats give the default dtype, ints int64.
-    Raises ValueError for ragged nesting, TypeError for what is no number, RuntimeError for numbers
-    that do not fit the dtype.
-    """
-    if requires_grad:
-        raise RuntimeError("tensor(): requires_grad=True needs autograd, which is not there yet")
-    if isinstance(data, Tensor):
-        made = data.clone()
-    elif hasattr(data, "__array_interface__"):
-        made = construct.from_array_interface(data.copy())
-    else:
-        made = construct.tensor_from_data(data, dtype)
-    return _placed(made, dtype, device)
+    return text_of(value)
 
 
-def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> Tensor:
-    wanted = device("cpu" if place is None else place)
-    if (element is None or made.dtype is element) and made.device == wanted:
-        return made
-    return registry.operator("aten::_to_copy")(made, dtype=element, device=wanted)  # type: ignore[no-any-return]
+def _reduce(value: Tensor, protocol: int) -> Any:
+    from aten.copying import reduce
+
+    return reduce(value, int(protocol))
 
 
-def from_numpy(array: numpy.ndarray) -> Tensor:
-    """A tensor over the array's memory; writes on one side are seen on the other.
+def _deepcopy(value: Tensor, memo: dict[int, Any]) -> Tensor:
+    from aten.copying import deep_copy
 
-    Raises TypeError for element types tensors do not have, ValueError for negative strides.
-    """
-    if not hasattr(array, "__array_interface__"):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    if not array.flags.writeable:
-        array = array.copy()
-    return construct.from_array_interface(array)
-
-
-def _numpy(self: Tensor, *, force: bool = False) -> Any:
-    """A NumPy array over the tensor's memory; with `force`, a copy from another device.
-
-    Raises TypeError for tensors of other devices and types NumPy lacks.
-    """
-    import numpy
-
-    if self.dtype.name in ("float32", "float64") or not _needs_extension(self):
-        return numpy.asarray(_Interface(self.cpu() if force else self))
-    return _numpy_extension(self)
-
-
-def _needs_extension(value: Tensor) -> bool:
-    return value.dtype.kind == "float8" or value.dtype.name == "bfloat16"
-
-
-def _numpy_extension(value: Tensor) -> Any:
-    """bfloat16 and float8 as ml_dtypes' types, over the same memory."""
-    import numpy
-
-    from aten._core.dtypes import DTYPES
-    from aten._core.numpy_types import numpy_dtype
-
-    raw = value.view(DTYPES["uint16" if value.itemsize == 2 else "uint8"])
-    return numpy.asarray(_Interface(raw)).view(numpy_dtype(value.dtype))
-
-
-class _Interface:
-    """Hands a tensor's memory to NumPy and keeps it alive."""
-
-    def __init__(self, value: Tensor) -> None:
-        self.__array_interface__ = construct.array_interface(value)
-        self.value = value
-
-
-def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    made = _numpy(self)
-    if dtype is not None and made.dtype != dtype:
-        return made.astype(dtype)
-    return made.copy() if copy else made
-
-
-def _new_tensor(
-    self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None
-) -> Tensor:
-    """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+    return deep_copy(value, memo)
 
 
 def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
@@ -243,10 +167,9 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
 
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
-    "new_tensor": _new_tensor,
+    **interop.ATTRIBUTES,
+    "new_tensor": new_tensor,
     "item": construct.item,
     "tolist": construct.tolist,
-    "numpy": _numpy,
     "where": _where,
-    "__array__": _array,
 }

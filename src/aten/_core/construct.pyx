@@ -214,7 +214,9 @@ cdef int _code_of_number(object value) except -1:
         return INT64
     if hasattr(value, "__float__"):
         return default_dtype_code()
-    raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    if isinstance(value, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
 cdef int _infer_code(object data, int found) except -2:
@@ -222,6 +224,8 @@ cdef int _infer_code(object data, int found) except -2:
     cdef int code
     if isinstance(data, (list, tuple)):
         for member in data:
+            if isinstance(member, str):
+                raise ValueError("too many dimensions 'str'")
             found = _infer_code(member, found)
         return found
     code = _code_of_number(data)
@@ -233,8 +237,8 @@ cdef int _infer_code(object data, int found) except -2:
 cdef char* _fill(object data, list sizes, int dim, char* place, int code) except NULL:
     if dim == len(sizes):
         if isinstance(data, (list, tuple)):
-            raise ValueError(f"too many dimensions at nesting depth {dim}: expected a number, got "
-                             f"{type(data).__name__}")
+            raise TypeError(f"too many dimensions at nesting depth {dim}: expected a number, got "
+                            f"{type(data).__name__}")
         if isinstance(data, Tensor):
             data = item(data)
         elif not isinstance(data, (int, float, complex)):
@@ -266,7 +270,8 @@ def tensor_from_data(data, element=None):
     """A CPU tensor with a copy of nested sequences of numbers.
 
     `element` is the dtype; without one it follows from the numbers. Raises ValueError for ragged
-    nesting, TypeError for what is no number, RuntimeError for numbers that do not fit.
+    nesting, TypeError for text and for lists among numbers, RuntimeError for other objects and for
+    numbers that do not fit.
     """
     cdef list sizes = []
     cdef int64_t values[MAXIMUM_DIMS]

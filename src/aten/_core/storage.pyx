@@ -8,11 +8,14 @@ two, so that a block is at most a quarter larger than asked. What is kept is bou
 bound, blocks go back to the system. Allocation and release happen under the interpreter lock.
 """
 
+from _pickle import PickleBuffer
+
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 from posix.stdlib cimport posix_memalign
-from cpython.buffer cimport (PyBUF_WRITABLE, PyBuffer_Release,
+from cpython.buffer cimport (PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
                             PyObject_GetBuffer)
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
@@ -150,6 +153,43 @@ cdef class Storage:
 
     def __repr__(self):
         return f"Storage(nbytes={self.bytes}, device={self.device}, version={self.version})"
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        if self.device_type == META:
+            raise BufferError("a storage of the meta device has no memory")
+        PyBuffer_FillInfo(buffer, self, self.data, self.bytes, 0, flags)
+
+    def __reduce_ex__(self, protocol):
+        if self.device_type == META:
+            return _storage_of_meta, (self.bytes,)
+        contents = PickleBuffer(self) if protocol >= 5 else bytes(memoryview(self))
+        return _storage_from_pickle, (contents, self.device_type, self.device_index)
+
+    def __deepcopy__(self, memo):
+        cdef Storage copied = allocate(self.bytes, self.device_type, self.device_index)
+        if copied.data != NULL:
+            memcpy(copied.data, self.data, self.bytes)
+        return copied
+
+
+def _storage_of_meta(int64_t nbytes):
+    return allocate(nbytes, META, -1)
+
+
+def _storage_from_pickle(contents, int device_type, int device_index):
+    """A storage over a writable buffer, or a copy of a read-only one."""
+    cdef const unsigned char[::1] given
+    cdef Storage storage
+    if memoryview(contents).readonly:
+        given = contents
+        storage = allocate(given.shape[0], device_type, device_index)
+        if storage.data != NULL:
+            memcpy(storage.data, &given[0], given.shape[0])
+        return storage
+    storage = storage_over(contents)
+    storage.device_type = device_type
+    storage.device_index = device_index
+    return storage
 
 
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index):

@@ -1,0 +1,232 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""DLPack: tensors handed to and taken from other libraries without a copy.
+
+A capsule holds the address of a structure that says where the elements lie, and a deleter that
+the consumer calls when it needs them no more. Both forms are spoken: the versioned one (1.x) and
+the older one without version and flags.
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport (PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New,
+                                PyCapsule_SetName)
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+
+from aten._core.device cimport CPU
+from aten._core.dtypes cimport dtype, dtype_from_code, item_size
+from aten._core.dtypes import DTYPES
+from aten._core.storage cimport storage_at
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, contiguous_strides, data_pointer,
+                                make_tensor, storage_extent)
+
+cdef enum:
+    DEVICE_CPU = 1
+    FLAG_READ_ONLY = 1
+    FLAG_COPIED = 2
+    MAJOR_VERSION = 1
+    MINOR_VERSION = 0
+
+cdef struct Device:
+    int32_t type
+    int32_t index
+
+cdef struct ElementType:
+    uint8_t code
+    uint8_t bits
+    uint16_t lanes
+
+cdef struct Description:
+    void* data
+    Device device
+    int32_t rank
+    ElementType element
+    int64_t* sizes
+    int64_t* strides
+    uint64_t byte_offset
+
+cdef struct Managed:
+    Description description
+    void* context
+    void (*deleter)(Managed*) noexcept
+
+cdef struct Version:
+    uint32_t major
+    uint32_t minor
+
+cdef struct Versioned:
+    Version version
+    void* context
+    void (*deleter)(Versioned*) noexcept
+    uint64_t flags
+    Description description
+
+# Kind of number → its code in the protocol; bool takes 8 bits there.
+_CODES = {"signed": 0, "unsigned": 1, "float": 2, "complex": 5, "bool": 6}
+_CODES_BY_NAME = {"bfloat16": 4, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12,
+                  "float8_e5m2fnuz": 13, "float8_e8m0fnu": 14}
+
+
+cdef int _element_type(int code, ElementType* element) except -1:
+    cdef dtype given = dtype_from_code(code)
+    found = _CODES_BY_NAME.get(given.name, _CODES.get(given.kind))
+    if found is None:
+        raise BufferError(f"{given} tensors are not supported by DLPack")
+    element.code = found
+    element.bits = 8 * given.itemsize
+    element.lanes = 1
+    return 0
+
+
+cdef int _dtype_code(ElementType element) except -1:
+    if element.lanes == 1:
+        for candidate in DTYPES.values():
+            found = _CODES_BY_NAME.get(candidate.name, _CODES.get(candidate.kind))
+            if found == element.code and 8 * candidate.itemsize == element.bits:
+                return (<dtype>candidate).code
+    raise BufferError(f"there is no dtype for the DLPack element type with code {element.code}, "
+                      f"{element.bits} bits and {element.lanes} lanes")
+
+
+# Giving
+
+cdef int _describe(Tensor tensor, Description* description) except -1:
+    _element_type(tensor.dtype_code, &description.element)
+    description.data = data_pointer(tensor) if tensor.count else NULL
+    description.device.type = DEVICE_CPU
+    description.device.index = 0
+    description.rank = tensor.rank
+    description.sizes = tensor.sizes
+    description.strides = tensor.strides
+    description.byte_offset = 0
+    return 0
+
+
+cdef void _delete_managed(Managed* managed) noexcept with gil:
+    Py_DECREF(<object>managed.context)
+    PyMem_Free(managed)
+
+
+cdef void _delete_versioned(Versioned* managed) noexcept with gil:
+    Py_DECREF(<object>managed.context)
+    PyMem_Free(managed)
+
+
+cdef void _drop_capsule(object capsule) noexcept:
+    """Frees what no consumer took."""
+    cdef Managed* managed
+    cdef Versioned* versioned
+    if PyCapsule_IsValid(capsule, b"dltensor"):
+        managed = <Managed*>PyCapsule_GetPointer(capsule, b"dltensor")
+        managed.deleter(managed)
+    elif PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        versioned = <Versioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+        versioned.deleter(versioned)
+
+
+def export(Tensor tensor not None, *, bint versioned, bint copied=False):
+    """A capsule over the tensor's memory; `copied` says that nobody else holds it.
+
+    Raises BufferError for element types DLPack lacks and for memory that is not the host's.
+    """
+    cdef Managed* managed
+    cdef Versioned* with_version
+    if tensor.device_type != CPU:
+        raise BufferError(f"only CPU tensors can be exported, not {tensor.device}")
+    # Sizes and strides stay where they are: nobody else has this view to resize it.
+    cdef Tensor held = make_tensor(tensor.storage, tensor.dtype_code, tensor.rank, tensor.sizes,
+                                   tensor.strides, tensor.offset)
+    cdef void* block = PyMem_Malloc(sizeof(Versioned) if versioned else sizeof(Managed))
+    if block == NULL:
+        raise MemoryError()
+    try:
+        if versioned:
+            with_version = <Versioned*>block
+            _describe(held, &with_version.description)
+            with_version.version.major = MAJOR_VERSION
+            with_version.version.minor = MINOR_VERSION
+            with_version.flags = FLAG_COPIED if copied else 0
+            with_version.context = <void*>held
+            with_version.deleter = _delete_versioned
+        else:
+            managed = <Managed*>block
+            _describe(held, &managed.description)
+            managed.context = <void*>held
+            managed.deleter = _delete_managed
+    except BaseException:
+        PyMem_Free(block)
+        raise
+    Py_INCREF(held)
+    return PyCapsule_New(block, b"dltensor_versioned" if versioned else b"dltensor", _drop_capsule)
+
+
+# Taking
+
+cdef class _Borrowed:
+    """Memory of another library; calls its deleter in the end."""
+
+    cdef Managed* managed
+    cdef Versioned* versioned
+
+    def __dealloc__(self):
+        if self.managed != NULL and self.managed.deleter != NULL:
+            self.managed.deleter(self.managed)
+        if self.versioned != NULL and self.versioned.deleter != NULL:
+            self.versioned.deleter(self.versioned)
+
+
+def import_capsule(capsule):
+    """A tensor over the memory a capsule tells of; the capsule is used up.
+
+    Read-only memory is copied. Raises BufferError for memory of other devices, for element types
+    and versions unknown, and for negative strides; ValueError for what is no unused capsule.
+    """
+    cdef _Borrowed borrowed = _Borrowed.__new__(_Borrowed)
+    cdef Description* description
+    cdef Versioned* versioned
+    cdef bint read_only = False
+    cdef Tensor made
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        versioned = <Versioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+        if versioned.version.major != MAJOR_VERSION:
+            raise BufferError(f"DLPack version {versioned.version.major}."
+                              f"{versioned.version.minor} is not supported")
+        description = &versioned.description
+        read_only = versioned.flags & FLAG_READ_ONLY
+        made = _tensor_of(description, borrowed)
+        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
+        borrowed.versioned = versioned
+    elif PyCapsule_IsValid(capsule, b"dltensor"):
+        description = &(<Managed*>PyCapsule_GetPointer(capsule, b"dltensor")).description
+        made = _tensor_of(description, borrowed)
+        borrowed.managed = <Managed*>PyCapsule_GetPointer(capsule, b"dltensor")
+        PyCapsule_SetName(capsule, b"used_dltensor")
+    else:
+        raise ValueError("from_dlpack: expected a DLPack capsule that was not consumed before")
+    return made.clone() if read_only else made
+
+
+cdef Tensor _tensor_of(Description* description, _Borrowed owner):
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef int64_t extent
+    cdef int dim, code = _dtype_code(description.element)
+    if description.device.type != DEVICE_CPU:
+        raise BufferError(f"from_dlpack: memory of the DLPack device type "
+                          f"{description.device.type} cannot be reached")
+    if not 0 <= description.rank <= MAXIMUM_DIMS:
+        raise BufferError(f"from_dlpack: {description.rank} dimensions, at most {MAXIMUM_DIMS} "
+                          f"are supported")
+    if description.strides == NULL:
+        contiguous_strides(description.rank, description.sizes, strides)
+    else:
+        for dim in range(description.rank):
+            strides[dim] = description.strides[dim]
+            if strides[dim] < 0 and description.sizes[dim] > 1:
+                raise BufferError("from_dlpack: negative strides are not supported")
+    extent = storage_extent(description.rank, description.sizes, strides)
+    if extent < 0:
+        raise BufferError("from_dlpack: the sizes overflow")
+    return make_tensor(
+        storage_at(<size_t>description.data + description.byte_offset, extent * item_size(code),
+                   owner),
+        code, description.rank, description.sizes, strides, 0)

@@ -1,0 +1,116 @@
+"""Tensors from data: numbers, nested sequences, arrays, other tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten import registry
+from aten._core import construct
+from aten._core.device import device
+from aten._core.dtypes import dtype, get_default_dtype
+from aten._core.tensor import Tensor
+from aten.interop import from_dlpack, from_numpy, frombuffer
+
+_NO_AUTOGRAD = "requires_grad=True needs autograd, which is not there yet"
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: device | str | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of `data`: a number, nested sequences, an array or a tensor.
+
+    Without `dtype` it follows from the data: Python floats give the default dtype, ints int64.
+    Raises ValueError for ragged nesting, TypeError for what is no number, RuntimeError for numbers
+    that do not fit the dtype.
+    """
+    if requires_grad:
+        raise RuntimeError(f"tensor(): {_NO_AUTOGRAD}")
+    if isinstance(data, Tensor):
+        made = data.clone()
+    elif hasattr(data, "__array_interface__"):
+        made = from_numpy(data.copy())
+    else:
+        made = construct.tensor_from_data(data, dtype)
+    return _placed(made, dtype, device)
+
+
+def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> Tensor:
+    if place is not None:
+        place = device(place)
+    if (element is None or made.dtype is element) and (place is None or made.device == place):
+        return made
+    return registry.ops.aten.to.dtype_layout(  # type: ignore[no-any-return]
+        made, dtype=element, device=place
+    )
+
+
+def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None = None) -> Tensor:
+    """`data` as a tensor, over its own memory where that can be.
+
+    Raises what `aten.tensor` raises.
+    """
+    if isinstance(data, Tensor):
+        return _placed(data, dtype, device)
+    if hasattr(data, "__array_interface__") and getattr(data, "ndim", 0) > 0:
+        return _placed(from_numpy(data), dtype, device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: dtype | None = None,
+    device: device | str | None = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor: shared memory for tensors, arrays, DLPack and buffers, else a new one.
+
+    With `copy` true it is always copied, with `copy` false never. Raises ValueError where a copy
+    must be made and may not.
+    """
+    if requires_grad:
+        raise RuntimeError(f"asarray(): {_NO_AUTOGRAD}")
+    shared = _shared(obj, dtype)
+    if shared is None:
+        if copy is False:
+            raise ValueError(
+                f"can't alias arbitrary sequence or number of type {type(obj).__name__}"
+            )
+        return tensor(obj, dtype=dtype, device=device)
+    made = _placed(shared, dtype, device)
+    if copy and made.data_ptr() == shared.data_ptr():
+        return made.clone()
+    if copy is False and made is not shared:
+        raise ValueError("can't alias a tensor of another dtype or device without a copy")
+    return made
+
+
+def _shared(obj: Any, element: dtype | None) -> Tensor | None:
+    """A tensor over the memory of `obj`, where it has memory to share."""
+    if isinstance(obj, Tensor):
+        return obj
+    if hasattr(obj, "__array_interface__"):
+        return from_numpy(obj) if getattr(obj, "ndim", 0) > 0 else None
+    if hasattr(obj, "__dlpack__"):
+        return from_dlpack(obj)
+    if isinstance(obj, (bytearray, memoryview)):
+        return frombuffer(obj, dtype=element or get_default_dtype())
+    return None
+
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None
+) -> Tensor:
+    """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)

@@ -1,0 +1,175 @@
+"""Memory shared with NumPy and with whatever speaks DLPack or the buffer protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aten._core import construct
+from aten._core.dtypes import DTYPES
+from aten._core.tensor import Tensor
+
+if TYPE_CHECKING:
+    import numpy
+
+_DLPACK_CPU = (1, 0)
+
+
+def from_numpy(array: numpy.ndarray) -> Tensor:
+    """A tensor over the array's memory; writes on one side are seen on the other.
+
+    Read-only arrays are copied. Raises TypeError for element types tensors do not have, ValueError
+    for negative strides.
+    """
+    if not hasattr(array, "__array_interface__"):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if not array.flags.writeable:
+        array = array.copy()
+    extension = DTYPES.get(array.dtype.name)
+    if extension is None or not _is_extension(array.dtype.name):
+        return construct.from_array_interface(array)
+    return construct.from_array_interface(array.view(_bits_name(array.itemsize))).view(extension)
+
+
+def to_numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A NumPy array over the tensor's memory; with `force`, a copy from another device.
+
+    bfloat16 and float8 are ml_dtypes' types. Raises TypeError for tensors of other devices and
+    types NumPy lacks.
+    """
+    import numpy
+
+    if force:
+        self = self.cpu()
+    if not _is_extension(self.dtype.name):
+        return numpy.asarray(_Interface(self))
+    from aten._core.numpy_types import numpy_dtype
+
+    bits = self.view(DTYPES[_bits_name(self.itemsize)])
+    return numpy.asarray(_Interface(bits)).view(numpy_dtype(self.dtype))
+
+
+def _is_extension(name: str) -> bool:
+    return name == "bfloat16" or name.startswith("float8")
+
+
+def _bits_name(itemsize: int) -> str:
+    return f"uint{8 * itemsize}"
+
+
+class _Interface:
+    """Hands a tensor's memory to NumPy and keeps it alive."""
+
+    def __init__(self, value: Tensor) -> None:
+        self.__array_interface__ = construct.array_interface(value)
+        self.value = value
+
+
+def to_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """NumPy's protocol: an array over the tensor's memory, converted or copied where asked.
+
+    Raises ValueError where `copy` is False and a copy is needed.
+    """
+    made = to_numpy(self)
+    if dtype is not None and made.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"a {self.dtype} tensor is no {dtype} array without a copy")
+        return made.astype(dtype)
+    return made.copy() if copy else made
+
+
+def to_dlpack(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule over the tensor's memory, or over a copy.
+
+    Raises BufferError for other devices than the CPU and for types DLPack lacks.
+    """
+    from aten._core import dlpack
+
+    if stream is not None:
+        raise BufferError("there are no streams on the CPU: stream must be None")
+    if dl_device is not None and tuple(dl_device) != _DLPACK_CPU:
+        raise BufferError(f"tensors of {self.device} cannot be exported to {dl_device}")
+    given = self.clone() if copy else self
+    versioned = max_version is not None and max_version[0] >= 1
+    return dlpack.export(given, versioned=versioned, copied=bool(copy))
+
+
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """Device type and index in DLPack's numbers. Raises BufferError for other devices."""
+    if not self.is_cpu:
+        raise BufferError(f"only CPU tensors can be exported, not {self.device}")
+    return _DLPACK_CPU
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of an object with `__dlpack__`, or of a DLPack capsule.
+
+    Raises BufferError for what cannot be shared, TypeError for other objects.
+    """
+    from aten._core import dlpack
+
+    if type(ext_tensor).__name__ == "PyCapsule":
+        made = dlpack.import_capsule(ext_tensor)
+    elif hasattr(ext_tensor, "__dlpack__"):
+        made = dlpack.import_capsule(_capsule(ext_tensor))
+    else:
+        raise TypeError(
+            f"from_dlpack: expected an object with __dlpack__, not {type(ext_tensor).__name__}"
+        )
+    if copy:
+        made = made.clone()
+    return made if device is None else made.to(device)
+
+
+def _capsule(exporter: Any) -> Any:
+    try:
+        return exporter.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        # Exporters of before version 1 know no such argument.
+        return exporter.__dlpack__()
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> Tensor:
+    """A 1-d tensor over the memory of an object with the buffer protocol.
+
+    `offset` is in bytes. Read-only buffers are copied. Raises ValueError where `count` elements
+    are not there.
+    """
+    from aten._core.tensor import tensor_from_buffer
+
+    view = memoryview(buffer).cast("B")
+    if view.readonly:
+        view = memoryview(bytearray(view))
+    if view.nbytes == 0 or not 0 <= offset < view.nbytes:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({view.nbytes} bytes) minus 1"
+        )
+    rest = view[offset:]
+    if count < 0:
+        if rest.nbytes % dtype.itemsize:
+            raise ValueError(
+                f"buffer size ({rest.nbytes} bytes) after offset ({offset} bytes) must be a "
+                f"multiple of element size ({dtype.itemsize})"
+            )
+        count = rest.nbytes // dtype.itemsize
+    if count == 0 or count * dtype.itemsize > rest.nbytes:
+        raise ValueError(
+            f"requested buffer length ({count * dtype.itemsize} bytes) after offset ({offset} "
+            f"bytes) must not be greater than actual buffer length ({view.nbytes} bytes)"
+        )
+    return tensor_from_buffer(rest, dtype, (count,))
+
+
+ATTRIBUTES: dict[str, Any] = {
+    "numpy": to_numpy,
+    "__array__": to_array,
+    "__dlpack__": to_dlpack,
+    "__dlpack_device__": dlpack_device,
+}
