@@ -232,8 +232,8 @@ INDEXING_OPERATORS = {
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64])
 def test_indexing_operators(name: str, dtype: torch.dtype) -> None:
     if (
-        dtype is torch.complex64
-        and "> 2" in name
+        (dtype is torch.complex64
+        and "> 2" in name)
         or (dtype is not torch.float32 and ("put" in name or "out" in name or "masked" in name))
     ):
         pytest.skip("one dtype is enough")
