@@ -21,7 +21,21 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("loops", "ops", "dispatch"),
     ("backends", "transforms"),
     ("graph", "library"),
-    ("memory", "methods", "printing", "surface", "nn", "linalg", "fft", "special", "export"),
+    (
+        "memory",
+        "methods",
+        "printing",
+        "interop",
+        "construction",
+        "copying",
+        "type_info",
+        "surface",
+        "nn",
+        "linalg",
+        "fft",
+        "special",
+        "export",
+    ),
     ("__init__", "cli"),
 )
 _ORDER = {name: place for place, name in enumerate(name for floor in FLOORS for name in floor)}
