@@ -163,7 +163,7 @@ def _native_batch_norm_legit(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`native_batch_norm` with stored statistics, which training changes."""
-    return native_batch_norm(  # type: ignore[no-any-return]
+    return native_batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
 
@@ -178,9 +178,7 @@ def _native_batch_norm_legit_no_stats(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`native_batch_norm` without stored statistics."""
-    return native_batch_norm(
-        input, weight, bias, None, None, training, momentum, eps
-    )
+    return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 
 
 @op
