@@ -1,7 +1,8 @@
 """What a fresh environment weighs with the package and all it needs, beside torch with its own.
 
-Ours is what is on the disk (`du`) after `pip install .` and taking pip and setuptools away;
-torch's is the size of the files that it and its needs have recorded in this environment.
+Both are sums of file sizes, which do not depend on the file system's blocks. Ours is that of a
+fresh environment after `pip install .`, with pip and setuptools taken away; torch's that of the
+files which it and its needs have recorded in this environment.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def installed_mebibytes() -> float:
         subprocess.run(
             [python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools"], check=True
         )
-        return float(subprocess.check_output(["du", "-sm", packages], text=True).split()[0])
+        files = [path for path in Path(packages).rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files) / 2**20
 
 
 def recorded_mebibytes(name: str) -> float:

@@ -90,6 +90,9 @@ def main() -> int:
     parser.add_argument("--readme", action="store_true", help="write the kept numbers to README.md")
     options = parser.parse_args()
     wanted = options.groups or (() if options.readme else GROUPS)
+    load = os.getloadavg()[0]
+    if wanted and load > 0.5:
+        print(f"the machine is busy (load {load:.1f}): times and ratios will be off")
     results = [result for group in wanted for result in run_group(group)]
     if options.readme:
         write_readme()
