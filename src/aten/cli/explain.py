@@ -74,9 +74,9 @@ def _explain(op: OpOverload) -> None:
     if entry.base and entry.base != op.qualified_name.partition("::")[2]:
         print(f"  made from   {entry.base}")
     print(f"  function    {_function_place(entry.function) or 'none'}")
-    print(f"  prims       {', '.join(_prims(entry.function)) or 'none'}")
+    print(f"  prims       {', '.join(_prims(op)) or 'none'}")
     print("  derivative  none yet")
-    print(f"  tests       {', '.join(_tests(op)) or 'none that name it'}")
+    print(f"  tests       {', '.join(_tests(op)) or 'none found; they are in the source tree'}")
     print("  dispatch row")
     for line in table(op).splitlines()[1:]:
         print(f"  {line}")
@@ -108,22 +108,27 @@ def _source(function: str) -> tuple[str, str] | None:
         return path, file.read()
 
 
-def _prims(function: str) -> list[str]:
-    """The primitives that the function's own text names."""
-    source = _source(function)
-    if source is None:
+def _prims(op: OpOverload) -> list[str]:
+    """The primitives that the operator's function binds for float32; none if it has no loops."""
+    from aten.backends.cpu.explanation import prims_of
+
+    try:
+        return prims_of(op.qualified_name)
+    except (LookupError, NotImplementedError, RuntimeError, TypeError):
         return []
-    name = re.escape(function.partition(":")[2])
-    body = re.search(rf"^def {name}\(.*?(?=^\S|\Z)", source[1], re.MULTILINE | re.DOTALL)
-    if body is None:
-        return []
-    return list(dict.fromkeys(re.findall(r"\bprims\.(\w+)", body.group())))
+
+
+def _source_tree() -> str:
+    """The tree the package runs from, or, where it is installed, the current folder."""
+    tree = os.path.dirname(os.path.dirname(_package_folder()))
+    return tree if os.path.exists(os.path.join(tree, "pyproject.toml")) else os.getcwd()
 
 
 def _tests(op: OpOverload) -> list[str]:
-    """Test files that name the operator; only a source tree has them."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(_package_folder())), "tests")
-    pattern = re.compile(rf"\b{re.escape(op.name)}\b")
+    """Test files that name the operator, or go through all of its kind; a source tree has them."""
+    folder = os.path.join(_source_tree(), "tests")
+    named = re.compile(rf"\b{re.escape(op.name)}\b")
+    kind = f'"{op.entry.kind}"'
     found = []
     for place, _, names in os.walk(folder):
         for name in sorted(names):
@@ -131,8 +136,9 @@ def _tests(op: OpOverload) -> list[str]:
                 continue
             path = os.path.join(place, name)
             with open(path, encoding="utf-8") as file:
-                if pattern.search(file.read()):
-                    found.append(os.path.relpath(path, os.path.dirname(folder)))
+                text = file.read()
+            if named.search(text) or ("OPERATORS" in text and kind in text):
+                found.append(os.path.relpath(path, os.path.dirname(folder)))
     return found
 
 

@@ -42,13 +42,23 @@ def explanation(name: str) -> str:
     return "\n\n".join(parts)
 
 
+def prims_of(name: str) -> list[str]:
+    """The primitives that the operator's function binds for float32, in order of computation.
+
+    Raises LookupError like `explanation`.
+    """
+    graph, _ = example_programs(name)
+    named = [node.prim for node in graph.nodes() if node.prim not in ("input", "constant")]
+    return list(dict.fromkeys(named))
+
+
 def example_programs(name: str, element: dtype = DTYPES["float32"]) -> tuple[Graph, list[Program]]:
     """Graph and programs of the operator `name` on tensors of `element`, of shape 64×1024.
 
     Raises LookupError like `explanation`, and what the operator raises for types it does not take.
     """
     op = registry.operator(name if "::" in name else f"aten::{name}")
-    if not structured.has_definition(op) or op.entry.kind not in ("pointwise", "reduction"):
+    if not structured.has_definition(op) or op.entry.kind not in ("pointwise", "reduction", "scan"):
         raise LookupError(f"{name} is not made of loops: kind {op.entry.kind}")
     definition = structured.definition_of(op)
     if op.entry.kind == "pointwise":
