@@ -239,6 +239,30 @@ def test_indexing_operators(name: str, dtype: torch.dtype) -> None:
     compare(INDEXING_OPERATORS[name], base, torch.tensor([2, 0]), strides=False)
 
 
+@pytest.mark.parametrize("base", [*BASES, "channels last"])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int16, torch.float32, torch.complex128])
+def test_one_index_tensor(base: str, dtype: torch.dtype) -> None:
+    last = torch.arange(120.0).view(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    tensor = {**BASES, "channels last": last}[base].to(dtype)
+
+    def expression(t, x):
+        index = t.tensor([[0, -1], [1, 0]], dtype=t.int32)
+        rows = t.tensor([1, 0, 0, 1])[::2]
+        found = [x[index], x[..., index], t.index_select(x, -1, rows)]
+        return found if x.dim() < 2 else [*found, x[:, index], x[:, rows, None]]
+
+    compare(expression, tensor, strides=False)
+
+
+def test_large_takes_are_shared_between_threads() -> None:
+    def expression(t):
+        table = t.arange(4000).view(1000, 4)
+        picked = t.arange(0, 300_000) % 1000
+        return table[picked].sum(0), table[:, t.arange(100_000) % 4].sum(1)
+
+    compare(expression)
+
+
 def test_iteration_and_membership() -> None:
     def expression(t, x):
         return [row.tolist() for row in x], [a.item() for a in x[0]], len(x), 3.0 in x, 99 in x

@@ -15,6 +15,7 @@ cdef class ArgumentParser:
     cdef readonly Py_ssize_t positional_count
     cdef readonly tuple keyword_only_names      # the order in which they follow in the stack
     cdef readonly bint numbers_as_tensors
+    cdef Py_ssize_t out_count                   # out= arguments; they come last
     cdef list parameters                        # keeps the slots' objects
     cdef dict positions                         # every accepted keyword, with its stack position
     cdef ParameterSlot* slots
@@ -36,6 +37,7 @@ cdef class ArgumentParser:
     cdef int parse_keywords(self, PyObject* const* values, PyObject* kwnames, PyObject** stack,
                             Py_ssize_t filled) except -1
     cdef bint says_nothing(self, object keyword, PyObject* value)
+    cdef bint takes_outs(self, object keyword, PyObject* value, PyObject** stack) except -1
     cdef int fill_defaults(self, PyObject** stack, Py_ssize_t start) except -1
     cdef int convert(self, Py_ssize_t position, PyObject* value, PyObject** stack) except -1
     cdef int collect_variadic(self, PyObject* const* args, Py_ssize_t nargs,

@@ -126,6 +126,9 @@ cdef class ArgumentParser:
             [argument.name for argument in arguments if argument.keyword_only]
         )
         self.numbers_as_tensors = numbers_as_tensors
+        self.out_count = sum(
+            argument.keyword_only and argument.is_write for argument in arguments
+        )
         self.parameters = []
         self.positions = {}
         self.slots = <ParameterSlot*> PyMem_Calloc(self.count + 1, sizeof(ParameterSlot))
@@ -255,6 +258,8 @@ cdef class ArgumentParser:
             if position < 0:
                 if self.says_nothing(<object> _tuple_item(kwnames, index), values[index]):
                     continue
+                if self.takes_outs(<object> _tuple_item(kwnames, index), values[index], stack):
+                    continue
                 outcome = self.fail(
                     UNEXPECTED_KEYWORD, -1, <object> _tuple_item(kwnames, index))
             elif position < filled or stack[position] != NULL:
@@ -292,6 +297,23 @@ cdef class ArgumentParser:
         if value == Py_None:
             return keyword == "out"
         return value == Py_False and keyword == "requires_grad" and "pin_memory" in self.positions
+
+    cdef bint takes_outs(self, object keyword, PyObject* value, PyObject** stack) except -1:
+        """Whether `out=(a, b)` gave the out= arguments of an operator with several results."""
+        cdef Py_ssize_t place
+        cdef Py_ssize_t first = self.count - self.out_count
+        given = <object> value
+        if self.out_count < 2 or keyword != "out" or not isinstance(given, (tuple, list)):
+            return False
+        if len(given) != self.out_count:
+            return False
+        for place in range(self.out_count):
+            if stack[first + place] != NULL or not isinstance(given[place], Tensor):
+                return False
+        for place in range(self.out_count):
+            _own(<PyObject*> given[place])
+            stack[first + place] = <PyObject*> given[place]
+        return True
 
     cdef int fill_defaults(self, PyObject** stack, Py_ssize_t start) except -1:
         cdef Py_ssize_t position

@@ -425,6 +425,8 @@ def empty_like(Tensor source not None, dtype element=None, device place=None,
 
 # Evenly spaced numbers
 
+ctypedef void (*SequenceTask)(void* context, int64_t begin, int64_t end) noexcept nogil
+
 cdef struct Sequence:
     char* data
     int code
@@ -477,42 +479,44 @@ cdef void _between_chunk(void* context, int64_t begin, int64_t end) noexcept nog
         doubles[index] = sequence.end - sequence.step * <double>(sequence.count - 1 - index)
 
 
-cdef int _run_sequence(Tensor out, Sequence* sequence) except -1:
-    sequence.data = data_pointer(out)
-    sequence.code = out.dtype_code
-    sequence.count = out.count
-    if not out.contiguous or out.device_type == META:
-        raise ValueError("a sequence is written to contiguous memory")
+cdef Tensor _run_sequence(int64_t count, int code, Sequence* sequence):
+    cdef Tensor out = make_contiguous(code, 1, &count, CPU, -1)
+    sequence.data = out.storage.data
+    sequence.code = code
+    sequence.count = count
+    cdef SequenceTask task = _between_chunk if sequence.both_ends else _sequence_chunk
+    if count < RELEASE_THRESHOLD:
+        task(sequence, 0, count)
+        return out
     with nogil:
-        parallel_for(sequence.count, GRAIN,
-                     _between_chunk if sequence.both_ends else _sequence_chunk, sequence)
-    return 0
+        parallel_for(count, GRAIN, task, sequence)
+    return out
 
 
-def fill_sequence(Tensor out not None, start, step):
-    """Write start, start + step, start + 2·step, …: int64, int32, float32 or float64.
+def sequence(int64_t count, start, step, dtype element not None):
+    """start, start + step, start + 2·step, …: int64, int32, float32 or float64.
 
-    Integers are computed in int64, floats in float64, both rounded to `out`'s type.
+    Integers are computed in int64, floats in float64, both rounded to the type.
     """
-    cdef Sequence sequence
-    sequence.both_ends = False
-    if out.dtype_code == INT64 or out.dtype_code == INT32:
-        sequence.whole_start, sequence.whole_step = start, step
-    elif out.dtype_code == FLOAT32 or out.dtype_code == FLOAT64:
-        sequence.start, sequence.step = start, step
+    cdef Sequence wanted
+    wanted.both_ends = False
+    if element.code == INT64 or element.code == INT32:
+        wanted.whole_start, wanted.whole_step = start, step
+    elif element.code == FLOAT32 or element.code == FLOAT64:
+        wanted.start, wanted.step = start, step
     else:
-        raise TypeError(f"fill_sequence: there is no loop for {out.dtype}")
-    _run_sequence(out, &sequence)
+        raise TypeError(f"sequence: there is no loop for {element}")
+    return _run_sequence(count, element.code, &wanted)
 
 
-def fill_between(Tensor out not None, start, end, step):
-    """Write evenly spaced numbers from `start` to `end`, both included: float32 or float64."""
-    cdef Sequence sequence
-    if out.dtype_code != FLOAT32 and out.dtype_code != FLOAT64:
-        raise TypeError(f"fill_between: there is no loop for {out.dtype}")
-    sequence.both_ends = True
-    sequence.start, sequence.end, sequence.step = start, end, step
-    _run_sequence(out, &sequence)
+def sequence_between(int64_t count, start, end, step, dtype element not None):
+    """Evenly spaced numbers from `start` to `end`, both included: float32 or float64."""
+    cdef Sequence wanted
+    if element.code != FLOAT32 and element.code != FLOAT64:
+        raise TypeError(f"sequence_between: there is no loop for {element}")
+    wanted.both_ends = True
+    wanted.start, wanted.end, wanted.step = start, end, step
+    return _run_sequence(count, element.code, &wanted)
 
 
 _NATIVE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros",

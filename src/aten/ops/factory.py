@@ -13,8 +13,9 @@ from aten.ops.definition import op
 from aten.prims import Number
 from aten.registry import ops
 
+_INT64, _FLOAT64 = DTYPES["int64"], DTYPES["float64"]
 # Types whose loops are compiled; sequences of other types are converted from these.
-_COMPUTED = {"int32": "int32", "int64": "int64", "float32": "float32", "float64": "float64"}
+_COMPUTED = frozenset(DTYPES[name] for name in ("int32", "int64", "float32", "float64"))
 
 
 def _plain(number: Any) -> Any:
@@ -22,39 +23,85 @@ def _plain(number: Any) -> Any:
 
 
 @op("arange")
-def arange(end: Number, **options: Any) -> Tensor:
+def arange(end: Any, **options: Any) -> Tensor:
     """The numbers from 0 up to `end`, without it."""
     return arange_start_step(0, end, 1, **options)
 
 
 @op("arange.start")
-def arange_start(start: Number, end: Number, **options: Any) -> Tensor:
+def arange_start(start: Any, end: Any, **options: Any) -> Tensor:
     """The numbers start, start + 1, … below `end`."""
     return arange_start_step(start, end, 1, **options)
 
 
 @op("arange.start_step")
 def arange_start_step(
-    start: Any, end: Any, step: Any = 1, *, dtype: dtype | None = None, **options: Any
+    start: Any,
+    end: Any,
+    step: Any = 1,
+    *,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
+    pin_memory: bool | None = None,
 ) -> Tensor:
     """The numbers start, start + step, … short of `end`: int64 where all are integers.
 
     Raises RuntimeError for a step of zero or of the wrong sign, and for ranges without end.
     """
-    start, end, step = _plain(start), _plain(end), _plain(step)
-    if any(isinstance(number, complex) for number in (start, end, step)):
-        raise RuntimeError(
-            "arange: complex numbers have no order, start, end and step must be real"
-        )
+    if not (type(start) is type(end) is type(step) is int):
+        start, end, step = _real_bounds(start, end, step)
     if dtype is None:
-        whole = all(isinstance(number, int) for number in (start, end, step))
-        dtype = DTYPES["int64"] if whole else get_default_dtype()
+        whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+        dtype = _INT64 if whole else get_default_dtype()
     if dtype.is_complex or dtype.kind == "bool":
         raise NotImplementedError(f'"arange" not implemented for {dtype.scalar_type_name!r}')
     count = _range_length(start, end, step, dtype)
+    if device is not None or layout is not None or pin_memory:
+        elsewhere = _empty_elsewhere(count, dtype, layout, device, pin_memory)
+        if elsewhere is not None:
+            return elsewhere
     if not dtype.is_floating_point:
         start, step = int(start), int(step)
-    return _sequence(count, dtype, options, lambda out: factories.fill_sequence(out, start, step))
+    computed = _computed_type(dtype)
+    return _converted(factories.sequence(count, start, step, computed), dtype, device)
+
+
+def _real_bounds(*bounds: Any) -> tuple[Any, ...]:
+    plain = tuple(_plain(bound) for bound in bounds)
+    if any(isinstance(bound, complex) for bound in plain):
+        raise RuntimeError(
+            "arange: start, end and step must be real, complex numbers are unordered"
+        )
+    return plain
+
+
+def _computed_type(element: dtype) -> dtype:
+    if element in _COMPUTED:
+        return element
+    return _FLOAT64 if element.is_floating_point else _INT64
+
+
+def _empty_elsewhere(
+    count: int, element: dtype, order: layout | None, place: device | None, pinned: bool | None
+) -> Tensor | None:
+    """What has no memory to write to; raises for layouts and memory that cannot be had."""
+    if place is None or place.type == "cpu":
+        place = None
+    made: Tensor = ops.aten.empty.memory_format(
+        (count,) if place is not None and place.type == "meta" else (0,),
+        dtype=element,
+        layout=order,
+        device=place,
+        pin_memory=pinned,
+    )
+    return made if made.is_meta else None
+
+
+def _converted(made: Tensor, element: dtype, place: device | None) -> Tensor:
+    if made.dtype is element and (place is None or place.type == "cpu"):
+        return made
+    return ops.aten._to_copy(made, dtype=element, device=place)  # type: ignore[no-any-return]
 
 
 def _range_length(start: Any, end: Any, step: Any, element: dtype) -> int:
@@ -78,20 +125,6 @@ def _range_length(start: Any, end: Any, step: Any, element: dtype) -> int:
     return count
 
 
-def _sequence(count: int, element: dtype, options: dict[str, Any], fill: Any) -> Tensor:
-    """`count` elements written by `fill` on the CPU, as the dtype and on the device asked for."""
-    place = options.get("device")
-    if place is not None and place.type == "meta":
-        return ops.aten.empty((count,), dtype=element, **options)  # type: ignore[no-any-return]
-    computed = _COMPUTED.get(element.name, "float64" if element.is_floating_point else "int64")
-    options = {**options, "device": device("cpu")}
-    out: Tensor = ops.aten.empty((count,), dtype=DTYPES[computed], **options)
-    fill(out)
-    if out.dtype is element and (place is None or place.type == "cpu"):
-        return out
-    return ops.aten._to_copy(out, dtype=element, device=place)  # type: ignore[no-any-return]
-
-
 @op("linspace")
 def linspace(
     start: Any,
@@ -109,34 +142,40 @@ def linspace(
     """
     if steps < 0:
         raise RuntimeError(f"linspace: number of steps must be non-negative, got {steps}")
-    options = {"layout": layout, "device": device, "pin_memory": pin_memory}
-    if isinstance(start, complex) or isinstance(end, complex):
-        dtype = get_default_dtype().to_complex() if dtype is None else dtype
-        if not dtype.is_complex:
-            raise RuntimeError(f"linspace: complex start or end, but the dtype is {dtype}")
-    dtype = get_default_dtype() if dtype is None else dtype
-    if dtype.is_complex or dtype.kind == "bool":
+    is_complex = isinstance(start, complex) or isinstance(end, complex)
+    if dtype is None:
+        dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
+    if is_complex and not dtype.is_complex:
+        raise RuntimeError(f"linspace: complex start or end, but the dtype is {dtype}")
+    if dtype.kind == "bool":
         raise NotImplementedError(f'"linspace" not implemented for {dtype.scalar_type_name!r}')
-    if not dtype.is_floating_point:
+    elsewhere = _empty_elsewhere(steps, dtype, layout, device, pin_memory)
+    if elsewhere is not None:
+        return elsewhere
+    if dtype.is_complex:
+        return _converted(_complex_between(start, end, steps, dtype), dtype, device)
+    if dtype.is_floating_point:
+        start, end = float(start), float(end)
+    else:
         start, end = int(start), int(end)
-    if steps == 1:
-        return ops.aten.full((1,), start, dtype=dtype, **options)  # type: ignore[no-any-return]
-    computed = DTYPES["float64" if dtype.name != "float32" else "float32"]
-    step = (end - start) / max(steps - 1, 1)
-    if computed.name == dtype.name:
-        return _sequence(
-            steps, dtype, options, lambda out: factories.fill_between(out, start, end, step)
-        )
-    return _between_converted(steps, dtype, options, (start, end, step))
+    return _converted(_between(start, end, steps, dtype), dtype, device)
 
 
-def _between_converted(
-    steps: int, element: dtype, options: dict[str, Any], ends: tuple[Any, Any, Any]
-) -> Tensor:
-    made = _sequence(
-        steps, DTYPES["float64"], options, lambda out: factories.fill_between(out, *ends)
+def _between(start: Any, end: Any, steps: int, element: dtype) -> Tensor:
+    computed = element if element.name == "float32" else _FLOAT64
+    # One number alone is the first.
+    last = start if steps == 1 else end
+    return factories.sequence_between(
+        steps, start, last, (last - start) / max(steps - 1, 1), computed
     )
-    return ops.aten._to_copy(made, dtype=element)  # type: ignore[no-any-return]
+
+
+def _complex_between(start: Any, end: Any, steps: int, element: dtype) -> Tensor:
+    """Real and imaginary parts, each evenly spaced, side by side."""
+    start, end = complex(start), complex(end)
+    real = _between(start.real, end.real, steps, element.to_real())
+    imaginary = _between(start.imag, end.imag, steps, element.to_real())
+    return ops.aten.stack([real, imaginary], 1).view(element).squeeze(-1)  # type: ignore[no-any-return]
 
 
 @op("linspace.Tensor_Tensor")

@@ -7,6 +7,7 @@ from typing import Any
 
 from aten._core import memory
 from aten._core.dtypes import DTYPES
+from aten._core.taking import take
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.arrays import as_array, as_bits, from_bits
 from aten.ops.definition import converted, op
@@ -32,8 +33,17 @@ def index(self: Tensor, indices: Indices) -> Tensor:
     """
     if self.is_meta:
         return self.new_empty(_indexed_shape(self, indices))
+    given = [place for place, one in enumerate(indices) if one is not None]
+    if len(given) == 1 and given[0] < self.dim():
+        alone = indices[given[0]]
+        if alone is not None and alone.dtype.name in _INDEX_TYPES:
+            return take(self, given[0], _contiguous(alone), True)
     key = _numpy_key(self, indices)
     return from_bits(as_bits(self)[key], self)
+
+
+def _contiguous(index: Tensor) -> Tensor:
+    return index if index.is_contiguous() else index.contiguous()
 
 
 @op("index_put_")
@@ -182,15 +192,9 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         shape[dim] = index.numel()
     if self.is_meta:
         return self.new_empty(shape)
-    picked = as_array(index).reshape(-1)
-    _check_not_negative("index_select", picked, self.size(dim) if shape else 1)
-    bits = _at_least_vector(as_bits(self)).take(picked, axis=dim)
-    return from_bits(bits.reshape(shape), self)
-
-
-def _check_not_negative(name: str, index: Any, size: int) -> None:
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
-        raise IndexError(f"{name}: index out of range in self: expected 0 to {size - 1}")
+    if not shape:
+        return take(self.reshape((1,)), 0, index.reshape(()), False)
+    return take(self, dim, _contiguous(index.reshape((-1,))), False)
 
 
 @op
@@ -215,9 +219,7 @@ def embedding(
     shape = (*indices.shape, weight.size(1))
     if weight.is_meta or indices.is_meta:
         return weight.new_empty(shape)
-    rows = as_array(indices)
-    _check_not_negative("embedding", rows, weight.size(0))
-    return from_bits(as_bits(weight).take(rows, axis=0), weight)
+    return take(weight, 0, _contiguous(indices), False)
 
 
 @op

@@ -1,0 +1,3 @@
+from aten._core.tensor import Tensor
+
+def take(source: Tensor, dim: int, index: Tensor, wraps: bool) -> Tensor: ...

@@ -1,0 +1,54 @@
+"""Memory shared with other libraries, and kept alive as long as anyone uses it."""
+
+import gc
+import pickle
+
+import numpy
+import pytest
+
+import aten
+
+
+def test_numpy_arrays_outlive_their_names() -> None:
+    tensor = aten.from_numpy(numpy.arange(1000))
+    gc.collect()
+    assert int(tensor.sum()) == 499500
+    array = aten.arange(1000).numpy()
+    gc.collect()
+    assert array.sum() == 499500
+
+
+def test_storages_are_buffers() -> None:
+    tensor = aten.arange(4, dtype=aten.int32)
+    view = memoryview(tensor.untyped_storage())
+    assert view.nbytes == 16
+    view[0] = 7
+    assert tensor.tolist() == [7, 1, 2, 3]
+    with pytest.raises(BufferError):
+        memoryview(aten.empty(2, device="meta").untyped_storage())
+
+
+def test_bad_pickles_raise() -> None:
+    from aten.copying import rebuild
+
+    storage = aten.zeros(4).untyped_storage()
+    with pytest.raises(ValueError, match="reach"):
+        rebuild(storage, aten.float32, (5,), (1,), 0)
+    with pytest.raises(ValueError, match="negative"):
+        rebuild(storage, aten.float32, (2,), (-1,), 1)
+
+
+def test_pickle_refuses_nothing_it_made() -> None:
+    for tensor in (aten.zeros(0), aten.tensor(3), aten.zeros(2, 3).t(), aten.zeros(1).expand(4)):
+        again = pickle.loads(pickle.dumps(tensor))
+        assert again.tolist() == tensor.tolist()
+        assert again.stride() == tensor.stride()
+
+
+def test_frombuffer_shares_writable_memory() -> None:
+    memory = bytearray(8)
+    tensor = aten.frombuffer(memory, dtype=aten.uint8)
+    tensor[3] = 9
+    assert memory[3] == 9
+    with pytest.raises(BufferError):
+        memory.extend(b"more")
