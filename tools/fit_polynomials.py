@@ -233,6 +233,35 @@ def erf_fit(name: str, degree: int, bits: int = 53) -> Fit:
     )
 
 
+def ndtr_fits() -> list[Fit]:
+    """The normal distribution's function, to an absolute error: that is what products with it need.
+
+    Up to 2.125 what it adds to 1/2, centred as for erf; beyond, the tail that it leaves.
+    """
+    middle, half = mp.mpf("3.84375"), mp.mpf("1.71875")
+    return [
+        Fit(
+            "NDTR_CENTER_FLOAT32",
+            "(ndtr(x) - 1/2) / x in w = x^2 - 1, |x| <= 2.125",
+            lambda w: mp.erf(mp.sqrt((w + 1) / 2)) / 2 / mp.sqrt(w + 1) if w > -1 else NDTR_SLOPE,
+            (mp.mpf(-1), mp.mpf("2.125") ** 2 - 1),
+            7,
+            lambda w: mp.sqrt(w + 1),
+            24,
+        ),
+        Fit(
+            "NDTR_TAIL_FLOAT32",
+            "ndtr(-(u + 3.84375)), 2.125 <= u + 3.84375 <= 5.5625",
+            lambda u: mp.erfc((u + middle) / mp.sqrt(2)) / 2,
+            (-half, half),
+            10,
+            lambda u: mp.mpf(1),
+            24,
+        ),
+    ]
+
+
+NDTR_SLOPE = 1 / mp.sqrt(2 * mp.pi)
 ERF_SLOPE = 2 / mp.sqrt(mp.pi) - 1
 
 
@@ -446,6 +475,7 @@ FITS = [
         lambda u: mp.mpf(1),
         24,
     ),
+    *ndtr_fits(),
 ]
 
 

@@ -59,6 +59,7 @@ CASES = [
     Case("log10", mp.log10, 0.51, 1, 0),
     Case("log1p", mp.log1p, 0.51, 2, -1),
     Case("log2", lambda x: mp.log(x, 2), 0.51, 1, 0),
+    Case("ndtr", mp.ncdf, 0.9, 3, -40, 40, largest_unit_from=1.0),
     Case("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), 0.89, 3, -800, 800),
     Case("rsqrt", lambda x: 1 / mp.sqrt(x), 0.51, 1, 0),
     Case("sinh", mp.sinh, 0.51, 2, -800, 800),
@@ -148,6 +149,7 @@ EDGES: dict[str, list[tuple[float, float]]] = {
     "digamma": [(0.0, -INF), (-0.0, INF), (-1.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)],
     "erf": [*ODD_ZEROS, (INF, 1.0), (-INF, -1.0), (1e30, 1.0)],
     "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN), (1e30, 0.0)],
+    "ndtr": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (-1e30, 0.0)],
     "erfinv": [*ODD_ZEROS, (1.0, INF), (-1.0, -INF), (1.5, NAN), (-INF, NAN)],
     "exp": [
         (0.0, 1.0),

@@ -16,7 +16,6 @@ from aten.ops.value_checks import zero_alpha
 from aten.prims import Number, Value
 from aten.prims import elementwise as p
 
-SQRT_HALF = math.sqrt(0.5)
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 # Klambauer et al., Self-Normalizing Neural Networks (2017), equation 14.
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -39,7 +38,7 @@ def gelu(self: Value, *, approximate: str = "none") -> Value:
     """
     require_floating("GeluKernelImpl", self)
     if approximate == "none":
-        return 0.5 * self * (1 + p.erf(self * SQRT_HALF))
+        return self * p.ndtr(self)
     if approximate == "tanh":
         inner = SQRT_TWO_OVER_PI * (self + 0.044715 * self * self * self)
         return 0.5 * self * (1 + p.tanh(inner))
@@ -56,8 +55,11 @@ def silu(self: Value) -> Value:
 
 @op
 def mish(self: Value) -> Value:
+    """x tanh(softplus(x)). Misra, Mish: A Self Regularized Non-Monotonic Activation (2019)."""
     require_floating("mish_cpu", self)
-    return self * p.tanh(p.log1p(p.exp(self)))
+    growth = p.exp(self)
+    gate = growth * (growth + 2)  # tanh(log(1 + e^x)) is gate / (gate + 2)
+    return p.where(self > 20, self, self * (gate / (gate + 2)))
 
 
 @op

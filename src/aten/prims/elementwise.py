@@ -130,6 +130,17 @@ def _inverse_erf(array: Any) -> Any:
     return numpy.vectorize(one, otypes=[array.dtype])(array)
 
 
+def _ndtr(array: Any) -> Any:
+    import math
+
+    import numpy
+
+    def one(x: float) -> float:
+        return math.erfc(-x * 0.5**0.5) / 2
+
+    return numpy.vectorize(one, otypes=[array.dtype])(array)
+
+
 def _digamma(array: Any) -> Any:
     """The recurrence up to 6, the asymptotic series from there, reflection below 0."""
     import math
@@ -221,6 +232,7 @@ acosh = elementwise("acosh", 1, "arccosh")
 atanh = elementwise("atanh", 1, "arctanh")
 erf = elementwise("erf", 1, _erf_function("erf"))
 erfc = elementwise("erfc", 1, _erf_function("erfc"))
+ndtr = elementwise("ndtr", 1, _ndtr, doc="The share of a normal distribution below self.")
 erfinv = elementwise("erfinv", 1, _inverse_erf)
 digamma = elementwise("digamma", 1, _digamma)
 lgamma = elementwise("lgamma", 1, _erf_function("lgamma"))

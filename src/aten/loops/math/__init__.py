@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aten.loops.math import complex_functions
-from aten.loops.math.error_function import erf, erfc, erfinv
+from aten.loops.math.error_function import erf, erfc, erfinv, ndtr
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
 from aten.loops.math.gamma import digamma, lgamma
 from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
@@ -43,6 +43,7 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "log10": log10,
     "log1p": log1p,
     "log2": log2,
+    "ndtr": ndtr,
     "pow": pow,
     "rsqrt": rsqrt,
     "sigmoid": sigmoid,
