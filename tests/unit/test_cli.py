@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from program_files import DATA, DIGITS, changed, changed_json, members_of, write_archive
+from program_files import DATA, changed, changed_json, members_of, write_archive
 from test_export import keep_sizes_only
 
+import aten
 from aten.cli import main
 
 
@@ -90,7 +91,7 @@ def test_finds_bundled_examples(capsys: Any, tmp_path: Path, monkeypatch: Any) -
     monkeypatch.chdir(tmp_path)
     assert main(["run", "digits_cnn.pt2", "--graph"]) == 0
     first, *_ = capsys.readouterr().out.splitlines()
-    expected = DIGITS / "digits_cnn.pt2"
+    expected = Path(aten.__file__).parent / "examples/digits/digits_cnn.pt2"
     assert first == (
         f"digits_cnn.pt2: not in the current folder; using the bundled example {expected}"
     )
