@@ -320,7 +320,9 @@ class Expression:
         if infix is None or len(self.arguments) < 2:
             return f"{self.head}({', '.join(argument._format(0) for argument in self.arguments)})"
         sign, strength = infix
-        first = self.arguments[0]._format(strength + (sign == "**"))
+        # A comparison on the left would read as a chain.
+        tighter = sign == "**" or strength == _COMPARISON
+        first = self.arguments[0]._format(strength + tighter)
         text = first
         for argument in self.arguments[1:]:
             term = argument._format(strength + (sign != "**"))
