@@ -14,7 +14,17 @@ from libc.stdint cimport int64_t
 
 cdef extern from *:
     """
+    #include <sched.h>
+    #include <unistd.h>
     static __thread int aten_inside_task = 0;
+    static void aten_leave_processor(int processor) {
+        cpu_set_t allowed;
+        if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0)
+            return;
+        CPU_CLR(processor, &allowed);
+        if (CPU_COUNT(&allowed) > 0)
+            sched_setaffinity(0, sizeof allowed, &allowed);
+    }
     static inline void aten_pause(void) {
     #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
@@ -23,6 +33,7 @@ cdef extern from *:
     """
     int aten_inside_task
     void aten_pause() noexcept nogil
+    void aten_leave_processor(int processor) noexcept nogil
     int64_t __atomic_fetch_add(int64_t*, int64_t, int) noexcept nogil
     int64_t __atomic_load_n(int64_t*, int) noexcept nogil
     int __ATOMIC_ACQ_REL
@@ -50,9 +61,13 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_atfork(void (*)() noexcept nogil, void (*)() noexcept nogil,
                        void (*)() noexcept nogil)
 
+cdef extern from "<sched.h>" nogil:
+    int sched_getcpu()
+
 cdef enum:
-    # A worker polls this often for the next job before it sleeps: some microseconds.
-    POLLS = 2000
+    # A worker polls this often for the next job, for about a millisecond, before it sleeps: waking
+    # up can take that long, and one that woke too late for a job is then there for the next.
+    POLLS = 60000
     # Chunks per thread: enough to even out a slow one, few enough to claim cheaply.
     CHUNKS_PER_THREAD = 4
 
@@ -64,6 +79,7 @@ cdef struct Job:
     int64_t next_begin      # claimed by atomic addition
     int64_t active          # workers inside the job; changed under the pool's lock
     int64_t limit           # workers that may be inside at once
+    int processor           # the caller's when it began
 
 cdef struct Pool:
     pthread_mutex_t submit      # held for a whole job
@@ -99,6 +115,17 @@ cdef void _run_chunks(Job* job) noexcept nogil:
         job.task(job.context, begin, end if end < job.total else job.total)
 
 
+cdef void _step_aside(int processor) noexcept nogil:
+    """Move to another processor than the caller's, where a worker would only be in its way.
+
+    The kernel may take its time to part two threads of one process, and until then each waits for
+    the other's time slices. Called, and left, with the pool locked.
+    """
+    pthread_mutex_unlock(&_pool.lock)
+    aten_leave_processor(processor)
+    pthread_mutex_lock(&_pool.lock)
+
+
 cdef void* _work(void* unused) noexcept nogil:
     global aten_inside_task
     cdef int64_t seen = 0
@@ -113,6 +140,8 @@ cdef void* _work(void* unused) noexcept nogil:
         pthread_mutex_lock(&_pool.lock)
         while _pool.generation == seen:
             pthread_cond_wait(&_pool.wake, &_pool.lock)
+        if _pool.job != NULL and sched_getcpu() == _pool.job.processor:
+            _step_aside(_pool.job.processor)
         seen = _pool.generation
         job = _pool.job
         if job == NULL or job.active >= job.limit:
@@ -142,7 +171,7 @@ cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) n
     """Run `task` over [0, total) in chunks of at least `grain`."""
     global aten_inside_task
     cdef Job job
-    cdef int threads
+    cdef int threads, polls
     cdef int64_t chunk
     if total <= grain or aten_inside_task:
         task(context, 0, total)
@@ -162,6 +191,7 @@ cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) n
     job.next_begin = 0
     job.active = 0
     job.limit = threads - 1
+    job.processor = sched_getcpu()
     _start_workers(threads - 1)
     pthread_mutex_lock(&_pool.lock)
     _pool.job = &job
@@ -173,6 +203,13 @@ cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) n
     aten_inside_task = 0
     pthread_mutex_lock(&_pool.lock)
     _pool.job = NULL        # whoever has not begun by now will not
+    pthread_mutex_unlock(&_pool.lock)
+    # Polling first: a caller that sleeps is woken on the processor of the worker it waited for.
+    for polls in range(POLLS):
+        if __atomic_load_n(&job.active, __ATOMIC_ACQUIRE) == 0:
+            break
+        aten_pause()
+    pthread_mutex_lock(&_pool.lock)
     while job.active > 0:
         pthread_cond_wait(&_pool.done, &_pool.lock)
     pthread_mutex_unlock(&_pool.lock)
