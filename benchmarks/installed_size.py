@@ -59,7 +59,7 @@ def recorded_mebibytes(name: str) -> float:
 
 
 def run() -> list[Result]:
-    result = Result("installed size", "MB", limit=280)
+    result = Result("installed size", "MiB", limit=280)
     result.aten = installed_mebibytes()
     result.torch = recorded_mebibytes("torch")
     result.ratio = result.torch / result.aten
