@@ -42,7 +42,7 @@ backends.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
-_DEFERRED_MODULES = frozenset({"export", "library", "memory"})
+_DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
 
 _DEFERRED_NAMES = {
     "finfo": "type_info",

@@ -276,3 +276,26 @@ class Namespaces:
 
 ops = Namespaces()
 set_packet_lookup(packet)
+
+
+def prefixed_functions(
+    module: str, prefix: str
+) -> tuple[Callable[[str], OpOverloadPacket], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module that shows operators `<prefix><name>` as `<name>`."""
+
+    def find(name: str) -> OpOverloadPacket:
+        found = None if name.startswith("_") else find_packet("aten", prefix + name)
+        if found is None:
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        return found
+
+    def names() -> list[str]:
+        from aten._generated.table import PACKETS
+
+        return sorted(
+            name.removeprefix(prefix)
+            for name in PACKETS
+            if name.startswith(prefix) and not name.endswith("_")
+        )
+
+    return find, names

@@ -1,0 +1,5 @@
+"""Linear algebra: the operators `linalg_…` by their short names."""
+
+from aten.registry import prefixed_functions
+
+__getattr__, __dir__ = prefixed_functions(__name__, "linalg_")

@@ -1,0 +1,5 @@
+"""Neural networks: the functions of `aten.nn.functional`."""
+
+from aten.nn import functional
+
+__all__ = ["functional"]

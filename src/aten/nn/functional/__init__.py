@@ -1,0 +1,39 @@
+"""Layers, activations and losses as functions, with the signatures users of torch know.
+
+A function here checks and completes its arguments and calls operators; it computes nothing. Where
+an operator of the same name takes the very same arguments, it is the function itself.
+"""
+
+from __future__ import annotations
+
+from aten._core.dispatcher import OpOverloadPacket
+from aten.registry import find_packet
+
+# Operators that are functions of this namespace as they are.
+_OPERATORS = frozenset(
+    {
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "gelu",
+        "hardshrink",
+        "linear",
+        "scaled_dot_product_attention",
+        "softplus",
+        "softshrink",
+    }
+)
+
+
+def __getattr__(name: str) -> OpOverloadPacket:
+    found = find_packet("aten", name) if name in _OPERATORS else None
+    if found is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OPERATORS})
