@@ -14,7 +14,7 @@ from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
-from aten.ops.definition import load_function, place_of
+from aten.ops.definition import load_function, options_of, place_of
 from aten.registry import operator
 
 # What a factory takes from its out= tensor where the functional overload is asked for it.
@@ -31,8 +31,14 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
+    if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
+        _install_function(op, DispatchKey.CompositeExplicitAutograd)
+        return
     if _is_variant(op):
         install_variant(op)
+        return
+    if op.entry.function and options_of(op.entry.function).inplace:
+        _install_on_copy(op)
         return
     native = op.entry.options.get("native")
     if native:
@@ -69,6 +75,19 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
         return
     function = load_function(op.entry.function)
     op.register(key, PythonKernel(function), place_of(function))
+
+
+def _install_on_copy(op: OpOverload) -> None:
+    """The functional form of an operator whose function writes to its first argument."""
+    function = load_function(op.entry.function)
+    layout = MEMORY_FORMATS[options_of(op.entry.function).inplace]
+
+    def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        return function(self.clone(memory_format=layout), *arguments, **keywords)
+
+    op.register(
+        DispatchKey.CompositeExplicitAutograd, PythonKernel(run_on_copy), place_of(function)
+    )
 
 
 def _writing_out(op: OpOverload) -> Callable[..., Any]:
