@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core import factories, memory, views
+from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
@@ -96,10 +97,16 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     Raises RuntimeError where a result cannot be cast to its tensor's dtype, or is elsewhere.
     """
     base = operator(op.entry.base)
+    options = options_of(op.entry.function) if op.entry.function else None
+    exact = options is not None and options.exact_out
+    spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
         names = _written_names(op)
         outs = [keywords.pop(name) for name in names]
+        if exact:
+            same = spared if arguments and arguments[0] is outs[0] else 0
+            _require_apart(op.name, outs[0], (*arguments[same:], *keywords.values()))
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
@@ -108,10 +115,23 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         if not isinstance(results, tuple):
             results = (results,)
         for out, result in zip(outs, results, strict=True):
+            if exact and out.dtype is not result.dtype:
+                raise RuntimeError(f"{op.name}: expected out of {result.dtype}, got {out.dtype}")
             _write(op.name, out, result)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:
+    """Raises RuntimeError where `out` overlaps itself or an argument."""
+    memory.check_writable(out)
+    for argument in arguments:
+        for one in argument if isinstance(argument, (list, tuple)) else (argument,):
+            if isinstance(one, Tensor) and memory.overlaps(out, one):
+                raise RuntimeError(
+                    f"{name}: unsupported operation: out shares memory with an argument"
+                )
 
 
 def _in_place(op: OpOverload) -> Callable[..., Tensor]:

@@ -32,7 +32,7 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "inplace", "integer_check")
+    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check")
 
     def __init__(
         self,
@@ -40,7 +40,9 @@ class Options:
         integer_check: Check | None = None,
         constants: Mapping[str, frozenset[Any]] | None = None,
         inplace: str = "",
+        exact_out: bool = False,
     ) -> None:
+        self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
         self.integer_check = integer_check
@@ -62,6 +64,7 @@ def op(
     integer_check: Check | None = ...,
     constants: Mapping[str, frozenset[Any]] | None = ...,
     inplace: str = ...,
+    exact_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -73,7 +76,8 @@ def op(*marked: Any, **options: Any) -> Any:
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
     `inplace` says that the function of an extern operator writes to its first argument and returns
-    it; the functional form hands it a copy in the memory format named here.
+    it; the functional form hands it a copy in the memory format named here. `exact_out` says that
+    nothing is cast for out=, which takes no tensor that shares memory with another argument.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):

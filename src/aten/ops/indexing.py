@@ -31,7 +31,7 @@ MASK_TYPES = ("bool", "uint8")
 _TAKEN = "out of range: tried to access index {index} on a tensor of {size} elements"
 
 
-@op("index.Tensor")
+@op("index.Tensor", exact_out=True)
 def index(self: Tensor, indices: Indices) -> Tensor:
     """Elements at index tensors, broadcast together, one for each dimension or None for all of it.
 
@@ -272,7 +272,7 @@ def unsafe_masked_index_put_accumulate(
     return ops.aten.index_put(self, clamped, added, True)  # type: ignore[no-any-return]
 
 
-@op
+@op("index_select", exact_out=True)
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `dim` at the indices in a vector.
 
@@ -293,7 +293,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     return take_slices(self, dim, index.reshape((-1,)).contiguous(), False)
 
 
-@op
+@op("take", exact_out=True)
 def take(self: Tensor, index: Tensor) -> Tensor:
     """The elements at positions among all of `self`; negative ones count from the end.
 
@@ -356,7 +356,7 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -
     return self
 
 
-@op
+@op("take_along_dim", exact_out=True)
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with both operands broadcast in other dimensions; or from all elements in order."""
     if indices.dtype is not INT64:

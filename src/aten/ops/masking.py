@@ -40,7 +40,7 @@ def _require_elements(name: str, self: Tensor) -> None:
         raise NotImplementedError(f"{name}: the elements are not known on the meta device")
 
 
-@op
+@op("masked_select", exact_out=True)
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements, in order, where `mask`, broadcast with `self`, is true; 1-d."""
     if mask.dtype.name != "bool":
@@ -53,7 +53,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     return ops.aten.index_select(flat, 0, _positions(mask))  # type: ignore[no-any-return]
 
 
-@op("masked_scatter")
+@op("masked_scatter", exact_out=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`self`, broadcast with `mask`, with elements of `source` in order where `mask` is true."""
     shape = common_shape((self.shape, mask.shape), RuntimeError)
@@ -94,7 +94,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
-@op
+@op("nonzero", exact_out=True)
 def nonzero(self: Tensor) -> Tensor:
     """The indices of elements that are not zero, one row each, in row-major order."""
     return _coordinates("nonzero", self).t()
@@ -125,7 +125,7 @@ def _coordinates(name: str, self: Tensor) -> Tensor:
     return picking.positions(self.ne(0).contiguous(), False)
 
 
-@op
+@op("nonzero_static", exact_out=True)
 def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of `nonzero`, or all of them and rows of `fill_value`."""
     if size < 0:

@@ -33,7 +33,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 _START: dict[str, Number] = {"sum": 0, "mean": 0, "prod": 1}
 
 
-@op
+@op("gather", exact_out=True)
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j][k] = self[index[i][j][k]][j][k] for dim 0, and so on.
 
@@ -66,9 +66,7 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Number) -> Tenso
 
 
 @op("scatter.reduce", inplace="contiguous_format")
-def scatter_folding(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str
-) -> Tensor:
+def scatter_folding(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
     """As `scatter`, but adds ("add") or multiplies ("multiply") into what is there."""
     return _scatter("scatter", self, dim, index, src, _checked_fold(reduce))
 
@@ -328,9 +326,7 @@ def _without(shape: Sequence[int], dim: int) -> tuple[int, ...]:
     return (*shape[:dim], *shape[dim + 1 :])
 
 
-def _write_slices(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, fold: str = ""
-) -> Tensor:
+def _write_slices(self: Tensor, dim: int, index: Tensor, source: Tensor, fold: str = "") -> Tensor:
     if not self.is_meta:
         _move_slices(at_least_vector(self), dim, index, at_least_vector(source), fold)
     return self
