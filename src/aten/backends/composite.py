@@ -106,7 +106,8 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         outs = [keywords.pop(name) for name in names]
         if exact:
             same = spared if arguments and arguments[0] is outs[0] else 0
-            _require_apart(op.name, outs[0], (*arguments[same:], *keywords.values()))
+            others = (*arguments[same:], *keywords.values())
+            _require_apart(op.name, outs[0], others)
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
@@ -115,8 +116,9 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         if not isinstance(results, tuple):
             results = (results,)
         for out, result in zip(outs, results, strict=True):
-            if exact and out.dtype is not result.dtype:
-                raise RuntimeError(f"{op.name}: expected out of {result.dtype}, got {out.dtype}")
+            if exact:
+                _require_like(op.name, out, result)
+                _require_apart(op.name, _resized(out, result), others)
             _write(op.name, out, result)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
@@ -132,6 +134,21 @@ def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:
                 raise RuntimeError(
                     f"{name}: unsupported operation: out shares memory with an argument"
                 )
+
+
+def _require_like(name: str, out: Tensor, result: Tensor) -> None:
+    if out.dtype is not result.dtype:
+        raise RuntimeError(f"{name}: expected out of {result.dtype}, got {out.dtype}")
+
+
+def _resized(out: Tensor, result: Tensor) -> Tensor:
+    """What `out` will be once it has the result's sizes, where its memory is large enough."""
+    if out.shape == result.shape:
+        return out
+    try:
+        return out.as_strided(result.shape, result.stride(), out.storage_offset())
+    except RuntimeError:
+        return result
 
 
 def _in_place(op: OpOverload) -> Callable[..., Tensor]:
