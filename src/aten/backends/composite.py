@@ -120,7 +120,7 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:
-    return tuple(argument.name for argument in op._schema.arguments if argument.is_write)
+    return tuple(argument.name for argument in op._schema.arguments if argument.is_out)
 
 
 def _keyword_names(op: OpOverload) -> tuple[str, ...]:
