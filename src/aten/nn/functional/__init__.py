@@ -21,6 +21,7 @@ _OPERATORS = frozenset(
         "gelu",
         "hardshrink",
         "linear",
+        "pdist",
         "scaled_dot_product_attention",
         "softplus",
         "softshrink",
