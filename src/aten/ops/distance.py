@@ -68,7 +68,8 @@ def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
     ones = [ops.aten.ones_like(column) for column in squares]
     left = ops.aten.cat([x1 * -2, squares[0], ones[0]], -1)
     right = ops.aten.cat([x2, ones[1], squares[1]], -1)
-    return left.matmul(right.transpose(-2, -1)).clamp_min(0).sqrt()
+    product: Tensor = left.matmul(right.transpose(-2, -1))
+    return product.clamp_min(0).sqrt()
 
 
 @op
@@ -87,12 +88,11 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
 def _pdist_forward(self: Tensor, p: float = 2.0) -> Tensor:
     """The distances of the rows, those above the diagonal of all of them."""
     count = self.shape[0]
-    every = ops.aten._cdist_forward(self, self, p, None).reshape(-1)
-    rows = ops.aten.arange(count, device=self.device)
-    above = (rows.unsqueeze(1) < rows).reshape(-1)
     if self.is_meta:
         return self.new_empty([count * max(count - 1, 0) // 2])
-    return every.masked_select(above)
+    every: Tensor = ops.aten._cdist_forward(self, self, p, None)
+    rows = ops.aten.arange(count, device=self.device)
+    return every.masked_select(rows.unsqueeze(1) < rows)
 
 
 @op
@@ -110,13 +110,13 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     rank = self.dim()
     if rank < 2:
         raise RuntimeError(f"renorm: expected a tensor of two dimensions or more, got {rank}")
+    kept = wrap_dimension(dim, rank)
     if isinstance(p, complex) or not p > 0:
         raise RuntimeError(f"renorm: expected a positive p, got {p}")
     if isinstance(maxnorm, complex) or not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be 0 or more, got {maxnorm}")
     if self.dtype.kind not in ("float", "complex"):
         raise RuntimeError(f"renorm: expected floating or complex elements, got {self.dtype}")
-    kept = wrap_dimension(dim, rank)
     others = [axis for axis in range(rank) if axis != kept]
     wide = operation_type(self.dtype)
     norms = ops.aten.linalg_vector_norm(self, p, others, True, dtype=wide)
