@@ -71,6 +71,7 @@ _OPERATORS = frozenset(
         "logsigmoid",
         "pairwise_distance",
         "prelu",
+        "pdist",
         "scaled_dot_product_attention",
         "softplus",
         "softshrink",
