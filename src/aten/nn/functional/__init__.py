@@ -33,6 +33,7 @@ from aten.nn.functional.classification import (
     multilabel_margin_loss,
     nll_loss,
 )
+from aten.nn.functional.embedding import embedding, embedding_bag, one_hot
 from aten.nn.functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -87,6 +88,8 @@ __all__ = [
     "cross_entropy",
     "ctc_loss",
     "elu",
+    "embedding",
+    "embedding_bag",
     "gaussian_nll_loss",
     "glu",
     "hardsigmoid",
@@ -105,6 +108,7 @@ __all__ = [
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "nll_loss",
+    "one_hot",
     "poisson_nll_loss",
     "relu",
     "relu6",
