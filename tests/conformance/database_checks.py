@@ -1,0 +1,430 @@
+"""What is asked of one entry of torch's operator database, and whether aten does it.
+
+`check` compares an entry's forms with torch on all its samples of one dtype:
+
+    function   the result's values, dtypes and shapes, which operands it shares memory with, and
+               that operands are left as torch leaves them
+    method, inplace, operator   likewise, where the entry has them
+    out        into tensors of the right layout, of another, of none, and of another dtype: the
+               values are those of the function, whatever torch does there; a dtype to which the
+               result cannot be cast is refused, and what torch takes is taken
+    errors     samples that torch refuses: the same type of exception, operands untouched
+
+Values agree within torch.testing's own tolerance for the dtype; or they are at most twice as far
+from the float64 result as torch's are, relative to their own and the mean size of the elements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from database_translation import MissingError, Translator, resolve
+
+import aten
+
+DTYPES = (torch.float32, torch.int64, torch.bool)
+FORMS = ("function", "method", "inplace", "operator", "out", "errors")
+# Entries whose elements are whatever memory held.
+_WITHOUT_VALUES = ("empty", "new_empty", "resize_")
+_WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_OTHER_DTYPES = (torch.int32, torch.float64, torch.complex64)
+
+
+def dtypes_of(entry: Any) -> tuple[Any, ...]:
+    """The dtypes an entry is judged by: those of DTYPES it has, or the first of its own."""
+    supported = entry.supported_dtypes("cpu")
+    wanted = tuple(dtype for dtype in DTYPES if dtype in supported)
+    return wanted or tuple(sorted(supported, key=str)[:1])
+
+
+def check(entry: Any, dtype: Any, limit: int | None = None) -> dict[str, str]:
+    """What is wrong with an entry for one dtype, by form. At most `limit` samples are taken."""
+    found: dict[str, str] = {}
+    for form in FORMS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _CHECKS[form](entry, dtype, limit)
+        except MissingError as missing:
+            found[form] = f"missing: {missing}"
+        except Exception as failure:
+            found[form] = f"{type(failure).__name__}: {failure}"[:400]
+    return found
+
+
+def _samples(entry: Any, dtype: Any, limit: int | None) -> list[Any]:
+    samples = list(entry.sample_inputs("cpu", dtype))
+    if limit is None or len(samples) <= limit:
+        return samples
+    return [samples[place * len(samples) // limit] for place in range(limit)]
+
+
+def _check_calls(
+    entry: Any, theirs: Any, dtype: Any, limit: int | None, *, inplace: bool = False
+) -> None:
+    if theirs is None:
+        return
+    ours = Translator()(theirs)
+    for number, sample in enumerate(_samples(entry, dtype, limit)):
+        if inplace and sample.broadcasts_input:
+            continue
+        with _named(f"sample {number}"):
+            _compare_call(entry, ours, theirs, sample, inplace)
+
+
+def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool) -> None:
+    translate = Translator()
+    arguments = (sample.input, *sample.args)
+    keywords = sample.kwargs
+    our_arguments, our_keywords = translate(arguments), translate(keywords)
+    originals = _cloned((arguments, keywords))
+    try:
+        expected = theirs(*arguments, **keywords)
+    except Exception as error:
+        _check_raises(type(error), lambda: ours(*our_arguments, **our_keywords))
+        return
+    given = ours(*our_arguments, **our_keywords)
+    values = not entry.name.startswith(_WITHOUT_VALUES)
+    _compare(given, expected, values, lambda: _wide(theirs, originals))
+    if values:
+        _compare((our_arguments, our_keywords), (arguments, keywords), True, None)
+    _compare_sharing((our_arguments, our_keywords, given), (arguments, keywords, expected))
+    if inplace and isinstance(arguments[0], torch.Tensor) and expected is arguments[0]:
+        assert given is our_arguments[0], "an in-place call returns its first operand"
+
+
+def _wide(function: Any, originals: Any) -> Any:
+    """The result on operands of twice the precision."""
+    arguments, keywords = _mapped(originals, _widened)
+    return function(*arguments, **keywords)
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.to(_WIDER.get(value.dtype, value.dtype))
+    return _WIDER.get(value, value) if isinstance(value, torch.dtype) else value
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_mapped(one, change) for one in value))
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return type(value)(_mapped(one, change) for one in value)
+    if isinstance(value, dict):
+        return {key: _mapped(one, change) for key, one in value.items()}
+    return change(value)
+
+
+def _cloned(value: Any) -> Any:
+    return _mapped(value, lambda one: one.clone() if isinstance(one, torch.Tensor) else one)
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    """Every tensor, of either library, in a nest of results or arguments."""
+    if isinstance(value, (torch.Tensor, aten.Tensor)):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _tensors(one)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+    elif isinstance(value, slice):
+        yield from _tensors((value.start, value.stop, value.step))
+
+
+def _compare(given: Any, expected: Any, values: bool, wide: Callable[[], Any] | None) -> None:
+    _compare_kinds(given, expected)
+    ours, theirs = list(_tensors(given)), list(_tensors(expected))
+    assert len(ours) == len(theirs), f"{len(ours)} tensors, expected {len(theirs)}"
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert one.dtype.name == str(other.dtype).removeprefix("torch."), (
+            f"dtype {one.dtype}, expected {other.dtype}"
+        )
+        assert tuple(one.shape) == tuple(other.shape), (
+            f"shape {tuple(one.shape)}, expected {tuple(other.shape)}"
+        )
+        if values:
+            _compare_values(to_torch(one), other.detach(), place, wide)
+
+
+def _compare_kinds(given: Any, expected: Any) -> None:
+    """Everything that is no tensor."""
+    if isinstance(expected, torch.Tensor):
+        assert isinstance(given, aten.Tensor), f"{type(given).__name__}, expected a tensor"
+    elif isinstance(expected, (list, tuple)):
+        assert isinstance(given, (list, tuple)), f"{type(given).__name__}, expected a sequence"
+        assert len(given) == len(expected), f"{len(given)} results, expected {len(expected)}"
+        for one, other in zip(given, expected, strict=True):
+            _compare_kinds(one, other)
+    elif isinstance(expected, dict):
+        for key, value in expected.items():
+            _compare_kinds(given[key], value)
+    elif isinstance(expected, torch.dtype):
+        assert given.name == str(expected).removeprefix("torch."), f"{given}, expected {expected}"
+    elif isinstance(expected, (float, complex)):
+        torch.testing.assert_close(given, expected, equal_nan=True)
+    elif isinstance(expected, (bool, int, str, type(None))):
+        assert type(given) is type(expected), f"{type(given)}, expected {type(expected)}"
+        assert given == expected, f"{given}, expected {expected}"
+
+
+def to_torch(tensor: Any) -> Any:
+    """The elements of one of our tensors, as a tensor of torch."""
+    element = getattr(torch, tensor.dtype.name)
+    if tensor.numel() == 0:
+        return torch.empty(tuple(tensor.shape), dtype=element)
+    if hasattr(tensor, "resolve_conj"):
+        tensor = tensor.resolve_conj().resolve_neg()
+    raw = tensor.contiguous().reshape((-1,)).view(aten.uint8).numpy().tobytes()
+    return torch.frombuffer(bytearray(raw), dtype=element).reshape(tuple(tensor.shape))
+
+
+def _compare_values(given: Any, expected: Any, place: int, wide: Callable[[], Any] | None) -> None:
+    expected = expected.resolve_conj().resolve_neg()
+    try:
+        torch.testing.assert_close(given, expected, equal_nan=True, check_stride=False)
+    except AssertionError:
+        if wide is None or expected.dtype not in _WIDER:
+            raise
+        exact = list(_tensors(wide()))[place].resolve_conj()
+        if not _as_near(given, expected, exact):
+            raise
+
+
+def _as_near(given: Any, expected: Any, exact: Any) -> bool:
+    if exact.shape != expected.shape or not torch.equal(given.isfinite(), expected.isfinite()):
+        return False
+    finite = expected.isfinite() & exact.isfinite()
+
+    def distance(values: Any) -> float:
+        if not finite.any():
+            return 0.0
+        size = exact[finite].abs()
+        error = (values[finite].to(exact.dtype) - exact[finite]).abs()
+        return float((error / (size + size.mean()).clamp_min(1e-30)).max())
+
+    agree = torch.equal(given[~finite].nan_to_num(), expected[~finite].nan_to_num())
+    return agree and distance(given) <= 2 * distance(expected)
+
+
+def _start(tensor: Any) -> int:
+    """Where a tensor's storage begins; 0 for one without memory."""
+    if tensor.numel() == 0 or tensor.device.type != "cpu":
+        return 0
+    return int(tensor.data_ptr()) - tensor.storage_offset() * tensor.element_size()
+
+
+def _compare_sharing(ours: Any, theirs: Any) -> None:
+    """The same pairs of operands and results share memory."""
+    our_starts = [_start(one) for one in _tensors(ours)]
+    their_starts = [_start(one) for one in _tensors(theirs)]
+    for one, other in itertools.combinations(range(len(our_starts)), 2):
+        shared = 0 != our_starts[one] == our_starts[other]
+        expected = 0 != their_starts[one] == their_starts[other]
+        assert shared == expected, (
+            f"tensors {one} and {other} of operands and results "
+            f"{'share' if shared else 'do not share'} memory"
+        )
+
+
+def _check_raises(expected: type[BaseException], call: Callable[[], Any]) -> None:
+    raised = _exception_of(call)
+    assert raised is not None, f"raised nothing, expected {expected.__name__}"
+    same = type(raised).__name__.lstrip("_") == expected.__name__.lstrip("_")
+    assert same or isinstance(raised, expected), (
+        f"raised {type(raised).__name__} ({raised}), expected {expected.__name__}"
+    )
+
+
+def _exception_of(call: Callable[[], Any]) -> Exception | None:
+    try:
+        call()
+    except Exception as error:
+        return error
+    return None
+
+
+@contextlib.contextmanager
+def _named(what: str) -> Iterator[None]:
+    try:
+        yield
+    except MissingError:
+        raise
+    except AttributeError as failure:
+        if str(failure).startswith(("module 'aten", "type object 'aten", "'aten._core.tensor.T")):
+            raise MissingError(str(failure)) from failure
+        raise
+    except Exception as failure:
+        raise AssertionError(f"{what}: {type(failure).__name__}: {failure}") from failure
+
+
+def _check_function(entry: Any, dtype: Any, limit: int | None) -> None:
+    _check_calls(entry, entry.op, dtype, limit)
+
+
+def _check_method(entry: Any, dtype: Any, limit: int | None) -> None:
+    _check_calls(entry, entry.method_variant, dtype, limit)
+
+
+def _check_inplace(entry: Any, dtype: Any, limit: int | None) -> None:
+    _check_calls(entry, entry.inplace_variant, dtype, limit, inplace=True)
+
+
+def _check_operator(entry: Any, dtype: Any, limit: int | None) -> None:
+    _check_calls(entry, entry.operator_variant, dtype, limit)
+    _check_calls(entry, entry.inplace_operator_variant, dtype, limit, inplace=True)
+
+
+def _check_out(entry: Any, dtype: Any, limit: int | None) -> None:
+    if not entry.supports_out:
+        return
+    ours = Translator()(entry.op)
+    for number, sample in enumerate(_samples(entry, dtype, limit)):
+        try:
+            plain = entry.op(sample.input, *sample.args, **sample.kwargs)
+        except Exception:  # refused without out=, too; the function's check looks at that
+            continue
+        if not isinstance(plain, (torch.Tensor, tuple)) or "out" in sample.kwargs:
+            continue
+        for layout, make in _OUTS.items():
+            if number >= 4 and layout != "given":
+                break
+            made = _mapped(plain, lambda one, make=make: make(one))
+            with _named(f"sample {number}, out= {layout}"):
+                _compare_out(entry, ours, sample, plain, made)
+
+
+def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any) -> None:
+    translate = Translator()
+    # A named tuple of results is given as a plain one.
+    out = tuple(out) if isinstance(out, tuple) else out
+    arguments = translate((sample.input, *sample.args))
+    keywords = translate({**sample.kwargs, "out": out})
+    places = [one.data_ptr() for one in _tensors(keywords["out"])]
+    originals = _cloned(((sample.input, *sample.args), sample.kwargs))
+    refused = _exception_of(
+        lambda: entry.op(sample.input, *sample.args, **{**sample.kwargs, "out": out})
+    )
+    pairs = list(zip(_tensors(plain), _tensors(out), strict=True))
+    castable = all(torch.can_cast(one.dtype, other.dtype) for one, other in pairs)
+    if refused is not None and not castable:
+        _check_raises(type(refused), lambda: ours(*arguments, **keywords))
+        return
+    try:
+        result = ours(*arguments, **keywords)
+    except Exception:
+        if refused is None:
+            raise
+        return
+    # cumsum and the like compute in the dtype of out=, instead of casting to it.
+    expected = [one.to(other.dtype) if castable else other for one, other in pairs]
+    given = list(_tensors(keywords["out"]))
+    values = not entry.name.startswith(_WITHOUT_VALUES)
+    same = all(one.dtype is other.dtype for one, other in pairs)
+    wide = (lambda: list(_tensors(_wide(entry.op, originals)))) if same else None
+    _compare(given, expected, values, wide)
+    for place, mine, theirs in zip(places, given, _tensors(out), strict=True):
+        resized = refused is not None or mine.shape != tuple(theirs.shape)
+        assert resized or mine.numel() < 2 or mine.stride() == theirs.stride(), "strides of out="
+        assert mine.data_ptr() == place or not place, "out= has been moved"
+    assert all(map(operator.is_, _tensors(result), given)), "out= is not returned"
+
+
+def _garbage(like: Any) -> Any:
+    if like.dtype.is_floating_point or like.dtype.is_complex:
+        return like.new_full((), float("nan"))
+    return like.new_full((), True if like.dtype is torch.bool else torch.iinfo(like.dtype).max)
+
+
+def _given(result: Any) -> Any:
+    return (
+        torch.empty_strided(result.shape, result.stride(), dtype=result.dtype).copy_(
+            _garbage(result)
+        )
+        if _is_dense(result)
+        else torch.empty_like(result).copy_(_garbage(result))
+    )
+
+
+def _is_dense(result: Any) -> bool:
+    return bool(result.numel() and 0 not in result.stride())
+
+
+def _reversed(result: Any) -> Any:
+    order = list(reversed(range(result.dim())))
+    return (
+        torch.empty([result.shape[dim] for dim in order], dtype=result.dtype)
+        .fill_(_garbage(result).item())
+        .permute(order)
+    )
+
+
+def _of_another_dtype(result: Any) -> Any:
+    other = next(dtype for dtype in _OTHER_DTYPES if dtype is not result.dtype)
+    return torch.zeros(result.shape, dtype=other)
+
+
+def _on_tensors(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda one: make(one) if isinstance(one, torch.Tensor) else one
+
+
+_OUTS = {
+    "given": _on_tensors(_given),
+    "reversed": _on_tensors(_reversed),
+    "empty": _on_tensors(lambda one: torch.empty((0,), dtype=one.dtype)),
+    "another dtype": _on_tensors(_of_another_dtype),
+}
+
+
+def _check_errors(entry: Any, dtype: Any, limit: int | None) -> None:
+    if entry.error_inputs_func is None:
+        return
+    ours = Translator()(entry.op)
+    for number, wrong in enumerate(_error_inputs(entry)):
+        sample = wrong.sample_input
+        translate = Translator()
+        try:
+            arguments = translate((sample.input, *sample.args))
+            keywords = translate(sample.kwargs)
+        except RuntimeError as refused:  # a tensor of more dimensions than there are
+            if not issubclass(wrong.error_type, RuntimeError):
+                raise AssertionError(f"error input {number}: {refused}") from refused
+            continue
+        before = _mapped((arguments, keywords), _copy_of_ours)
+        try:
+            entry.op(sample.input, *sample.args, **sample.kwargs)
+        except Exception as error:
+            with _named(f"error input {number}"):
+                _check_raises(type(error), lambda: ours(*arguments, **keywords))
+                for one, other in zip(
+                    _tensors((arguments, keywords)), _tensors(before), strict=True
+                ):
+                    torch.testing.assert_close(
+                        to_torch(one), to_torch(other), rtol=0, atol=0, equal_nan=True
+                    )
+
+
+def _copy_of_ours(value: Any) -> Any:
+    return value.clone() if isinstance(value, aten.Tensor) else value
+
+
+def _error_inputs(entry: Any) -> Iterable[Any]:
+    return list(entry.error_inputs("cpu"))
+
+
+_CHECKS = {
+    "function": _check_function,
+    "method": _check_method,
+    "inplace": _check_inplace,
+    "operator": _check_operator,
+    "out": _check_out,
+    "errors": _check_errors,
+}
+
+__all__ = ["DTYPES", "FORMS", "check", "dtypes_of", "resolve"]

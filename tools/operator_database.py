@@ -1,0 +1,239 @@
+"""Compare aten with torch over torch's operator database; each entry in a process of its own.
+
+    python tools/operator_database.py [NAME...] [--family FAMILY...] [--samples N] [--jobs N]
+    python tools/operator_database.py --write      docs/conformance.md and the baseline
+    python tools/operator_database.py --check      fails where an entry is worse than the baseline
+
+Without names it runs all 702 entries. A crash or a hang is counted, and stops nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+BASELINE = ROOT / "tests" / "conformance" / "operator_database.json"
+PAGE = ROOT / "docs" / "conformance.md"
+RIGHT = "right"
+
+Outcome = dict[str, Any]
+
+
+def main() -> int:
+    options = _options()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+    entries = _entries(options)
+    outcomes: dict[str, Outcome] = {}
+    for name, outcome in run(entries, options.samples, options.jobs, options.seconds):
+        outcomes[name] = outcome
+        if options.verbose or len(entries) < 60:
+            _print(name, outcome)
+    print(_summary(outcomes))
+    if options.json:
+        Path(options.json).write_text(json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
+    if options.write:
+        _write(outcomes)
+    return _check(outcomes) if options.check else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="entries (add, std.unbiased); default: all")
+    parser.add_argument("--family", nargs="*", default=[], help="families of entries")
+    parser.add_argument("--samples", type=int, help="at most so many of an entry's samples")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=300, help="until an entry counts as hung")
+    parser.add_argument("--json", help="write the outcomes there")
+    parser.add_argument("--write", action="store_true", help="write page and baseline")
+    parser.add_argument("--check", action="store_true", help="compare with the baseline")
+    parser.add_argument("--verbose", action="store_true")
+    return parser.parse_args()
+
+
+def full_name(entry: Any) -> str:
+    variant = entry.variant_test_name
+    return f"{entry.name}.{variant}" if variant else str(entry.name)
+
+
+def families() -> dict[str, str]:
+    facts = json.loads((ROOT / "tests" / "data" / "op_db.json").read_text())
+    return {fact["name"]: fact["family"] for fact in facts}
+
+
+def _entries(options: argparse.Namespace) -> list[Any]:
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    by_family = families()
+    chosen = [
+        entry
+        for entry in op_db
+        if (not options.names and not options.family)
+        or full_name(entry) in options.names
+        or by_family.get(full_name(entry)) in options.family
+    ]
+    unknown = set(options.names) - {full_name(entry) for entry in chosen}
+    if unknown:
+        raise SystemExit(f"no such entries: {', '.join(sorted(unknown))}")
+    return chosen
+
+
+def run(
+    entries: list[Any], samples: int | None, jobs: int, seconds: float
+) -> Iterator[tuple[str, Outcome]]:
+    """Names and outcomes, as entries finish."""
+    import torch
+
+    torch.set_num_threads(1)
+    waiting, running = list(reversed(entries)), {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            entry = waiting.pop()
+            process, pipe = _start(entry, samples)
+            running[pipe] = (entry, process, time.monotonic() + seconds, bytearray())
+        ready, _, _ = select.select(list(running), [], [], 1.0)
+        for pipe in ready:
+            piece = os.read(pipe, 1 << 16)
+            running[pipe][3].extend(piece)
+            if not piece:
+                entry, process, _, text = running.pop(pipe)
+                yield full_name(entry), _finish(process, pipe, bytes(text))
+        for pipe, (entry, process, deadline, _) in list(running.items()):
+            if time.monotonic() > deadline:
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+                os.close(pipe)
+                del running[pipe]
+                yield full_name(entry), {"status": "hang"}
+
+
+def _start(entry: Any, samples: int | None) -> tuple[int, int]:
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(writing)
+        return process, reading
+    os.close(reading)
+    from database_checks import check, dtypes_of
+
+    outcome: Outcome = {"dtypes": {}}
+    for dtype in dtypes_of(entry):
+        name = str(dtype).removeprefix("torch.")
+        outcome["dtypes"][name] = check(entry, dtype, samples)
+    with os.fdopen(writing, "w") as pipe:
+        json.dump(outcome, pipe)
+    os._exit(0)
+
+
+def _finish(process: int, pipe: int, text: bytes) -> Outcome:
+    os.close(pipe)
+    status = os.waitpid(process, 0)[1]
+    if os.WIFSIGNALED(status):
+        return {"status": "crash", "signal": os.WTERMSIG(status)}
+    if status or not text:
+        return {"status": "crash", "signal": 0}
+    outcome: Outcome = json.loads(text)
+    problems = [form for forms in outcome["dtypes"].values() for form in forms.values()]
+    missing = any(
+        forms.get("function", "").startswith("missing") for forms in outcome["dtypes"].values()
+    )
+    outcome["status"] = "missing" if missing else "wrong" if problems else RIGHT
+    return outcome
+
+
+def _print(name: str, outcome: Outcome) -> None:
+    print(f"{name}: {outcome['status']}")
+    for dtype, forms in outcome.get("dtypes", {}).items():
+        for form, problem in forms.items():
+            print(f"    {dtype} {form}: {' '.join(problem.split())[:300]}")
+
+
+def _summary(outcomes: dict[str, Outcome]) -> str:
+    counts = Counter(outcome["status"] for outcome in outcomes.values())
+    listed = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    return f"{len(outcomes)} entries: {listed}"
+
+
+def _condensed(outcome: Outcome) -> Any:
+    """What the baseline keeps: the status, or the forms that are wrong by dtype."""
+    if outcome["status"] != "wrong":
+        return outcome["status"]
+    return {dtype: sorted(forms) for dtype, forms in outcome["dtypes"].items() if forms}
+
+
+def _check(outcomes: dict[str, Outcome]) -> int:
+    baseline = json.loads(BASELINE.read_text())
+    worse = [
+        name
+        for name, outcome in outcomes.items()
+        if baseline.get(name) == RIGHT != outcome["status"]
+        or (outcome["status"] in ("crash", "hang") and baseline.get(name) != outcome["status"])
+    ]
+    for name in worse:
+        print("worse than the baseline:")
+        _print(name, outcomes[name])
+    return 1 if worse else 0
+
+
+def _write(outcomes: dict[str, Outcome]) -> None:
+    condensed = {name: _condensed(outcome) for name, outcome in sorted(outcomes.items())}
+    BASELINE.write_text(json.dumps(condensed, indent=1) + "\n")
+    PAGE.write_text(_page(outcomes))
+
+
+def _page(outcomes: dict[str, Outcome]) -> str:
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name, family in families().items():
+        if name in outcomes:
+            groups[family].append(name)
+    dtypes = ("float32", "int64", "bool")
+    lines = [
+        "# Conformance",
+        "",
+        "Written by `python tools/operator_database.py --write`: torch's operator database, run on",
+        "torch and on aten. An entry is right where all its samples agree for float32, int64 and",
+        "bool as far as torch has them: function, method, in-place, operator and `out=` forms,",
+        "what shares memory with what, and the exceptions for its error inputs. What is compared",
+        "how is said in `tests/conformance/database_checks.py`.",
+        "",
+        f"**{_summary(outcomes)}.**",
+        "",
+        "| family | right | of | " + " | ".join(dtypes) + " |",
+        "|---|---|---|" + "---|" * len(dtypes),
+    ]
+    for family, names in sorted(groups.items()):
+        right = sum(outcomes[name]["status"] == RIGHT for name in names)
+        cells = " | ".join(_dtype_cell([outcomes[name] for name in names], one) for one in dtypes)
+        lines.append(f"| {family} | {right} | {len(names)} | {cells} |")
+    lines += ["", "## Not right yet", "", "| entry | family | what |", "|---|---|---|"]
+    for family, names in sorted(groups.items()):
+        for name in names:
+            if outcomes[name]["status"] != RIGHT:
+                lines.append(f"| {name} | {family} | {_words(outcomes[name])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _dtype_cell(outcomes: list[Outcome], dtype: str) -> str:
+    having = [one["dtypes"][dtype] for one in outcomes if dtype in one.get("dtypes", {})]
+    return f"{sum(not forms for forms in having)}/{len(having)}" if having else "–"
+
+
+def _words(outcome: Outcome) -> str:
+    condensed = _condensed(outcome)
+    if isinstance(condensed, str):
+        return condensed
+    return "; ".join(f"{dtype}: {', '.join(forms)}" for dtype, forms in condensed.items())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
