@@ -93,6 +93,11 @@ def nonzero(
     return ops.aten.nonzero(input, **_given(out=out))  # type: ignore[no-any-return]
 
 
+def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
+    """Another name of `segment_reduce`."""
+    return ops.aten.segment_reduce(data, reduce, **options)  # type: ignore[no-any-return]
+
+
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """For each dimension of `shape`, where positions in row-major order lie in it.
 
@@ -119,6 +124,13 @@ def _given(**arguments: Any) -> dict[str, Any]:
 
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
-    for function in (einsum, tensordot, chain_matmul, cdist, nonzero, unravel_index)
+    for function in (
+        einsum,
+        tensordot,
+        chain_matmul,
+        cdist,
+        nonzero,
+        unravel_index,
+        _segment_reduce,
+    )
 }
-FUNCTIONS["_segment_reduce"] = ops.aten.segment_reduce

@@ -5,6 +5,8 @@ from __future__ import annotations
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
