@@ -6,17 +6,20 @@ compute the result and copy it to where it belongs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core import factories, memory, views
+from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
+from aten.backends.lazy_views import skip_laziness
 from aten.ops.definition import load_function, place_of
 from aten.registry import operator
 
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
@@ -44,12 +47,37 @@ def install_explicit(op: OpOverload) -> None:
 
 def install_view(op: OpOverload) -> None:
     """Views: a compiled kernel for all backends, which look at metadata only."""
+    if op.entry.variant == "inplace":
+        op.register(
+            DispatchKey.CompositeExplicitAutograd,
+            PythonKernel(_becoming(op)),
+            "aten/backends/composite.py",
+        )
+        return
     native = op.entry.options.get("native")
     if native:
         kernel = views.ViewKernel(op, str(native))
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
+        skip_laziness(op)
         return
     install_composite(op)
+
+
+def install_copy(op: OpOverload) -> None:
+    """Copies of what the view of the same name without "_copy" shows, in row-major order."""
+    if _is_variant(op):
+        install_variant(op)
+        return
+    view = operator(op.entry.base.replace("_copy", "", 1))
+
+    def copy(*arguments: Any, **keywords: Any) -> Any:
+        shown = view(*arguments, **keywords)
+        if isinstance(shown, Tensor):
+            return shown.clone(memory_format=_CONTIGUOUS)
+        return tuple(piece.clone(memory_format=_CONTIGUOUS) for piece in shown)
+
+    key = DispatchKey.CompositeExplicitAutograd
+    op.register(key, PythonKernel(copy), "aten/backends/composite.py")
 
 
 def install_variant(
@@ -81,6 +109,9 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     def write_out(*arguments: Any, **keywords: Any) -> Any:
         names = _written_names(op)
         outs = [keywords.pop(name) for name in names]
+        if isinstance(outs[0], (list, tuple)):
+            _fill_list(op.name, outs[0], base(*arguments, **keywords))
+            return None
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
@@ -93,6 +124,23 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _fill_list(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    if len(outs) != len(results):
+        raise RuntimeError(f"{name}: expected {len(results)} tensors as out, got {len(outs)}")
+    for out, result in zip(outs, results, strict=True):
+        _write(name, out, result)
+
+
+def _becoming(op: OpOverload) -> Callable[..., Tensor]:
+    """The in-place overload `op` of a view: the tensor becomes what the view of it shows."""
+    base = operator(op.entry.base)
+
+    def become(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        return memory.become(self, base(self, *arguments, **keywords))
+
+    return become
 
 
 def _in_place(op: OpOverload) -> Callable[..., Tensor]:

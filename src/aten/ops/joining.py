@@ -123,9 +123,56 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(raised, 0 if raised[0].dim() == 1 else 1)
 
 
-@op
+@op("vstack")
+@op("row_stack")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors one below the other: along dimension 0, 1-d ones as rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return cat([tensor.reshape((1, -1)) if tensor.dim() < 2 else tensor for tensor in tensors], 0)
+
+
+@op
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one behind the other: along dimension 2, vectors as rows."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return cat([ops.aten.atleast_3d(tensor) for tensor in tensors], 2)
+
+
+@op
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors side by side, vectors as columns."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return hstack([tensor.reshape((-1, 1)) if tensor.dim() < 2 else tensor for tensor in tensors])
+
+
+@op
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+    """Each tensor cut into `num_chunks` flat pieces along `dim`, padded with zeros, then joined.
+
+    The result has the dimensions before `dim`, then the chunks, then their elements. Raises
+    RuntimeError for tensors whose dtype, device or leading dimensions differ.
+    """
+    if not tensors or num_chunks < 1:
+        raise RuntimeError(
+            f"_chunk_cat: expected one tensor or more and one chunk or more, got {len(tensors)} "
+            f"and {num_chunks}"
+        )
+    first = tensors[0]
+    dim = wrap_dimension(dim, first.dim())
+    flat = []
+    for tensor in tensors:
+        if tensor.dtype is not first.dtype or tensor.device != first.device:
+            raise RuntimeError("_chunk_cat: tensors must agree in dtype and device")
+        if tensor.numel() == 0 or tensor.dim() <= dim or tensor.shape[:dim] != first.shape[:dim]:
+            raise RuntimeError(
+                f"_chunk_cat: tensors must have elements and the sizes {list(first.shape[:dim])} "
+                f"before dimension {dim}, got {list(tensor.shape)}"
+            )
+        missing = -tensor.shape[dim] % num_chunks
+        padding = [0, 0] * (tensor.dim() - dim - 1) + [0, missing]
+        padded = ops.aten.constant_pad_nd(tensor, padding, 0) if missing else tensor
+        flat.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
+    return cat(flat, dim + 1)
