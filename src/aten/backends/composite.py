@@ -83,7 +83,16 @@ def install_copy(op: OpOverload) -> None:
 def install_variant(
     op: OpOverload, key: DispatchKey = DispatchKey.CompositeExplicitAutograd
 ) -> None:
-    """Make the in-place or out= overload `op` from the functional one."""
+    """Make the in-place or out= overload `op` from the functional one.
+
+    A function with a parameter `out` writes there itself.
+    """
+    if op.entry.variant == "out" and op.entry.function:
+        function = load_function(op.entry.function)
+        code = function.__code__
+        if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            op.register(key, PythonKernel(function), place_of(function))
+            return
     make = _writing_out if op.entry.variant == "out" else _in_place
     op.register(key, PythonKernel(make(op)), "aten/backends/composite.py")
 

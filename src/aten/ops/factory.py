@@ -111,8 +111,10 @@ def _range_length(start: Any, end: Any, step: Any, element: dtype) -> int:
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"arange: unsupported range: {start} -> {end}")
     given = (start, end, step)
-    if not element.is_floating_point:
+    if element.name == "int64":
         start, end, step = int(start), int(end), int(step)
+        if step == 0 != given[2]:
+            raise ValueError(f"arange: the step {given[2]} is 0 as an integer")
     if step == 0 or step != step:
         raise RuntimeError("arange: step must be nonzero")
     if (step > 0 and end < start) or (step < 0 and end > start):

@@ -53,10 +53,7 @@ def meshgrid(tensors: Sequence[Tensor], *, indexing: str = "ij") -> tuple[Tensor
         tensor.reshape([-1 if place == dim else 1 for place in range(len(sizes))]).expand(sizes)
         for dim, tensor in enumerate(ordered)
     ]
-    if not swapped:
-        return tuple(grids)
-    turned = [grid.transpose(0, 1) for grid in grids]
-    return (turned[1], turned[0], *turned[2:])
+    return (grids[1], grids[0], *grids[2:]) if swapped else tuple(grids)
 
 
 @op("meshgrid")

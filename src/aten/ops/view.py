@@ -127,7 +127,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 @op("narrow.Tensor")
 def narrow_from_tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
-    if start.dim() != 0 or start.is_floating_point() or start.is_complex():
+    if start.dim() != 0 or start.dtype.kind not in ("signed", "unsigned"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return narrow(self, dim, int(start), length)
 
@@ -157,6 +157,14 @@ def movedims(self: Tensor, source: Sequence[int], destination: Sequence[int]) ->
     others = iter(dim for dim in range(rank) if dim not in sources)
     order = [placed[place] if place in placed else next(others) for place in range(rank)]
     return self.permute(order)
+
+
+@op
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`narrow` as a copy; a dimension past the last is RuntimeError here."""
+    if self.dim() and dim >= self.dim():
+        raise RuntimeError(f"narrow_copy: self has {self.dim()} dimensions, so dim is not {dim}")
+    return narrow(self, dim, start, length).clone(memory_format=_CONTIGUOUS)
 
 
 @op
@@ -261,6 +269,8 @@ def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
 
     Raises RuntimeError where `size` does not broadcast to that shape.
     """
+    if not size:
+        return self.sum()
     leading = self.dim() - len(size)
     wanted = (1,) * leading + tuple(size)
     if leading < 0 or any(
@@ -275,4 +285,4 @@ def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
         for dim, extent in enumerate(self.shape)
         if dim < leading or (wanted[dim] == 1 and extent != 1)
     ]
-    return (self.sum(repeated, keepdim=True) if repeated else self).view(size)
+    return self.sum(repeated, keepdim=True).view(size) if repeated else self
