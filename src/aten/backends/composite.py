@@ -23,7 +23,7 @@ _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
-    if _is_variant(op):
+    if _is_variant(op) and not _is_in_place_itself(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
         return
     _install_function(op, DispatchKey.CompositeImplicitAutograd)
@@ -31,7 +31,7 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
-    if _is_variant(op):
+    if _is_variant(op) and not _is_in_place_itself(op):
         install_variant(op)
         return
     native = op.entry.options.get("native")
@@ -64,11 +64,28 @@ def _is_variant(op: OpOverload) -> bool:
     return bool(op.entry.base != op.qualified_name.partition("::")[2])
 
 
+def _is_in_place_itself(op: OpOverload) -> bool:
+    return op.entry.variant == "inplace" and bool(op.entry.function.endswith("_"))
+
+
 def _install_function(op: OpOverload, key: DispatchKey) -> None:
     if not op.entry.function:
         return
     function = load_function(op.entry.function)
-    op.register(key, PythonKernel(function), place_of(function))
+    called = function
+    if op.entry.function.endswith("_") and op.entry.variant != "inplace":
+        called = _on_a_copy(function)
+    op.register(key, PythonKernel(called), place_of(function))
+
+
+def _on_a_copy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The functional overload of an operator whose function writes its first argument."""
+    clone = operator("clone")
+
+    def call(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        return function(clone(self), *arguments, **keywords)
+
+    return call
 
 
 def _writing_out(op: OpOverload) -> Callable[..., Any]:

@@ -15,6 +15,9 @@ An entry is one operator overload and the variants made from it:
       native: transpose             the compiled kernel in `_core`
       numbers_as_tensors: true      Python numbers are taken where tensors are asked for
       tags: [core]                  names from tags.yaml; pointwise and reduction follow from `kind`
+
+A composite's or extern's function whose name ends in "_" writes its first argument: it is the
+in-place overload itself, and the functional one calls it on a copy.
 """
 
 from __future__ import annotations
