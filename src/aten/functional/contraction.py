@@ -1,20 +1,15 @@
-"""Functions of the package that take their arguments more freely than one schema says.
-
-They complete and name the arguments, and call operators; they compute nothing.
-"""
+"""Contractions and distances whose arguments are freer than their schemas say."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
-from aten.construction import tensor
 from aten.registry import ops
 
-_INT64 = DTYPES["int64"]
+__all__ = ["cdist", "chain_matmul", "einsum", "tensordot"]
+
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,
@@ -79,58 +74,5 @@ def cdist(
     return ops.aten.cdist(x1, x2, p, _COMPUTE_MODES[compute_mode])  # type: ignore[no-any-return]
 
 
-def nonzero(
-    input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False
-) -> Tensor | tuple[Tensor, ...]:
-    """The indices of elements that are not zero: a row for each; or a vector for each dimension.
-
-    Raises RuntimeError for `out` with `as_tuple`.
-    """
-    if as_tuple:
-        if out is not None:
-            raise RuntimeError("nonzero: out is for a result that is one tensor")
-        return ops.aten.where(input)  # type: ignore[no-any-return]
-    return ops.aten.nonzero(input, **_given(out=out))  # type: ignore[no-any-return]
-
-
-def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
-    """Another name of `segment_reduce`."""
-    return ops.aten.segment_reduce(data, reduce, **options)  # type: ignore[no-any-return]
-
-
-def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """For each dimension of `shape`, where positions in row-major order lie in it.
-
-    Raises TypeError for indices and sizes that are no integers, ValueError for negative sizes.
-    """
-    if indices.dtype.kind not in ("signed", "unsigned"):
-        raise TypeError(f"unravel_index: expected integers as indices, got {indices.dtype}")
-    sizes = [shape] if isinstance(shape, int) else list(shape)
-    if not all(isinstance(size, int) for size in sizes):
-        raise TypeError(f"unravel_index: expected integers as sizes, got {shape!r}")
-    if any(size < 0 for size in sizes):
-        raise ValueError(f"unravel_index: sizes must not be negative, got {tuple(sizes)}")
-    if indices.numel() == 0:
-        sizes = [max(size, 1) for size in sizes]
-    steps = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
-    place, limit = (tensor(numbers, dtype=_INT64).to(indices.device) for numbers in (steps, sizes))
-    rows = ops.aten.floor_divide(indices.unsqueeze(-1), place)
-    return tuple(ops.aten.unbind(ops.aten.remainder(rows, limit), -1))
-
-
 def _given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        einsum,
-        tensordot,
-        chain_matmul,
-        cdist,
-        nonzero,
-        unravel_index,
-        _segment_reduce,
-    )
-}
