@@ -16,8 +16,8 @@ from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, 
 from libc.string cimport memcpy
 
 from aten._core.device cimport META
-from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64,
-                                INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
+from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
+                                FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
                                 category_of, item_size)
 from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
                                   run_walk)
@@ -198,19 +198,24 @@ cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const in
 
 cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
                        const Way* way) noexcept nogil:
-    """Half types, each result rounded."""
+    """Half types, each result rounded; sums of complex ones are two."""
     cdef int64_t row, place
     cdef char* base
-    cdef float held, given
+    cdef char* other
+    cdef int part, parts = 2 if way.code == COMPLEX32 else 1
+    cdef int code = FLOAT16 if way.code == COMPLEX32 else way.code
+    cdef float held[2]
+    cdef float given[2]
     for row in range(n1):
         for place in range(n0):
             base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * (
                 <int64_t*>(data[INDEX] + row * s1[INDEX] + place * s0[INDEX]))[0])
-            transfer_run(base, way.code, 1, <char*>&held, FLOAT32, 1, 1)
-            transfer_run(data[OTHER] + row * s1[OTHER] + place * s0[OTHER], way.code, 1,
-                         <char*>&given, FLOAT32, 1, 1)
-            held = _folded(held, given, way.fold)
-            transfer_run(<char*>&held, FLOAT32, 1, base, way.code, 1, 1)
+            other = data[OTHER] + row * s1[OTHER] + place * s0[OTHER]
+            transfer_run(base, code, 1, <char*>held, FLOAT32, 1, parts)
+            transfer_run(other, code, 1, <char*>given, FLOAT32, 1, parts)
+            for part in range(parts):
+                held[part] = _folded(held[part], given[part], way.fold)
+            transfer_run(<char*>held, FLOAT32, 1, base, code, 1, parts)
 
 
 cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -256,7 +261,7 @@ cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
         _fold(data, n0, s0, n1, s1, step, fold, <float>0)
     elif way.code == FLOAT64:
         _fold(data, n0, s0, n1, s1, step, fold, <double>0)
-    elif way.code == FLOAT16 or way.code == BFLOAT16:
+    elif way.code == FLOAT16 or way.code == BFLOAT16 or way.code == COMPLEX32:
         _fold_halves(data, n0, s0, n1, s1, way)
     elif way.code == COMPLEX64:
         _fold(data, n0, s0, n1, s1, step, fold, narrow)
@@ -374,7 +379,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     way.code = base.dtype_code
     way.step = step * item_size(base.dtype_code)
     if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
-            way.fold > PRODUCT or way.code not in (COMPLEX64, COMPLEX128))):
+            way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
     if way.code == BOOL:
         way.fold = GREATEST if way.fold == SUM else LEAST if way.fold == PRODUCT else way.fold
