@@ -216,7 +216,7 @@ def _folded_runs(
         found = ops.aten.bincount(index, minlength=rows * each).unsqueeze(-1)
         # With an initial value, a run without slices is just that.
         made = made / (found if initial is None else found.clamp(min=1))
-    made = made.reshape((rows, each, -1)).narrow(1, 1, count)
+    made = made.reshape((rows, each, -1)).narrow(1, 1, count).clone(memory_format=_ROWS)
     return made.reshape((*outer, count, *inner)).to(data.dtype)  # type: ignore[no-any-return]
 
 
