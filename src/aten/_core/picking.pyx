@@ -459,15 +459,23 @@ cdef struct Bounds:
 
 cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
                        Index unused) noexcept nogil:
-    cdef int64_t at, low = bounds.low, size = bounds.size, value
-    cdef bint outside = False, negative = False
-    for at in range(count):
-        value = (<const Index*>(place + at * step))[0]
-        outside |= (value < low) | (value >= size)
-        negative |= value < 0
+    # Counted from `low` without a sign, all that is outside lies beyond the width.
+    cdef uint64_t low = <uint64_t>bounds.low, width = <uint64_t>bounds.size - low
+    cdef uint64_t outside = 0
+    cdef int64_t at, value, signs = 0
+    if step == sizeof(Index):
+        for at in range(count):
+            value = (<const Index*>place)[at]
+            outside |= <uint64_t>value - low >= width
+            signs |= value
+    else:
+        for at in range(count):
+            value = (<const Index*>(place + at * step))[0]
+            outside |= <uint64_t>value - low >= width
+            signs |= value
     if outside:
         bounds.found = OUTSIDE
-    elif negative and bounds.found == WITHIN:
+    elif signs < 0 and bounds.found == WITHIN:
         bounds.found = NEGATIVE
 
 
