@@ -48,6 +48,7 @@ registry.install_methods()
 _DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
 
 _DEFERRED_NAMES = {
+    "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",
     "get_printoptions": "printing",

@@ -167,6 +167,11 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
+def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of elements that are not zero: a row for each; or a vector for each dimension."""
+    return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
@@ -174,5 +179,6 @@ _ATTRIBUTES: dict[str, Any] = {
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "nonzero": _nonzero,
     "__rdiv__": _reflected_by_tensor("div"),
 }

@@ -32,7 +32,7 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check")
+    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check", "repeatable")
 
     def __init__(
         self,
@@ -41,7 +41,9 @@ class Options:
         constants: Mapping[str, frozenset[Any]] | None = None,
         inplace: str = "",
         exact_out: bool = False,
+        repeatable: bool = False,
     ) -> None:
+        self.repeatable = repeatable
         self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
@@ -65,6 +67,7 @@ def op(
     constants: Mapping[str, frozenset[Any]] | None = ...,
     inplace: str = ...,
     exact_out: bool = ...,
+    repeatable: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -79,6 +82,7 @@ def op(*marked: Any, **options: Any) -> Any:
     `inplace` says that the function of an extern operator writes to its first argument and returns
     it; the functional form hands it a copy in the memory format named here. `exact_out` says that
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
+    `repeatable` says that an output's elements may share memory, as they get one value.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
