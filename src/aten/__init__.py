@@ -49,6 +49,8 @@ _DEFERRED_NAMES = {
     "iinfo": "type_info",
     "get_printoptions": "printing",
     "set_printoptions": "printing",
+    "unique": "methods",
+    "unique_consecutive": "methods",
 }
 
 

@@ -6,7 +6,7 @@ compute the result and copy it to where it belongs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core import factories, memory, views
@@ -88,6 +88,8 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        if len(outs) > 1:
+            _require_types(op.name, outs, results)
         for out, result in zip(outs, results, strict=True):
             _write(op.name, out, result)
         return outs[0] if len(outs) == 1 else tuple(outs)
@@ -113,6 +115,13 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Several results are written as they are. Raises RuntimeError for tensors of other dtypes."""
+    for out, result in zip(outs, results, strict=True):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from aten._core.dtypes import DTYPES
+from aten._core.dtypes import DTYPES, dtype
 from aten.ops.definition import converted, normalized_dims, op
 from aten.ops.folding import Dims, extent, fold, fold_size, kept_dims, spread
+from aten.ops.requirements import refusal
 from aten.prims import Value
 from aten.prims import elementwise as p
 
@@ -19,6 +21,20 @@ def sum(self: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 @op
 def prod(self: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     return fold("prod", self, dim, keepdim)
+
+
+@op
+def nansum(
+    self: Value, dim: Dims = None, keepdim: bool = False, *, types: Mapping[str, dtype]
+) -> Value:
+    """The sum of what is not NaN. Integers have no NaN, and none comes of floating numbers."""
+    if self.dtype.is_complex:
+        raise RuntimeError(f"nansum: self must be real, but is of type {self.dtype}")
+    if not self.dtype.is_floating_point:
+        if types["self"].is_floating_point:
+            raise refusal("nansum_cpu", self.dtype)
+        return fold("sum", self, dim, keepdim)
+    return fold("sum", p.where(self == self, self, 0), dim, keepdim)
 
 
 @op
@@ -59,6 +75,30 @@ def max_dim(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]
 @op("min.dim")
 def min_dim(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     return _extreme_along("min", self, dim, keepdim)
+
+
+@op
+def aminmax(self: Value, *, dim: int | None = None, keepdim: bool = False) -> tuple[Value, Value]:
+    """The least and the greatest element."""
+    if self.dtype.is_complex:
+        raise refusal("aminmax_cpu", self.dtype)
+    _require_elements("aminmax", self, dim)
+    return fold("amin", self, dim, keepdim), fold("amax", self, dim, keepdim)
+
+
+@op
+def hash_tensor(self: Value, dim: Dims = (), *, keepdim: bool = False, mode: int = 0) -> Value:
+    """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0)."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: mode must be 0, but is {mode}")
+    if self.dtype.is_complex or self.dtype.name in ("uint16", "uint32", "uint64"):
+        raise refusal("xor_sum_cpu", self.dtype)
+    _require_elements("hash_tensor", self, dim)
+    if self.dtype.is_floating_point:
+        bits = p.bitcast(converted(self, DTYPES["float64"]), dtype=DTYPES["uint64"])
+    else:
+        bits = p.bitcast(converted(self, DTYPES["int64"]), dtype=DTYPES["uint64"])
+    return fold("xor", bits, dim, keepdim)
 
 
 @op
