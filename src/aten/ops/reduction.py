@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from aten._core.dtypes import DTYPES, dtype
 from aten.ops.definition import converted, normalized_dims, op
 from aten.ops.folding import Dims, extent, fold, fold_size, kept_dims, spread
-from aten.ops.requirements import refusal
+from aten.ops.requirements import refusal, require_real
 from aten.prims import Value
 from aten.prims import elementwise as p
 
@@ -45,24 +45,28 @@ def mean(self: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 @op
 def amax(self: Value, dim: Dims = (), keepdim: bool = False) -> Value:
+    require_real("amax", self)
     _require_elements("amax", self, dim)
     return fold("amax", self, dim, keepdim)
 
 
 @op
 def amin(self: Value, dim: Dims = (), keepdim: bool = False) -> Value:
+    require_real("amin", self)
     _require_elements("amin", self, dim)
     return fold("amin", self, dim, keepdim)
 
 
 @op
 def max(self: Value) -> Value:
+    require_real("max", self)
     _require_elements("max", self, None)
     return fold("amax", self, None)
 
 
 @op
 def min(self: Value) -> Value:
+    require_real("min", self)
     _require_elements("min", self, None)
     return fold("amin", self, None)
 
@@ -198,9 +202,9 @@ def norm(self: Value, p: float | None = 2, dim: Dims = None, keepdim: bool = Fal
 def logsumexp(self: Value, dim: Dims, keepdim: bool = False) -> Value:
     if fold_size(self, dim) == 0:
         return p.log(fold("sum", self, dim, keepdim))
-    largest = fold("amax", self, dim)
+    largest = fold("amax", p.real(self) if self.dtype.is_complex else self, dim)
     # An infinite maximum must not turn into inf - inf.
-    shift = p.where(p.abs(largest) == math.inf, 0.0, largest)
+    shift = converted(p.where(p.abs(largest) == math.inf, 0.0, largest), self.dtype)
     total = fold("sum", p.exp(self - spread(shift, self, dim)), dim)
     return _shaped(p.log(total) + shift, self, dim, keepdim)
 
