@@ -154,6 +154,8 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        if len(outs) > 1:
+            _require_types(op.name, outs, results)
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)
@@ -232,6 +234,13 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Several results are written as they are. Raises RuntimeError for tensors of other dtypes."""
+    for out, result in zip(outs, results, strict=True):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:

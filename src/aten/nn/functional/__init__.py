@@ -12,6 +12,7 @@ from aten.nn.functional.classification import *
 from aten.nn.functional.embedding import *
 from aten.nn.functional.loss import *
 from aten.nn.functional.pooling import *
+from aten.nn.functional.softmax import *
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.
