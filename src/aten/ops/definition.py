@@ -32,14 +32,16 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "integer_check")
+    __slots__ = ("check", "constants", "integer_check", "meta")
 
     def __init__(
         self,
         check: Check | None = None,
         integer_check: Check | None = None,
         constants: Mapping[str, frozenset[Any]] | None = None,
+        meta: Callable[..., Any] | None = None,
     ) -> None:
+        self.meta = meta
         self.check = check
         self.integer_check = integer_check
         self.constants = constants or {}
@@ -59,6 +61,7 @@ def op(
     check: Check | None = ...,
     integer_check: Check | None = ...,
     constants: Mapping[str, frozenset[Any]] | None = ...,
+    meta: Callable[..., Any] | None = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -70,6 +73,7 @@ def op(*marked: Any, **options: Any) -> Any:
     where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
+    `meta`, a function of tensors, serves calls with tensors of the meta device instead.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
