@@ -30,17 +30,7 @@ from aten._core.promotion import result_type
 from aten._core.tensor import Size, Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
-from aten.functional import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    broadcast_shapes,
-    broadcast_tensors,
-    cartesian_prod,
-    meshgrid,
-    split,
-)
+from aten.functional import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
 from aten.surface import install_slots
 

@@ -55,21 +55,28 @@ def _joined(
         wanted = ops.aten.empty.memory_format(
             sizes, dtype=element, device="meta", memory_format=order
         )
-        target = _checked_out(out, tensors, wanted)
+        _check_out(out, tensors, wanted)
+        memory.write_out("cat", out, wanted, lambda into, _: _fill(into, tensors, dim))
+        return out
+    _fill(target, tensors, dim)
+    return target
+
+
+def _fill(target: Tensor, tensors: Sequence[Tensor], dim: int) -> None:
+    """Copy the tensors into `target`, one after the other; those of other ranks are left out."""
     start = 0
     piece, copy = ops.aten.slice.Tensor, ops.aten.copy_.default
     for tensor in tensors:
-        if tensor.dim() != len(sizes):
+        if tensor.dim() != target.dim():
             continue
         end = start + tensor.size(dim)
         if end > start:
             copy(piece(target, dim, start, end, 1), tensor)
         start = end
-    return target
 
 
-def _checked_out(out: Tensor, tensors: Sequence[Tensor], wanted: Tensor) -> Tensor:
-    """`out` with the sizes of `wanted`. Raises TypeError where its dtype cannot hold the result."""
+def _check_out(out: Tensor, tensors: Sequence[Tensor], wanted: Tensor) -> None:
+    """Raises TypeError where `out` cannot hold the result, RuntimeError where it is elsewhere."""
     if not can_cast(wanted.dtype, out.dtype):
         raise TypeError(
             f"cat: a result of {wanted.dtype} cannot be written to an out of {out.dtype}"
@@ -78,9 +85,6 @@ def _checked_out(out: Tensor, tensors: Sequence[Tensor], wanted: Tensor) -> Tens
         raise RuntimeError(f"cat: out is on {out.device}, but tensors are on {tensors[0].device}")
     if any(tensor is out or memory.overlaps(tensor, out) for tensor in tensors):
         raise RuntimeError("cat: out shares memory with one of the tensors")
-    memory.resize_out("cat", out, wanted)
-    memory.check_writable(out)
-    return out
 
 
 def _order(tensors: Sequence[Tensor]) -> memory_format | None:

@@ -8,6 +8,18 @@ from typing import Any
 from aten._core.tensor import Size, Tensor
 from aten.registry import ops
 
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "meshgrid",
+    "split",
+]
+
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
     """The tensors given one by one, or as one sequence."""
