@@ -24,7 +24,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "memory",
         "methods",
-        "functional",
         "printing",
         "interop",
         "construction",

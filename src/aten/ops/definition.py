@@ -32,7 +32,15 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check", "repeatable")
+    __slots__ = (
+        "check",
+        "constants",
+        "exact_out",
+        "inplace",
+        "integer_check",
+        "meta",
+        "repeatable",
+    )
 
     def __init__(
         self,
@@ -42,8 +50,10 @@ class Options:
         inplace: str = "",
         exact_out: bool = False,
         repeatable: bool = False,
+        meta: Callable[..., Any] | None = None,
     ) -> None:
         self.repeatable = repeatable
+        self.meta = meta
         self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
@@ -68,6 +78,7 @@ def op(
     inplace: str = ...,
     exact_out: bool = ...,
     repeatable: bool = ...,
+    meta: Callable[..., Any] | None = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -83,6 +94,7 @@ def op(*marked: Any, **options: Any) -> Any:
     it; the functional form hands it a copy in the memory format named here. `exact_out` says that
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
     `repeatable` says that an output's elements may share memory, as they get one value.
+    `meta`, a function of tensors, serves calls with tensors of the meta device instead.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
