@@ -31,6 +31,7 @@ from aten._core.promotion import result_type
 from aten._core.tensor import Size, Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
+from aten.functional import FUNCTIONS
 from aten.interop import from_dlpack, from_numpy, frombuffer
 from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from aten.surface import install_slots
@@ -44,7 +45,9 @@ backends.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
-_DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
+_DEFERRED_MODULES = frozenset(
+    {"export", "fft", "library", "linalg", "memory", "nn", "signal", "special"}
+)
 
 _DEFERRED_NAMES = {
     "finfo": "type_info",
@@ -67,3 +70,4 @@ globals().update(ALIASES)
 globals().update(LAYOUTS)
 globals().update(MEMORY_FORMATS)
 globals().update(registry.functions())
+globals().update(FUNCTIONS)

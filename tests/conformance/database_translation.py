@@ -7,6 +7,7 @@ closures translated, so that `torch.add` inside of them is `aten.add`.
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import types
 from typing import Any
@@ -61,6 +62,10 @@ def _paths() -> dict[int, str]:
                 if callable(value):
                     found.setdefault(id(value), f"{place}.{name}" if place else name)
     return found
+
+
+def _bytes_of(storage: Any) -> bytearray:
+    return bytearray(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
 
 
 def resolve(path: str) -> Any:
@@ -126,7 +131,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(bytearray(bytes(storage)), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(_bytes_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
@@ -188,7 +193,7 @@ class Translator:
 
 def _names(code: types.CodeType) -> set[str]:
     """Global names that a function, or one inside of it, looks up."""
-    found = set(code.co_names)
+    found = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= _names(constant)

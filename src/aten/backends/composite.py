@@ -14,8 +14,8 @@ from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
-from aten.ops.definition import load_function, place_of
-from aten.registry import operator
+from aten.ops.definition import load_function, options_of, place_of
+from aten.registry import operator, ops
 
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
@@ -23,7 +23,7 @@ _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
-    if _is_variant(op) and not _is_in_place_itself(op):
+    if _is_variant(op) and not _is_done_by_function(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
         return
     _install_function(op, DispatchKey.CompositeImplicitAutograd)
@@ -31,7 +31,7 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
-    if _is_variant(op) and not _is_in_place_itself(op):
+    if _is_variant(op) and not _is_done_by_function(op):
         install_variant(op)
         return
     native = op.entry.options.get("native")
@@ -64,8 +64,14 @@ def _is_variant(op: OpOverload) -> bool:
     return bool(op.entry.base != op.qualified_name.partition("::")[2])
 
 
-def _is_in_place_itself(op: OpOverload) -> bool:
-    return op.entry.variant == "inplace" and bool(op.entry.function.endswith("_"))
+def _is_done_by_function(op: OpOverload) -> bool:
+    """Whether the function is the in-place or out= overload itself."""
+    if not op.entry.function:
+        return False
+    if op.entry.variant == "inplace":
+        return bool(op.entry.function.endswith("_"))
+    code = load_function(op.entry.function).__code__
+    return "out" in code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 
 
 def _install_function(op: OpOverload, key: DispatchKey) -> None:
@@ -105,8 +111,13 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
-        for out, result in zip(outs, results, strict=True):
-            _write(op.name, out, result)
+        if options_of(op.entry.function).row_major_out:
+            results = tuple(result.contiguous() for result in results)
+        pairs = list(zip(outs, results, strict=True))
+        for out, result in pairs:
+            _check_takes(op.name, out, result)
+        for out, result in pairs:
+            memory.write_out(op.name, out, result, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
@@ -126,21 +137,22 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
                 f"{op.name}: output with shape {list(self.shape)} doesn't match the result's "
                 f"shape {list(result.shape)}"
             )
-        _write(op.name, self, result)
+        _check_takes(op.name, self, result)
+        memory.write_out(op.name, self, result, ops.aten.copy_.default)
         return self
 
     return write_in_place
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:
-    return tuple(argument.name for argument in op._schema.arguments if argument.is_write)
+    return tuple(argument.name for argument in op._schema.arguments if argument.is_out)
 
 
 def _keyword_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(argument.name for argument in op._schema.keyword_only)
 
 
-def _write(name: str, out: Tensor, result: Tensor) -> None:
+def _check_takes(name: str, out: Tensor, result: Tensor) -> None:
     if not can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"{name}: result type {result.dtype.scalar_type_name} can't be cast to the desired "
@@ -150,6 +162,3 @@ def _write(name: str, out: Tensor, result: Tensor) -> None:
         raise RuntimeError(
             f"{name}: expected out on device {result.device}, but it is on {out.device}"
         )
-    memory.resize_out(name, out, result)
-    memory.check_writable(out)
-    out.copy_(result)

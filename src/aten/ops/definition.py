@@ -32,14 +32,16 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "integer_check")
+    __slots__ = ("check", "constants", "integer_check", "row_major_out")
 
     def __init__(
         self,
         check: Check | None = None,
         integer_check: Check | None = None,
         constants: Mapping[str, frozenset[Any]] | None = None,
+        row_major_out: bool = False,
     ) -> None:
+        self.row_major_out = row_major_out
         self.check = check
         self.integer_check = integer_check
         self.constants = constants or {}
@@ -47,6 +49,11 @@ class Options:
 
 _NO_OPTIONS = Options()
 _options: dict[str, Options] = {}
+
+
+def options_of(location: str) -> Options:
+    """What `@op` was told about the function at "module:name", which has been imported."""
+    return _options.get(location, _NO_OPTIONS)
 
 
 @overload
@@ -59,6 +66,7 @@ def op(
     check: Check | None = ...,
     integer_check: Check | None = ...,
     constants: Mapping[str, frozenset[Any]] | None = ...,
+    row_major_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -66,9 +74,11 @@ def op(*marked: Any, **options: Any) -> Any:
     """Mark a function as an operator's definition; `@op("name", …)` where the names differ.
 
     `check` looks at the arguments it names before each call of a pointwise operator and raises for
-    values that are refused; `integer_check` does so where the operator computes integers or bool.
+    values that are refused; one that looks at `out` has a default for it. `integer_check` does so
+    where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
+    `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
@@ -127,7 +137,7 @@ class Definition:
         self.entry = op.entry
         self.function = function
         self.place = place or place_of(function)
-        self.options = _options.get(op.entry.function, _NO_OPTIONS)
+        self.options = options_of(op.entry.function)
         self.parameters = [
             Parameter(
                 argument.name,
@@ -270,7 +280,7 @@ def _check_of_arguments(check: Check | None, attributes: Mapping[str, Any]) -> A
     names = check.__code__.co_varnames[: check.__code__.co_argcount]
     if all(name in attributes for name in names):
         return None
-    return lambda arguments: check(**{name: arguments[name] for name in names})
+    return lambda arguments: check(**{name: arguments[name] for name in names if name in arguments})
 
 
 def normalized_dims(dim: int | Sequence[int] | None, rank: int) -> Shape:
