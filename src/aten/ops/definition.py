@@ -32,16 +32,20 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "integer_check", "row_major_out")
+    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check", "row_major_out")
 
     def __init__(
         self,
         check: Check | None = None,
         integer_check: Check | None = None,
         constants: Mapping[str, frozenset[Any]] | None = None,
+        inplace: str = "",
+        exact_out: bool = False,
         row_major_out: bool = False,
     ) -> None:
         self.row_major_out = row_major_out
+        self.exact_out = exact_out or inplace != ""
+        self.inplace = inplace
         self.check = check
         self.integer_check = integer_check
         self.constants = constants or {}
@@ -49,11 +53,6 @@ class Options:
 
 _NO_OPTIONS = Options()
 _options: dict[str, Options] = {}
-
-
-def options_of(location: str) -> Options:
-    """What `@op` was told about the function at "module:name", which has been imported."""
-    return _options.get(location, _NO_OPTIONS)
 
 
 @overload
@@ -66,6 +65,8 @@ def op(
     check: Check | None = ...,
     integer_check: Check | None = ...,
     constants: Mapping[str, frozenset[Any]] | None = ...,
+    inplace: str = ...,
+    exact_out: bool = ...,
     row_major_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
@@ -78,6 +79,9 @@ def op(*marked: Any, **options: Any) -> Any:
     where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
+    `inplace` says that the function of an extern operator writes to its first argument and returns
+    it; the functional form hands it a copy in the memory format named here. `exact_out` says that
+    nothing is cast for out=, which takes no tensor that shares memory with another argument.
     `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
@@ -137,7 +141,7 @@ class Definition:
         self.entry = op.entry
         self.function = function
         self.place = place or place_of(function)
-        self.options = options_of(op.entry.function)
+        self.options = _options.get(op.entry.function, _NO_OPTIONS)
         self.parameters = [
             Parameter(
                 argument.name,
@@ -188,6 +192,12 @@ def load_function(location: str) -> Callable[..., Any]:
     if not name:
         raise LookupError("the operator has no definition")
     return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+
+
+def options_of(location: str) -> Options:
+    """What the definition at "module:name" says besides its function."""
+    load_function(location)
+    return _options.get(location, _NO_OPTIONS)
 
 
 def operation_type(element: dtype) -> dtype:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.generator import Generator, default_generator
-from aten._core.memory import check_writable
+from aten._core.memory import check_writable, mark_written
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
@@ -57,6 +57,7 @@ def fill(self: Tensor, element: dtype, draw: Draw) -> Tensor:
     target = in_memory_order(self, self)
     if target.dtype is element and target.is_contiguous() and target.device == _CPU:
         draw(target)
+        mark_written(self)
         return self
     sizes = (*target.shape, 2) if self.is_complex() else target.shape
     drawn = ops.aten.empty.memory_format(sizes, dtype=element)
@@ -102,7 +103,7 @@ def _check_bounds(name: str, element: dtype, low: float, high: float) -> None:
         )
 
 
-@op("uniform")
+@op("uniform", inplace="preserve_format")
 def uniform_(
     self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -125,8 +126,7 @@ def uniform_(
     return fill(self, _FLOAT32, draw)
 
 
-@op("normal_functional")
-@op("normal_")
+@op("normal_functional", "normal_", inplace="preserve_format")
 def normal_(
     self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -154,7 +154,7 @@ def check_normal(element: dtype, std: float = 1.0) -> None:
         raise refusal("normal_kernel_cpu", element)
 
 
-@op("exponential")
+@op("exponential", inplace="preserve_format")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Exponential numbers of rate `lambd`. Raises RuntimeError where it is not positive."""
     _require_real_floating("exponential_", self)
@@ -163,7 +163,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     return _fill_from(self, generator, "exponential", lambd)
 
 
-@op("cauchy")
+@op("cauchy", inplace="preserve_format")
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -174,7 +174,7 @@ def cauchy_(
     return _fill_from(self, generator, "cauchy", median, sigma)
 
 
-@op("log_normal")
+@op("log_normal", inplace="preserve_format")
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -186,7 +186,7 @@ def log_normal_(
     return _fill_from(self, generator, "log_normal", mean, std)
 
 
-@op("geometric")
+@op("geometric", inplace="preserve_format")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Trials up to the first success. Raises RuntimeError for p outside of (0, 1)."""
     if not 0 < p < 1:
@@ -260,7 +260,7 @@ def _fill_integers(
     return fill(self, _INT64, lambda out: source.integers(out, span, base, wide))
 
 
-@op("random")
+@op("random", inplace="preserve_format")
 def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Integers from 0 to the largest the dtype holds; for floating dtypes, holds with all before.
 
@@ -271,13 +271,13 @@ def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     return _fill_integers(self, generator, _largest_integer(self.dtype) + 1, 0, wide=wide)
 
 
-@op("random.to")
+@op("random.to", inplace="preserve_format")
 def random_to_(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     """Integers from [0, to)."""
     return random_from_(self, 0, to, generator=generator)
 
 
-@op("random.from")
+@op("random.from", inplace="preserve_format")
 def random_from_(
     self: Tensor, start: int, to: int | None, *, generator: Generator | None = None
 ) -> Tensor:
