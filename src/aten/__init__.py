@@ -46,7 +46,7 @@ install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
-    {"export", "fft", "library", "linalg", "masked", "memory", "nn", "special"}
+    {"export", "fft", "library", "linalg", "masked", "memory", "nn", "signal", "special"}
 )
 
 _DEFERRED_NAMES = {

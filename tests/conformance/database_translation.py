@@ -64,6 +64,10 @@ def _paths() -> dict[int, str]:
     return found
 
 
+def _bytes_of(storage: Any) -> bytearray:
+    return bytearray(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
+
+
 def resolve(path: str) -> Any:
     """What is at `path` below aten. Raises MissingError."""
     value: Any = aten
@@ -127,7 +131,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(bytearray(bytes(storage)), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(_bytes_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]

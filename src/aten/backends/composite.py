@@ -135,6 +135,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     base = operator(op.entry.base)
     options = options_of(op.entry.function) if op.entry.function else None
     exact = options is not None and options.exact_out
+    row_major = options is not None and options.row_major_out
     spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
@@ -156,6 +157,8 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
             results = (results,)
         if len(outs) > 1:
             _require_types(op.name, outs, results)
+        if row_major:
+            results = tuple(result.contiguous() for result in results)
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)

@@ -40,6 +40,7 @@ class Options:
         "integer_check",
         "meta",
         "repeatable",
+        "row_major_out",
     )
 
     def __init__(
@@ -51,9 +52,11 @@ class Options:
         exact_out: bool = False,
         repeatable: bool = False,
         meta: Callable[..., Any] | None = None,
+        row_major_out: bool = False,
     ) -> None:
         self.repeatable = repeatable
         self.meta = meta
+        self.row_major_out = row_major_out
         self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
@@ -79,6 +82,7 @@ def op(
     exact_out: bool = ...,
     repeatable: bool = ...,
     meta: Callable[..., Any] | None = ...,
+    row_major_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -95,6 +99,7 @@ def op(*marked: Any, **options: Any) -> Any:
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
     `repeatable` says that an output's elements may share memory, as they get one value.
     `meta`, a function of tensors, serves calls with tensors of the meta device instead.
+    `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
