@@ -52,6 +52,15 @@ from aten.nn.functional.loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from aten.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.
@@ -79,6 +88,7 @@ _OPERATORS = frozenset(
 _RENAMED = {"logsigmoid": "log_sigmoid"}
 
 __all__ = [
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
@@ -88,15 +98,19 @@ __all__ = [
     "elu",
     "gaussian_nll_loss",
     "glu",
+    "group_norm",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
+    "layer_norm",
     "leaky_relu",
     "linear_cross_entropy",
+    "local_response_norm",
     "margin_ranking_loss",
     "mish",
     "mse_loss",
@@ -104,9 +118,11 @@ __all__ = [
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "nll_loss",
+    "normalize",
     "poisson_nll_loss",
     "relu",
     "relu6",
+    "rms_norm",
     "selu",
     "sigmoid",
     "silu",
