@@ -306,7 +306,7 @@ def instance_norm(
     samples, channels = input.shape[:2]
     rows = input.contiguous().view((1, samples * channels, *input.shape[2:]))
     given = (weight, bias, running_mean, running_var)
-    repeated = [None if one is None else one.repeat((samples,)) for one in given]
+    repeated = [None if one is None else one.expand((samples, channels)).reshape(samples * channels) for one in given]
     out = native_batch_norm(rows, *repeated, use_input_stats, momentum, eps)[0]
     for stored, moved in zip(given[2:], repeated[2:], strict=True):
         if use_input_stats and stored is not None and moved is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from aten._core.device import channels_last
+from aten._core.device import MEMORY_FORMATS
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.batch_norm import affine, as_type, transformed, wide
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.registry import ops
+
+_CHANNELS_LAST = MEMORY_FORMATS["channels_last"]
 
 
 def _check(
@@ -43,7 +45,7 @@ def native_group_norm(
     _check(input, weight, bias, C, group)
     if input.numel() != N * C * HxW:
         raise RuntimeError(f"group_norm: {list(input.shape)} is not {N} x {C} x {HxW}")
-    if not (input.dim() == 4 and input.is_contiguous(memory_format=channels_last)):
+    if not (input.dim() == 4 and input.is_contiguous(memory_format=_CHANNELS_LAST)):
         input = input.contiguous()
     rows = wide(input).reshape(N * group, C // group * HxW)
     var, mean = ops.aten.var_mean.correction(rows, [1], correction=0)

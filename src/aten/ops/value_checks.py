@@ -79,3 +79,15 @@ def fits(self: Tensor, value: Number) -> None:
     if not representable:
         name = _C_NAMES.get(element.name, element.name)
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def complex_result(real: Tensor, out: Tensor | None = None) -> None:
+    """Parts are put together in a tensor of just their complex type."""
+    if real.dtype.name not in ("float16", "float32", "float64"):
+        return  # refused by the operator
+    expected = real.dtype.to_complex()
+    if out is not None and out.dtype is not expected:
+        raise RuntimeError(
+            f"expected out to have scalar type {expected.scalar_type_name}, but got "
+            f"{out.dtype.scalar_type_name}"
+        )

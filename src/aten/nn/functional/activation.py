@@ -5,6 +5,26 @@ from __future__ import annotations
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
+__all__ = [
+    "celu",
+    "elu",
+    "glu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "mish",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
 
 def _apply(name: str, inplace: bool, input: Tensor, *numbers: float) -> Tensor:
     result: Tensor = getattr(ops.aten, f"{name}_" if inplace else name)(input, *numbers)

@@ -6,6 +6,14 @@ from aten._core.tensor import Tensor
 from aten.nn.functional.reduction import reduction_number
 from aten.registry import ops
 
+__all__ = [
+    "cross_entropy",
+    "linear_cross_entropy",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "nll_loss",
+]
+
 _IGNORE_INDEX = -100
 
 

@@ -8,6 +8,16 @@ from math import prod
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
 
 def _require_several(name: str, count: int, shape: Sequence[int]) -> None:
     """One value has no deviation. Raises ValueError."""
