@@ -207,6 +207,8 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
+    if input.numel() == 0:
+        return input.clone()
     return ops.aten.native_batch_norm.default(  # type: ignore[no-any-return]
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]
@@ -244,9 +246,7 @@ def _batch_norm_with_update(
     eps: float,
 ) -> tuple[Tensor, ...]:
     """`native_batch_norm` in training, and an empty tensor of bytes."""
-    results = native_batch_norm(
-        input, weight, bias, running_mean, running_var, True, momentum, eps
-    )
+    results = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return *results, _reserved(input)
 
 
@@ -301,14 +301,21 @@ def instance_norm(
     """
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("instance_norm: without use_input_stats, running statistics are needed")
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("instance_norm: running_mean and running_var are needed both, or neither")
     if input.dim() < 2:
         raise RuntimeError(f"instance_norm: expected (N, C, *), but got {list(input.shape)}")
     samples, channels = input.shape[:2]
     rows = input.contiguous().view((1, samples * channels, *input.shape[2:]))
-    given = (weight, bias, running_mean, running_var)
-    repeated = [None if one is None else one.expand((samples, channels)).reshape(samples * channels) for one in given]
-    out = native_batch_norm(rows, *repeated, use_input_stats, momentum, eps)[0]
-    for stored, moved in zip(given[2:], repeated[2:], strict=True):
+
+    def repeated(one: Tensor | None) -> Tensor | None:
+        return None if one is None else one.expand((samples, channels)).reshape(-1)
+
+    mean, var = repeated(running_mean), repeated(running_var)
+    out = native_batch_norm(
+        rows, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
+    )[0]
+    for stored, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and stored is not None and moved is not None:
             stored.copy_(moved.view((samples, channels)).mean([0]))
     return out.view(input.shape)

@@ -7,6 +7,7 @@ from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.batch_norm import affine, as_type, transformed, wide
 from aten.ops.definition import op
+from aten.ops.normalization import check_parameter_types
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
@@ -18,13 +19,18 @@ def _check(
 ) -> None:
     if groups <= 0 or channels % groups:
         raise RuntimeError(f"group_norm: {channels} channels do not make {groups} groups")
+    types = {"input": input.dtype}
     for name, operand in (("weight", weight), ("bias", bias)):
-        if operand is not None and tuple(operand.shape) != (channels,):
+        if operand is None:
+            continue
+        types[name] = operand.dtype
+        if tuple(operand.shape) != (channels,):
             raise RuntimeError(
                 f"group_norm: {name} must be ({channels},), but is {tuple(operand.shape)}"
             )
     if not input.is_floating_point():
         raise refusal("GroupNormKernelImpl", input.dtype)
+    check_parameter_types("group_norm", types)
 
 
 @op
@@ -60,7 +66,8 @@ def native_group_norm(
     shape = (N, C) + (1,) * (input.dim() - 2)
     out = transformed(input, *(one.expand((N, *each[1:])).reshape(shape) for one in (scale, shift)))
     element = next((one for one in (weight, bias) if one is not None), input).dtype
-    return out, *(as_type(one, element).view((N, group)) for one in (mean, deviation))
+    mean, deviation = (as_type(one, element).view((N, group)) for one in (mean, deviation))
+    return out, mean, deviation
 
 
 @op
@@ -78,9 +85,7 @@ def group_norm(
     positions = 1
     for size in input.shape[2:]:
         positions *= size
-    return native_group_norm(
-        input, weight, bias, samples, channels, positions, num_groups, eps
-    )[0]
+    return native_group_norm(input, weight, bias, samples, channels, positions, num_groups, eps)[0]
 
 
 def _lengths(v: Tensor, dim: int) -> Tensor:

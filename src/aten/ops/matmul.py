@@ -93,9 +93,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 @op
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 @ weight[k] @ input2 for every k, plus bias.
 
     input1 (*, in1), input2 (*, in2), weight (out, in1, in2), bias (out). Raises RuntimeError for
@@ -110,7 +108,9 @@ def bilinear(
     if bias is not None and bias.shape != weight.shape[:1]:
         raise RuntimeError(f"bilinear: bias is {list(bias.shape)} for {weight.shape[0]} results")
     out, first, second = weight.shape
-    left = input1.reshape(prod(batch), first).mm(weight.transpose(0, 1).reshape(first, out * second))
+    left = input1.reshape(prod(batch), first).mm(
+        weight.transpose(0, 1).reshape(first, out * second)
+    )
     result = left.view((prod(batch), out, second)).bmm(input2.reshape(prod(batch), second, 1))
     result = result.view((*batch, out))
     return result if bias is None else result + bias

@@ -65,7 +65,7 @@ def native_layer_norm(
     dims = _normalized_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     require_floating("LayerNormKernelImpl", input)
     parameters = types.get("weight", types.get("bias", types["input"]))
-    _check_parameter_types("layer_norm", types)
+    check_parameter_types("layer_norm", types)
     count = extent(input, dims)
     average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
     centred = input - spread(average, input, dims)
@@ -149,7 +149,7 @@ def _normalized_dims(
     return tuple(range(len(input.shape) - rank, len(input.shape)))
 
 
-def _check_parameter_types(name: str, types: Mapping[str, dtype]) -> None:
+def check_parameter_types(name: str, types: Mapping[str, dtype]) -> None:
     """Weight and bias are of the input's type; of float32, where that is a half type."""
     given = types.get("weight", types.get("bias", types["input"]))
     allowed = (types["input"], operation_type(types["input"]))

@@ -117,7 +117,8 @@ def local_response_norm(
     total = squares.unfold(1, size, 1).sum([-1])
     mode = None if input.is_floating_point() else "trunc"
     mean = ops.aten.div.Tensor_mode(total, size, rounding_mode=mode)
-    return input / (mean * alpha + k).pow(beta)
+    result: Tensor = input / (mean * alpha + k).pow(beta)
+    return result
 
 
 def normalize(
