@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from aten._core.dispatcher import OpOverloadPacket
 from aten.nn.functional.activation import *
+from aten.nn.functional.attention import *
 from aten.nn.functional.classification import *
 from aten.nn.functional.loss import *
 from aten.nn.functional.normalization import *
