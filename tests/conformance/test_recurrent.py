@@ -90,6 +90,7 @@ def test_sizes_that_do_not_go_together(name):
 
     params, hx = weights(name, 1, 1, True), states(name, 1)
     compare(run, numbers(0, BATCH, WIDTH), hx, params)
-    if name != "lstm":  # torch takes any width there
-        compare(run, numbers(STEPS, BATCH, WIDTH + 1), hx, params)
+    if name == "lstm":  # torch takes any width and number of layers there
+        return
+    compare(run, numbers(STEPS, BATCH, WIDTH + 1), hx, params)
     compare(run, numbers(STEPS, BATCH, WIDTH), states(name, 2), params)

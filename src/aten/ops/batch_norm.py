@@ -6,12 +6,11 @@ and one loop over the input applies it.
 
 from __future__ import annotations
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
+from aten.ops.conversion import as_type, wide
 from aten.ops.definition import op
 from aten.registry import ops
-
-_HALF_TYPES = ("float16", "bfloat16")
 
 
 def _check(
@@ -44,17 +43,6 @@ def _check(
         raise NotImplementedError(
             f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'"
         )
-
-
-def wide(operand: Tensor) -> Tensor:
-    """Half types as float32."""
-    return as_type(operand, DTYPES["float32"]) if operand.dtype.name in _HALF_TYPES else operand
-
-
-def as_type(operand: Tensor, element: dtype) -> Tensor:
-    if operand.dtype is element:
-        return operand
-    return ops.aten._to_copy.default(operand, dtype=element)  # type: ignore[no-any-return]
 
 
 def transformed(input: Tensor, scale: Tensor, shift: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
-from aten.ops.batch_norm import affine, as_type, transformed, wide
+from aten.ops.batch_norm import affine, transformed
+from aten.ops.conversion import as_type, wide
 from aten.ops.definition import op
 from aten.ops.normalization import check_parameter_types
 from aten.ops.requirements import refusal

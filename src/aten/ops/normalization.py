@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor
+from aten.ops.conversion import as_type
 from aten.ops.definition import converted, normalized_dims, op, operation_type
 from aten.ops.folding import extent, fold, kept_dims, spread
 from aten.ops.requirements import require_floating, require_inexact
@@ -40,12 +41,12 @@ def _log_softmax(self: Value, dim: int, half_to_float: bool) -> Value:
 
 @op
 def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    return ops.aten._softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
+    return ops.aten._softmax(as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
 
 @op
 def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    return ops.aten._log_softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
+    return ops.aten._log_softmax(as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
 
 @op
@@ -156,12 +157,6 @@ def check_parameter_types(name: str, types: Mapping[str, dtype]) -> None:
     if given not in allowed or types.get("bias", given) is not given:
         listed = ", ".join(f"{argument} {element}" for argument, element in types.items())
         raise RuntimeError(f"{name}: weight and bias must be of the input's type: {listed}")
-
-
-def _as_type(value: Tensor, element: dtype | None) -> Tensor:
-    if element is None or value.dtype is element:
-        return value
-    return ops.aten._to_copy(value, dtype=element)  # type: ignore[no-any-return]
 
 
 def _require_floating(name: str, value: Value, dim: int) -> None:

@@ -78,9 +78,7 @@ def _check_cell(name: str, input: Tensor, hidden: Tensor, weights: _Weights) -> 
             f"{list(input.shape)} and {list(hidden.shape)}"
         )
     if input.shape[:-1] != hidden.shape[:-1]:
-        raise RuntimeError(
-            f"{name}: {list(input.shape)} inputs for {list(hidden.shape)} states"
-        )
+        raise RuntimeError(f"{name}: {list(input.shape)} inputs for {list(hidden.shape)} states")
 
 
 def _cell(name: str, step: Step, input: Tensor, state: State, *weights: Tensor | None) -> State:
@@ -187,8 +185,9 @@ def _grouped(
         raise RuntimeError(f"{name}: expected {count * width} weights, but got {len(params)}")
     for start in range(0, len(params), width):
         first, second, *rest = params[start : start + width]
-        biases = rest[:2] if has_biases else (None, None)
-        yield _Weights(first, second, *biases, rest[-1] if projected else None)
+        input_bias, hidden_bias = rest[:2] if has_biases else (None, None)
+        projection = rest[-1] if projected else None
+        yield _Weights(first, second, input_bias, hidden_bias, projection)
 
 
 def _layers(

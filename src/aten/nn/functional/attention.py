@@ -176,9 +176,7 @@ def multi_head_attention_forward(
     _check_masks(masks, batch, num_heads, length, key.shape[0])
 
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
-    queries, keys, values = _projected(
-        (query, key, value), in_proj_weight, separate, in_proj_bias
-    )
+    queries, keys, values = _projected((query, key, value), in_proj_weight, separate, in_proj_bias)
     _require((bias_k is None) is (bias_v is None), "bias_k and bias_v are needed both, or neither")
     if bias_k is not None and bias_v is not None:
         keys = ops.aten.cat([keys, bias_k.expand((1, batch, width))])
@@ -192,9 +190,14 @@ def multi_head_attention_forward(
         keys, values = (ops.aten.cat([one, zeros], 1) for one in (keys, values))
         masks = masks.for_more_keys(1)
 
-    by_batch = [one.view((batch, num_heads, -1, head)) for one in (queries, keys, values)]
+    each = (batch, num_heads, -1, head)
     attended, weights = _attention(
-        *by_batch, masks.joined(num_heads), dropout_p if training else 0.0, need_weights
+        queries.view(each),
+        keys.view(each),
+        values.view(each),
+        masks.joined(num_heads),
+        dropout_p if training else 0.0,
+        need_weights,
     )
     rows = attended.permute((2, 0, 1, 3)).reshape(length * batch, width)
     out = ops.aten.linear(rows, out_proj_weight, out_proj_bias)
@@ -215,9 +218,7 @@ def _attention(
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
     if not need_weights:
-        attended: Tensor = ops.aten.scaled_dot_product_attention(
-            query, key, value, mask, dropout_p
-        )
+        attended: Tensor = ops.aten.scaled_dot_product_attention(query, key, value, mask, dropout_p)
         return attended, None
     scores = (query * query.shape[-1] ** -0.5).matmul(key.transpose(-2, -1))
     weights: Tensor = ops.aten.softmax(scores if mask is None else scores + mask, -1)
