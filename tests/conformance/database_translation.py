@@ -56,7 +56,7 @@ def _paths() -> dict[int, str]:
     """The path below torch of every callable that has one, by identity."""
     found: dict[int, str] = {}
     for place, holder in _PLACES:
-        for name in dir(holder):
+        for name in sorted(dir(holder), key=lambda name: name.startswith("_")):
             with contextlib.suppress(Exception):
                 value = getattr(holder, name)
                 if callable(value):
@@ -156,6 +156,11 @@ class Translator:
         if isinstance(function, functools.partial):
             return functools.partial(
                 self(function.func), *self(function.args), **self(function.keywords)
+            )
+        if isinstance(function, torch.nn.PairwiseDistance):
+            distance = resolve("nn.functional.pairwise_distance")
+            return functools.partial(
+                distance, p=function.norm, eps=function.eps, keepdim=function.keepdim
             )
         if isinstance(function, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
             return resolve("ops." + str(function).replace("::", "."))
