@@ -123,7 +123,11 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(bytearray(bytes(storage)), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(
+                        bytearray(ctypes.string_at(storage.data_ptr(), storage.nbytes())),
+                        aten.uint8,
+                        tuple(memory.shape),
+                    )
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aten._core.convolution import convolve
 from aten._core.tensor import Tensor
@@ -412,3 +413,46 @@ def conv_transpose3d(
         groups,
         output_padding,
     )
+
+
+@op
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution over time, channels last: (T, N, C) with `weight` (window, C, out).
+
+    Raises RuntimeError for other ranks and channels.
+    """
+    if self.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
+        raise RuntimeError(
+            f"conv_tbc: expected input and weight of three dimensions and bias of one, but got "
+            f"{self.dim()}, {weight.dim()} and {bias.dim()}"
+        )
+    if self.shape[2] != weight.shape[1] or bias.shape[0] != weight.shape[2]:
+        raise RuntimeError(
+            f"conv_tbc: channels of input {list(self.shape)}, weight {list(weight.shape)} and bias "
+            f"{list(bias.shape)} do not go together"
+        )
+    result: Tensor = ops.aten.convolution.default(
+        self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, [1], [pad], [1], False, [0], 1
+    )
+    return result.permute(2, 0, 1).contiguous()
+
+
+@op
+def _convolution(*arguments: Any) -> Tensor:
+    """`convolution`; the last four arguments are of no use here."""
+    return ops.aten.convolution.default(*arguments[:-4])  # type: ignore[no-any-return]
+
+
+@op
+def _convolution_mode(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: str,
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """`convolution` with padding by name, of batches."""
+    name = f"conv{weight.dim() - 2}d"
+    return _convolved_by_name(name, input, weight, bias, stride, padding, dilation, groups)

@@ -7,6 +7,10 @@ an operator of the same name takes the very same arguments, it is the function i
 from __future__ import annotations
 
 from aten._core.dispatcher import OpOverloadPacket
+from aten.nn.functional.folding import (
+    fold,
+    unfold,
+)
 from aten.nn.functional.pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -33,6 +37,14 @@ from aten.nn.functional.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
+from aten.nn.functional.resampling import (
+    affine_grid,
+    grid_sample,
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.
@@ -42,15 +54,21 @@ _OPERATORS = frozenset(
         "avg_pool1d",
         "avg_pool2d",
         "avg_pool3d",
+        "channel_shuffle",
         "conv1d",
         "conv2d",
         "conv3d",
+        "conv_tbc",
         "conv_transpose1d",
         "conv_transpose2d",
         "conv_transpose3d",
         "gelu",
         "hardshrink",
         "linear",
+        "native_channel_shuffle",
+        "pad",
+        "pixel_shuffle",
+        "pixel_unshuffle",
         "scaled_dot_product_attention",
         "softplus",
         "softshrink",
@@ -66,10 +84,14 @@ __all__ = [
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
     "adaptive_max_pool3d_with_indices",
+    "affine_grid",
+    "fold",
     "fractional_max_pool2d",
     "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices",
+    "grid_sample",
+    "interpolate",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
@@ -82,6 +104,10 @@ __all__ = [
     "max_unpool1d",
     "max_unpool2d",
     "max_unpool3d",
+    "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 
 
