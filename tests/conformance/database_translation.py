@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import torch.masked
+from comparison import memory_of
 from torch.testing._internal.common_utils import freeze_rng_state
 
 import aten
@@ -124,7 +125,7 @@ class Translator:
             if storage.nbytes():
                 memory.copy_(
                     tensor_from_buffer(
-                        bytearray(ctypes.string_at(storage.data_ptr(), storage.nbytes())),
+                        memory_of(storage),
                         aten.uint8,
                         tuple(memory.shape),
                     )

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
+__all__ = ["fold", "unfold"]
+
+
 Sizes = int | Sequence[int]
 
 

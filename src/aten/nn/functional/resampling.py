@@ -9,6 +9,16 @@ from typing import Any
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
+__all__ = [
+    "affine_grid",
+    "grid_sample",
+    "interpolate",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+
 # The operator for each mode and number of spatial dimensions.
 _RESIZERS = {
     ("nearest", 1): "upsample_nearest1d",
