@@ -97,13 +97,14 @@ def _interpolated(
 ) -> Tensor:
     antialias = name.endswith("_aa")
     _check(name, self, output_size, len(factors))
-    taken = self.is_floating_point() and not (antialias and self.dtype.name in _HALF_TYPES)
+    changes = tuple(output_size) != tuple(self.shape[2:])
+    half = self.dtype.name in _HALF_TYPES
+    taken = self.is_floating_point() and not (antialias and half and changes)
     if not taken and not (self.dtype.name == "uint8" and len(factors) == 2):
         raise refusal(name, self.dtype)
     if self.is_meta:
         return empty_image([*self.shape[:2], *output_size], self, self.dtype)
-    wide = self.dtype.name in _HALF_TYPES
-    source = self.to(DTYPES["float32"]) if wide else self
+    source = self.to(DTYPES["float32"]) if half else self
 
     def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
         table = interpolation_table(
@@ -121,7 +122,7 @@ def _interpolated(
         return out
 
     result = _passes(source, output_size, resize)
-    return result.to(self.dtype) if wide else result
+    return result.to(self.dtype) if half else result
 
 
 @op("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")

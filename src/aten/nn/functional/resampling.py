@@ -173,9 +173,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if not theta.is_floating_point():
         raise ValueError(f"affine_grid: theta must be of floating dtype, but got {theta.dtype}")
     rank = len(size) - 2
-    if rank not in (1, 2, 3):
+    if rank not in (2, 3):
         raise NotImplementedError(f"affine_grid: expected 4 or 5 sizes, got {list(size)}")
-    if theta.dim() != 3 or tuple(theta.shape[1:]) != (rank, rank + 1) or rank == 1:
+    if theta.dim() != 3 or tuple(theta.shape[1:]) != (rank, rank + 1):
         raise ValueError(
             f"affine_grid: expected theta of shape (N, {rank}, {rank + 1}) for {list(size)}, but "
             f"got {list(theta.shape)}"
