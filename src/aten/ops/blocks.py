@@ -133,7 +133,8 @@ def col2im(
     image = padded
     for dim, pad, size in zip((2, 3), blocks.padding, output_size, strict=True):
         image = image.narrow(dim, pad, size)
-    image = image.contiguous()
+    if max(blocks.padding) > 0:
+        image = image.new_empty(image.shape).copy_(image)
     return image if self.dim() == 3 else image.squeeze(0)
 
 
@@ -208,5 +209,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"channel_shuffle: number of channels must be divisible by groups, but got {channels} "
             f"channels and {groups} groups"
         )
+    if self.numel() == 0:
+        return ops.aten.alias.default(self)  # type: ignore[no-any-return]
     dealt = self.reshape([batch, groups, channels // groups, *spatial]).transpose(1, 2)
     return ordered_like(_fresh(dealt.reshape(self.shape), self), self)

@@ -9,7 +9,7 @@ from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
-from aten.ops.memory_order import ordered_like
+from aten.ops.memory_order import empty_image, ordered_like
 from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
@@ -56,7 +56,9 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
             dim, max(-before, 0), self.shape[dim] + min(before, 0) + min(after, 0)
         )
         inside.append((dim, max(before, 0)))
-    out: Tensor = ops.aten.full.default(sizes, value, dtype=self.dtype, device=self.device)
+    if not any(count > 0 for count in pad):
+        return source.clone()
+    out = empty_image(sizes, self, self.dtype).fill_(value)
     target = out
     for dim, start in inside:
         target = target.narrow(dim, start, source.shape[dim])
@@ -118,7 +120,7 @@ def _bordered(name: str, mode: str, self: Tensor, padding: Sequence[int]) -> Ten
         )
     if self.dtype.kind == "bool" or self.dtype.name == "complex32":
         raise refusal(name, self.dtype)
-    return ordered_like(_extended(mode, self, padding, 1), self)
+    return ordered_like(_extended(mode, self, padding), self)
 
 
 @op
@@ -129,19 +131,23 @@ def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
             f"Invalid padding size, expected at most {2 * (self.dim() - 1)} counts, an even "
             f"number, but got {len(pad)}"
         )
-    return _extended("circular", self, pad, 0)
+    return _extended("circular", self, pad)
 
 
-def _extended(mode: str, self: Tensor, pad: Sequence[int], least: int) -> Tensor:
-    """Padding from the tensor's own elements; no dimension may come out below `least`."""
+def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
+    """Padding from the tensor's own elements."""
     all_places = {}
     for dim, (before, after) in _by_dim(self, pad).items():
-        places = all_places[dim] = _places(mode, self.shape[dim], before, after)
-        if len(places) < least or len(places) != self.shape[dim] + before + after:
+        all_places[dim] = _places(mode, self.shape[dim], before, after)
+        if len(all_places[dim]) != self.shape[dim] + before + after:
             raise RuntimeError(
                 f"pad: input of size {list(self.shape)} is too small for padding {list(pad)}: "
                 f"nothing is left of dimension {dim}"
             )
+    if not any(all_places.values()) and mode != "circular":
+        raise RuntimeError(
+            f"pad: nothing is left of input of size {list(self.shape)} with padding {list(pad)}"
+        )
     for dim, places in all_places.items():
         index = on_device(tensor_from_data(places, DTYPES["int64"]), self.device)
         self = ops.aten.index_select.default(self, dim, index)
