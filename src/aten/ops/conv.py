@@ -467,15 +467,6 @@ def _convolution(*arguments: Any) -> Tensor:
 
 
 @op
-def _convolution_mode(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: str,
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """`convolution` with padding by name, of batches."""
-    name = f"conv{weight.dim() - 2}d"
-    return _convolved_by_name(name, input, weight, bias, stride, padding, dilation, groups)
+def _convolution_mode(input: Tensor, weight: Tensor, *window: Any) -> Tensor:
+    """`convolution` of a batch with padding by name."""
+    return _convolved_by_name(f"conv{weight.dim() - 2}d", input, weight, *window)
