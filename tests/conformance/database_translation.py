@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.masked
 import torch.testing._utils
+from comparison import memory_of
 from torch.testing._internal import common_utils
 
 import aten
@@ -62,10 +63,6 @@ def _paths() -> dict[int, str]:
                 if callable(value):
                     found.setdefault(id(value), f"{place}.{name}" if place else name)
     return found
-
-
-def _bytes_of(storage: Any) -> bytearray:
-    return bytearray(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
 
 
 def resolve(path: str) -> Any:
@@ -131,7 +128,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(_bytes_of(storage), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(memory_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]

@@ -111,7 +111,10 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     if not op.entry.function:
         return
     function = load_function(op.entry.function)
-    op.register(key, PythonKernel(function), place_of(function))
+    # One function may serve several operators: it asks for the one that was called.
+    code = function.__code__
+    with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
+    op.register(key, PythonKernel(function, with_op=with_op), place_of(function))
 
 
 def _install_on_copy(op: OpOverload) -> None:
