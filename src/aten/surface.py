@@ -38,6 +38,7 @@ _OPERATOR_SLOTS = {
     "itruediv": "div_",
     "ifloordiv": "floor_divide_",
     "imod": "remainder_",
+    "ipow": "pow_",
     "iand": "bitwise_and_",
     "ior": "bitwise_or_",
     "ixor": "bitwise_xor_",
@@ -129,7 +130,8 @@ def install_slots() -> None:
         install_slot(slot, _reflected_by_tensor(name))
     for slot, name in _REFLECTED_BITS:
         install_slot(slot, _reflected(name))
-    install_slot("rpow", _reflected("pow"))
+    for slot, name in (("rpow", "pow"), ("rmatmul", "matmul")):
+        install_slot(slot, _reflected(name))
     install_slot("bool", _truth)
     indexing.install(_indexing_operators)
     install_slot("contains", _contains)
@@ -172,4 +174,5 @@ _ATTRIBUTES: dict[str, Any] = {
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "__rdiv__": _reflected_by_tensor("div"),
 }

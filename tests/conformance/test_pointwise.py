@@ -12,7 +12,7 @@ from pointwise_samples import DTYPES, INTEGERS, layouts, to_aten, to_torch, valu
 
 import aten
 from aten._core.construct import empty_strided
-from aten._generated.table import METHODS, OPERATORS
+from aten._generated.table import FUNCTIONS, METHODS, OPERATORS
 from aten.registry import operator
 
 # How far results may be apart: relative, and absolute. Twice torch's own error where that is
@@ -22,7 +22,9 @@ TOLERANCES = {
     torch.bfloat16: (1.6e-2, 2e-7),
     torch.float32: (4e-6, 2e-7),
     torch.float64: (2e-13, 1e-15),
+    torch.complex32: (2e-3, 1e-6),
     torch.complex64: (1e-5, 1e-6),
+    torch.complex128: (2e-13, 1e-15),
 }
 
 # Operator and dtype, and why the results differ.
@@ -53,8 +55,13 @@ NOT_LAID_OUT = frozenset({"copy"})
 KEYS = [
     key
     for key, row in OPERATORS.items()
-    if row[1] == "pointwise" and row[2] == "functional" and row[3] == key and row[4]
+    if row[1] == "pointwise"
+    and row[2] == "functional"
+    and row[3] == key
+    and row[4]
+    and "alias_of" not in row[5]
 ]
+ALIASES = [key for key, row in OPERATORS.items() if "alias_of" in row[5] and row[3] == key]
 BASES = {key: OPERATORS[key] for key in KEYS}
 INPLACE = [key for key, row in OPERATORS.items() if row[2] == "inplace" and row[3] in BASES]
 OUT = [key for key, row in OPERATORS.items() if row[2] == "out" and row[3] in BASES]
@@ -71,7 +78,7 @@ def number_for(name: str) -> Any:
     return 2 if name in INTEGERS else (True if name == "bool" else 0.75)
 
 
-_NUMBERS = {"decimals": 1, "rounding_mode": "floor", "rtol": 1e-2, "atol": 1e-3}
+_NUMBERS = {"decimals": 1, "p": 2, "rounding_mode": "floor", "rtol": 1e-2, "atol": 1e-3}
 
 
 class Sample:
@@ -262,6 +269,25 @@ def usual_dtype(key: str) -> str:
         if not isinstance(outcome(torch_operator(key), given.args, given.kwargs), Exception):
             return name
     raise AssertionError(f"torch runs {key} on none of the dtypes")
+
+
+@pytest.mark.parametrize("key", ALIASES)
+def test_aliases(key: str) -> None:
+    """The same function by another name, called once, in each of the places torch has it in."""
+    schema, kind, _, _, function, options = OPERATORS[key]
+    original = OPERATORS[str(options["alias_of"])]
+    assert (kind, function, options.get("promotion")) == (
+        original[1],
+        original[4],
+        original[5].get("promotion"),
+    )
+    packet = key.partition(".")[0]
+    assert schema.replace(packet, original[0].partition("(")[0].partition(".")[0], 1) == original[0]
+    for place, theirs in ((FUNCTIONS, torch), (METHODS, torch.Tensor)):
+        for name in (packet, f"{packet}_"):
+            assert (name in place) == hasattr(theirs, name), name
+    _, problem = compare(key, next(value_samples(key, "float32")))
+    assert not problem
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in NOT_LAID_OUT])

@@ -571,6 +571,9 @@ cdef class Tensor(TensorImpl):
     def __imod__(self, other):
         return _binary(SLOT_IMOD, self, other)
 
+    def __ipow__(self, other):
+        return _binary(SLOT_IPOW, self, other)
+
     def __iand__(self, other):
         return _binary(SLOT_IAND, self, other)
 

@@ -15,7 +15,7 @@ from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
 from aten.ops.definition import load_function, place_of
-from aten.registry import operator
+from aten.registry import operator, ops
 
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
@@ -88,8 +88,11 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
-        for out, result in zip(outs, results, strict=True):
-            _write(op.name, out, result)
+        pairs = list(zip(outs, results, strict=True))
+        for out, result in pairs:
+            _check_takes(op.name, out, result)
+        for out, result in pairs:
+            memory.write_out(op.name, out, result, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
@@ -109,21 +112,22 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
                 f"{op.name}: output with shape {list(self.shape)} doesn't match the result's "
                 f"shape {list(result.shape)}"
             )
-        _write(op.name, self, result)
+        _check_takes(op.name, self, result)
+        memory.write_out(op.name, self, result, ops.aten.copy_.default)
         return self
 
     return write_in_place
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:
-    return tuple(argument.name for argument in op._schema.arguments if argument.is_write)
+    return tuple(argument.name for argument in op._schema.arguments if argument.is_out)
 
 
 def _keyword_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(argument.name for argument in op._schema.keyword_only)
 
 
-def _write(name: str, out: Tensor, result: Tensor) -> None:
+def _check_takes(name: str, out: Tensor, result: Tensor) -> None:
     if not can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"{name}: result type {result.dtype.scalar_type_name} can't be cast to the desired "
@@ -133,6 +137,3 @@ def _write(name: str, out: Tensor, result: Tensor) -> None:
         raise RuntimeError(
             f"{name}: expected out on device {result.device}, but it is on {out.device}"
         )
-    memory.resize_out(name, out, result)
-    memory.check_writable(out)
-    out.copy_(result)

@@ -6,26 +6,31 @@ An entry is one operator overload and the variants made from it:
       variants: function, method    where users call it: function (the default), method; or "none",
                                     where it is for `aten.ops.aten` and namespaces above only
       inplace: true                 also add_.Tensor, as a method; or its places, as for variants
-      inplace_overload: Tensor      the in-place overload's name, where it is not the same
+      inplace_overload: Tensor      the in-place overload's name, where it is not the same;
+                                    "default" where it has none
       out: out                      also add.out; "true" for torch's usual name; "dim_max(a, b)"
-                                    names the out= arguments, else "out" or "out0", "out1", …
+                                    names the out= arguments, else "out" or "out0", "out1", …;
+                                    or a whole schema, where torch's does not follow from `func`
       kind: pointwise               one of KINDS
       promotion: default            one of PROMOTIONS, for kinds that have operands to promote
       function: add                 the @op function, where it is not named like the operator
       native: transpose             the compiled kernel in `_core`
       numbers_as_tensors: true      Python numbers are taken where tensors are asked for
+      aliases: [negative]           other names of the same operator, all its variants included;
+                                    one that starts with special_ is functional or out= only, and
+                                    not a function of the package
       tags: [core]                  names from tags.yaml; pointwise and reduction follow from `kind`
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 
-from aten.schema import FunctionSchema
+from aten.schema import FunctionSchema, OperatorName
 
 KINDS = {
     "pointwise": "each element of the result depends on the same element of the operands",
@@ -61,6 +66,7 @@ _FIELDS = (
     "function",
     "native",
     "numbers_as_tensors",
+    "aliases",
     "tags",
 )
 
@@ -79,10 +85,14 @@ class InplaceSpecification:
 
 @dataclass(frozen=True, slots=True)
 class OutSpecification:
-    """Name of an out= overload and of its out= arguments (none given: the usual names)."""
+    """Name of an out= overload and of its out= arguments (none given: the usual names).
+
+    A whole schema takes the place of both.
+    """
 
     overload: str
     arguments: tuple[str, ...]
+    schema: FunctionSchema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,22 @@ class Entry:
     native: str
     numbers_as_tensors: bool
     tags: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    alias_of: str = ""
+
+    def under(self, alias: str) -> Entry:
+        """The same operator by another name. torch's core set has the first name only."""
+        in_namespace = alias.startswith("special_")
+        name = OperatorName("", alias, self.schema.name.overload)
+        return replace(
+            self,
+            schema=FunctionSchema(name, self.schema.arguments, self.schema.returns),
+            variants=() if in_namespace else self.variants,
+            inplace=None if in_namespace else self.inplace,
+            tags=tuple(tag for tag in self.tags if tag != "core"),
+            aliases=(),
+            alias_of=self.schema.name.without_namespace,
+        )
 
 
 def read_tags(path: Path) -> dict[str, str]:
@@ -187,6 +213,7 @@ class _EntryReader:
             native=self._text("native"),
             numbers_as_tensors=self._flag("numbers_as_tensors"),
             tags=self._tags(kind),
+            aliases=self._aliases(),
         )
 
     def _text(self, field: str, *, required: bool = False) -> str:
@@ -227,7 +254,7 @@ class _EntryReader:
                 raise self._error("inplace_overload", "needs 'inplace'")
             return None
         places = ("method",) if value is True else self._places("inplace")
-        return InplaceSpecification(places, overload)
+        return InplaceSpecification(places, "" if overload == "default" else overload)
 
     def _out(self, schema: FunctionSchema) -> OutSpecification | None:
         value = self.fields.get("out", False)
@@ -236,6 +263,9 @@ class _EntryReader:
         if value is True:
             overload = schema.name.overload
             return OutSpecification(f"{overload}_out" if overload else "out", ())
+        if "->" in str(value):
+            given = FunctionSchema.parse(str(value), f"{self.file}:{self.lines['out']}")
+            return OutSpecification(given.name.overload, (), given)
         overload, opening, rest = str(value).partition("(")
         names = rest.removesuffix(")")
         if not overload.isidentifier() or (opening and not rest.endswith(")")):
@@ -248,6 +278,12 @@ class _EntryReader:
                 "out", f"{len(schema.returns)} results need as many names, not {len(arguments)}"
             )
         return OutSpecification(overload, arguments)
+
+    def _aliases(self) -> tuple[str, ...]:
+        value = self.fields.get("aliases", [])
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise self._error("aliases", f"expected a list of names, found {value!r}")
+        return tuple(value)
 
     def _tags(self, kind: str) -> tuple[str, ...]:
         value = self.fields.get("tags", [])

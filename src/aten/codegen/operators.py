@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from aten.codegen.entries import Entry, RegistryError
@@ -53,10 +53,7 @@ def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> 
     used: set[str] = set()
     for entry in entries:
         function = _function_of(entry, functions, used)
-        for schema, places in _schemas_of(entry):
-            operator = Operator(
-                schema, entry, entry.schema.name.without_namespace, places, function
-            )
+        for operator in _operators_of(entry, function):
             known = operators.get(operator.key)
             if known is not None:
                 raise RegistryError(
@@ -71,6 +68,12 @@ def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> 
     return list(operators.values())
 
 
+def _operators_of(entry: Entry, function: str) -> Iterator[Operator]:
+    for named in (entry, *map(entry.under, entry.aliases)):
+        for schema, places in _schemas_of(named):
+            yield Operator(schema, named, named.schema.name.without_namespace, places, function)
+
+
 def _schemas_of(entry: Entry) -> list[tuple[FunctionSchema, tuple[str, ...]]]:
     schemas = [(entry.schema, entry.variants)]
     try:
@@ -78,7 +81,9 @@ def _schemas_of(entry: Entry) -> list[tuple[FunctionSchema, tuple[str, ...]]]:
             inplace = inplace_variant(entry.schema, entry.inplace.overload)
             schemas.append((inplace, entry.inplace.places))
         if entry.out:
-            out = out_variant(entry.schema, entry.out.overload, entry.out.arguments)
+            out = entry.out.schema or out_variant(
+                entry.schema, entry.out.overload, entry.out.arguments
+            )
             schemas.append((out, tuple(place for place in entry.variants if place == "function")))
     except SchemaError as error:
         raise RegistryError(f"{entry.source}: {error}") from None

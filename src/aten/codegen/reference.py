@@ -72,6 +72,8 @@ def _facts(operator: Operator) -> str:
     tags = [tag for tag in entry.tags if tag != entry.kind]
     if tags:
         facts.append(f"tags {', '.join(tags)}")
+    if entry.alias_of:
+        facts.append(f"alias of `{entry.alias_of}`")
     if entry.native:
         facts.append(f"compiled kernel `{entry.native}`")
     if operator.function:

@@ -82,6 +82,22 @@ def isinf(self: Value) -> Value:
     return p.abs(self) == float("inf")
 
 
+def _is_infinity(name: str, value: Value, infinity: float) -> Value:
+    if value.dtype.is_complex:
+        raise RuntimeError(f"{name} does not support complex inputs.")
+    return value == infinity if value.dtype.is_floating_point else _truth(value) & False
+
+
+@op
+def isposinf(self: Value) -> Value:
+    return _is_infinity("isposinf", self, float("inf"))
+
+
+@op
+def isneginf(self: Value) -> Value:
+    return _is_infinity("isneginf", self, float("-inf"))
+
+
 @op
 def isfinite(self: Value) -> Value:
     if self.dtype.is_complex:

@@ -66,7 +66,8 @@ def op(*marked: Any, **options: Any) -> Any:
     """Mark a function as an operator's definition; `@op("name", …)` where the names differ.
 
     `check` looks at the arguments it names before each call of a pointwise operator and raises for
-    values that are refused; `integer_check` does so where the operator computes integers or bool.
+    values that are refused; one that looks at `out` has a default for it. `integer_check` does so
+    where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
     A function that names `types` gets the operands' element types before conversion, by name.
@@ -270,7 +271,7 @@ def _check_of_arguments(check: Check | None, attributes: Mapping[str, Any]) -> A
     names = check.__code__.co_varnames[: check.__code__.co_argcount]
     if all(name in attributes for name in names):
         return None
-    return lambda arguments: check(**{name: arguments[name] for name in names})
+    return lambda arguments: check(**{name: arguments[name] for name in names if name in arguments})
 
 
 def normalized_dims(dim: int | Sequence[int] | None, rank: int) -> Shape:

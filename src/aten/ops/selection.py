@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from aten._core.dtypes import DTYPES
+import math
+from collections.abc import Mapping
+
+from aten._core.dtypes import DTYPES, dtype
 from aten.ops.definition import converted, op
 from aten.ops.requirements import refuse_complex, require_number
 from aten.prims import Number, Value
@@ -62,3 +65,49 @@ def clamp_min_tensor(self: Value, min: Value) -> Value:
 @op("clamp_max.Tensor")
 def clamp_max_tensor(self: Value, max: Value) -> Value:
     return limited(self, None, max)
+
+
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+    "float32": (2 - 2.0**-23) * 2.0**127,
+    "float64": (2 - 2.0**-52) * 2.0**1023,
+}
+
+
+@op
+def nan_to_num(
+    self: Value,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    types: Mapping[str, dtype],
+) -> Value:
+    """Zero for NaN and the dtype's outermost numbers for infinities, where nothing else is named.
+
+    Complex numbers part by part.
+    """
+    element = types["self"]
+    if element.is_complex:
+        parts = (
+            nan_to_num(part(self), nan, posinf, neginf, types={"self": element.to_real()})
+            for part in (p.real, p.imag)
+        )
+        return p.complex(*parts)
+    if not element.is_floating_point:
+        return self
+    limit = _LARGEST[element.name]
+    value = p.where(self == math.inf, limit if posinf is None else posinf, self)
+    value = p.where(self == -math.inf, -limit if neginf is None else neginf, value)
+    return p.where(self != self, 0.0 if nan is None else nan, value)
+
+
+@op
+def heaviside(self: Value, values: Value, types: Mapping[str, dtype]) -> Value:
+    """The unit step: 0 below zero, `values` at zero, 1 above; 0 for NaN."""
+    if self.dtype.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if types["self"] is not types["values"]:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return p.where(self == 0, values, converted(self > 0, self.dtype))

@@ -6,8 +6,11 @@ import math
 
 from aten.ops.definition import op
 from aten.ops.requirements import require_floating
+from aten.ops.selection import limited
 from aten.prims import Value
 from aten.prims import elementwise as p
+
+LOG2_E = 1 / math.log(2)
 
 
 @op
@@ -155,6 +158,14 @@ def logaddexp(self: Value, other: Value) -> Value:
 
 
 @op
+def logaddexp2(self: Value, other: Value) -> Value:
+    """log2(2^self + 2^other)."""
+    require_floating("logaddexp2_cpu", self)
+    total = p.maximum(self, other) + p.log1p(p.exp2(-p.abs(self - other))) * LOG2_E
+    return p.where((self == other) & (p.abs(self) == math.inf), self, total)
+
+
+@op
 def xlogy(self: Value, other: Value) -> Value:
     """self log(other); 0 where self is 0, unless other is NaN."""
     require_floating("xlogy_cpu", self)
@@ -172,6 +183,21 @@ def sinc(self: Value) -> Value:
 @op
 def sigmoid(self: Value) -> Value:
     return p.sigmoid(self)
+
+
+@op
+def logit(self: Value, eps: float | None = None) -> Value:
+    """log(x / (1 - x)), of x limited to [eps, 1 - eps] where there is an eps."""
+    require_floating("logit_cpu", self)
+    if eps is not None:
+        self = limited(self, eps, 1 - eps)
+    return p.log(self / (1 - self))
+
+
+@op
+def digamma(self: Value) -> Value:
+    require_floating("digamma", self)
+    return p.digamma(self)
 
 
 @op

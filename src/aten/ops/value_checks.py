@@ -45,6 +45,12 @@ def zero_alpha(alpha: Number) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
+def negative_lambda(lambd: float) -> None:
+    """softshrink moves elements towards zero."""
+    if not lambd >= 0:
+        raise RuntimeError(f"softshrink: lambd must be at least 0, but got {lambd}")
+
+
 _C_NAMES = {
     "uint8": "uint8_t",
     "int8": "int8_t",
@@ -73,3 +79,15 @@ def fits(self: Tensor, value: Number) -> None:
     if not representable:
         name = _C_NAMES.get(element.name, element.name)
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def complex_result(real: Tensor, out: Tensor | None = None) -> None:
+    """Parts are put together in a tensor of just their complex type."""
+    if real.dtype.name not in ("float16", "float32", "float64"):
+        return  # refused by the operator
+    expected = real.dtype.to_complex()
+    if out is not None and out.dtype is not expected:
+        raise RuntimeError(
+            f"expected out to have scalar type {expected.scalar_type_name}, but got "
+            f"{out.dtype.scalar_type_name}"
+        )
