@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("graph", "library"),
     (
         "memory",
+        "functional",
         "methods",
         "printing",
         "interop",
@@ -30,7 +31,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "copying",
         "type_info",
         "surface",
-        "functional",
         "nn",
         "linalg",
         "fft",

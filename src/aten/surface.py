@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aten import interop, methods, registry
+from aten import functional, interop, methods, registry
 from aten._core import construct, indexing
 from aten._core.dispatcher import OpOverload
 from aten._core.tensor import Tensor, install_attribute, install_slot
@@ -170,6 +170,7 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
+    **functional.METHODS,
     "new_tensor": new_tensor,
     "item": construct.item,
     "tolist": construct.tolist,

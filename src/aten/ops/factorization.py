@@ -46,21 +46,21 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
 
 @op
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
-    return _cholesky("cholesky", self, upper, check_errors=True)[0]
+    return _cholesky("cholesky", self, upper, check_errors=True)[0].contiguous()
 
 
-def _cholesky(name: str, A: Tensor, upper: bool, check_errors: bool) -> Pair:
+def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pair:
     import numpy
 
-    require_square(name, "A", A)
-    factor = stack_of(A)
+    require_square(name, "A", matrix)
+    factor = stack_of(matrix)
     info = factor_cholesky(factor, _triangle(upper))
     if check_errors:
         refuse_reported(name, info, INDEFINITE)
-    batch = tuple(A.shape[:-2])
+    batch = tuple(matrix.shape[:-2])
     # Stacks hold transposed matrices.
     kept = numpy.tril(factor) if upper else numpy.triu(factor)
-    return matrices_of(kept, A, batch), integers(info, A, batch)
+    return matrices_of(kept, matrix, batch), integers(info, matrix, batch)
 
 
 def _triangle(upper: bool) -> str:
@@ -93,24 +93,24 @@ def _identity(like: Tensor) -> Tensor:
 
 
 @op
-def linalg_qr(A: Tensor, mode: str = "reduced") -> Pair:
+def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     """Q (*, m, k) and R (*, k, n): k is min(m, n), or m in mode "complete"; "r" leaves out Q."""
     import numpy
 
-    require_inexact_matrix("linalg.qr", "A", A)
+    require_inexact_matrix("linalg.qr", "A", matrix)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"linalg.qr: {mode!r} is not one of reduced, complete, r")
-    *batch, rows, columns = A.shape
+    *batch, rows, columns = matrix.shape
     kept = rows if mode == "complete" else min(rows, columns)
-    factors = stack_of(A)
+    factors = stack_of(matrix)
     tau = factor_qr(factors)
-    R = matrices_of(numpy.tril(factors[:, :, :kept]), A, tuple(batch))
+    upper_factor = matrices_of(numpy.tril(factors[:, :, :kept]), matrix, tuple(batch))
     if mode == "r":
-        return A.new_empty([0]), R
+        return matrix.new_empty([0]), upper_factor
     q = numpy.zeros((len(factors), kept, rows), factors.dtype)
     q[:, : min(kept, columns)] = factors[:, :kept]
     _form_q(q, tau)
-    return matrices_of(q, A, tuple(batch)), R
+    return matrices_of(q, matrix, tuple(batch)), upper_factor
 
 
 def _form_q(q: Array, tau: Array) -> None:
@@ -193,49 +193,49 @@ def ormqr(
 @op
 def linalg_solve_triangular(
     self: Tensor,
-    B: Tensor,
+    rhs: Tensor,
     *,
     upper: bool,
     left: bool = True,
     unitriangular: bool = False,
 ) -> Tensor:
     """X with A X = B, or X A = B unless `left`; only A's triangle is looked at."""
-    return _by_triangle("linalg.solve_triangular", self, B, upper, left, unitriangular, "N")
+    return _by_triangle("linalg.solve_triangular", self, rhs, upper, left, unitriangular, "N")
 
 
 @op
 def triangular_solve(
     self: Tensor,
-    A: Tensor,
+    matrix: Tensor,
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Pair:
     """X with A X = B = self, or Aᵀ X = B; and A, repeated over the common batch."""
     form = "T" if transpose else "N"
-    X = _by_triangle("triangular_solve", A, self, upper, True, unitriangular, form)
-    repeated = A.expand((*X.shape[:-2], *A.shape[-2:]))
-    return X, repeated.clone()
+    solution = _by_triangle("triangular_solve", matrix, self, upper, True, unitriangular, form)
+    batch = tuple(solution.shape[:-2])
+    return solution, matrices_of(stack_of(matrix, batch), matrix, batch)
 
 
 def _by_triangle(
-    name: str, A: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, form: str
+    name: str, matrix: Tensor, rhs: Tensor, upper: bool, left: bool, unitriangular: bool, form: str
 ) -> Tensor:
-    require_square(name, "A", A)
-    require_inexact_matrix(name, "B", B)
-    require_same(name, A=A, B=B)
-    require_rows(name, A.shape[-1], B, -2 if left else -1)
-    batch = broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    X = stack_of(B, batch)
+    require_square(name, "A", matrix)
+    require_inexact_matrix(name, "B", rhs)
+    require_same(name, matrix=matrix, rhs=rhs)
+    require_rows(name, matrix.shape[-1], rhs, -2 if left else -1)
+    batch = broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
+    solution = stack_of(rhs, batch)
     solve_triangular(
-        stack_of(A, batch),
-        X,
+        stack_of(matrix, batch),
+        solution,
         side="L" if left else "R",
         triangle=_triangle(upper),
         form=form,
         diagonal="U" if unitriangular else "N",
     )
-    return matrices_of(X, B, batch)
+    return matrices_of(solution, rhs, batch)
 
 
 @op
@@ -243,6 +243,8 @@ def linalg_ldl_factor_ex(
     self: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> Triple:
     """L and the block diagonal D of A = L D Lᵀ (Lᴴ) in one matrix, pivots, and info."""
+    import numpy
+
     name = "linalg.ldl_factor_ex"
     require_square(name, "self", self)
     batch = tuple(self.shape[:-2])
@@ -250,8 +252,9 @@ def linalg_ldl_factor_ex(
     pivots, info = factor_ldl(factors, hermitian)
     if check_errors:
         refuse_reported(name, info, SINGULAR)
+    lower = numpy.triu(factors)  # stacks hold transposed matrices
     return (
-        matrices_of(factors, self, batch),
+        matrices_of(lower, self, batch),
         integers(pivots, self, batch),
         integers(info, self, batch),
     )
@@ -264,25 +267,25 @@ def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Pair:
 
 
 @op
-def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+def linalg_ldl_solve(ld: Tensor, pivots: Tensor, rhs: Tensor, *, hermitian: bool = False) -> Tensor:
     """X with A X = B, given A's LDL factors."""
     name = "linalg.ldl_solve"
-    require_square(name, "LD", LD)
-    require_inexact_matrix(name, "B", B)
-    require_same(name, LD=LD, B=B)
-    require_rows(name, LD.shape[-1], B, -2)
-    if pivots.dtype.kind not in ("signed", "unsigned") or pivots.shape != LD.shape[:-1]:
+    require_square(name, "LD", ld)
+    require_inexact_matrix(name, "B", rhs)
+    require_same(name, ld=ld, rhs=rhs)
+    require_rows(name, ld.shape[-1], rhs, -2)
+    if pivots.dtype.kind not in ("signed", "unsigned") or pivots.shape != ld.shape[:-1]:
         raise RuntimeError(
-            f"{name}: expected integer pivots of shape {list(LD.shape[:-1])}, got "
+            f"{name}: expected integer pivots of shape {list(ld.shape[:-1])}, got "
             f"{pivots.dtype.name} of {list(pivots.shape)}"
         )
-    batch = broadcast_shapes(LD.shape[:-2], B.shape[:-2])
+    batch = broadcast_shapes(ld.shape[:-2], rhs.shape[:-2])
     swaps = pivots_of(pivots, batch)
     for row in swaps.tolist():
         _require_blocks(name, row)
-    X = stack_of(B, batch)
-    solve_ldl(stack_of(LD, batch), swaps, X, hermitian)
-    return matrices_of(X, B, batch)
+    solution = stack_of(rhs, batch)
+    solve_ldl(stack_of(ld, batch), swaps, solution, hermitian)
+    return matrices_of(solution, rhs, batch)
 
 
 def _require_blocks(name: str, pivots: list[int]) -> None:

@@ -24,6 +24,7 @@ _COMPLEX_NAMES = {
     "syevd": "heevd",
     "orgqr": "ungqr",
     "ormqr": "unmqr",
+    "ormbr": "unmbr",
 }
 _opener: Callable[[], ctypes.CDLL] | None = None
 
@@ -290,7 +291,7 @@ def _complex_vectors(right: Array, imaginary: Array, made: Any) -> Array:
     return vectors
 
 
-def singular_values(a: Array, job: str, driver: str = "gesdd") -> tuple[Array, Array, Array, Array]:
+def singular_values(a: Array, job: str) -> tuple[Array, Array, Array, Array]:
     """U, S and Vᴴ with `job` "A"ll, "S"ome or "N"o vectors; and what did not converge."""
     import numpy
 
@@ -304,14 +305,43 @@ def singular_values(a: Array, job: str, driver: str = "gesdd") -> tuple[Array, A
         _fill_identity(left)
         _fill_identity(right)
         return left, values, right, numpy.zeros(count, numpy.int64)
-    ends = (values, *_given(left, rows), *_given(right, _leading(size[1])), WORK)
-    jobs = (job,) if driver == "gesdd" else (job, job)
+    if rows < columns and job != "N":
+        return left, values, right, _wide_singular_values(a, left, values, right)
+    ends: tuple[Any, ...] = (values, *_given(left, rows), *_given(right, _leading(size[1])), WORK)
     if a.dtype.kind == "c":
         length = max(5 * least * least + 7 * least, 2 * most * least + 2 * least * least + least)
-        ends = (*ends, shared(numpy.zeros(max(length, 5 * least), values.dtype), count))
-    if driver == "gesdd":
-        ends = (*ends, shared(numpy.zeros(8 * least, numpy.int64), count))
-    return left, values, right, call(driver, *jobs, rows, columns, a, rows, *ends)
+        ends = (*ends, shared(numpy.zeros(length, values.dtype), count))
+    ends = (*ends, shared(numpy.zeros(8 * least, numpy.int64), count))
+    return left, values, right, call("gesdd", job, rows, columns, a, rows, *ends)
+
+
+def _wide_singular_values(a: Array, left: Array, values: Array, right: Array) -> Array:
+    """Values and vectors of matrices with more columns than rows, without an LQ step before.
+
+    That is how signs come out as users of MKL know them.
+    """
+    import numpy
+
+    count, columns, rows = a.shape
+    real = values.dtype
+    steps = numpy.zeros((count, max(1, rows - 1)), real)
+    tau_left, tau_right = numpy.zeros((2, count, rows), a.dtype)
+    call("gebrd", rows, columns, a, rows, values, steps, tau_left, tau_right, WORK)
+    turned = numpy.zeros((2, count, rows, rows), real)
+    unused = numpy.zeros((count, 1), real)
+    memory = shared(numpy.zeros(3 * rows * rows + 4 * rows, real), count)
+    integers = shared(numpy.zeros(8 * rows, numpy.int64), count)
+    made = (turned[0], rows, turned[1], rows, unused, unused, memory, integers)
+    info = call("bdsdc", "L", "I", rows, values, steps, *made)
+    left[:] = turned[0]
+    _fill_identity(right)
+    right[:, :rows, :rows] = turned[1]
+    adjoint = "C" if a.dtype.kind == "c" else "T"
+    call("ormbr", "Q", "L", "N", rows, rows, columns, a, rows, tau_left, left, rows, WORK)
+    height = right.shape[2]
+    ends = (a, rows, tau_right, right, height, WORK)
+    call("ormbr", "P", "R", adjoint, height, columns, rows, *ends)
+    return info
 
 
 def _given(stack: Array, leading: int) -> tuple[Array, int]:

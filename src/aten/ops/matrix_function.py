@@ -1,4 +1,4 @@
-"""Functions of matrices: powers, products of many, exponentials, Vandermonde, tensors as matrices."""
+"""Functions of matrices: powers, products of many, exponentials, Vandermonde's, tensors'."""
 
 from __future__ import annotations
 
@@ -103,31 +103,34 @@ def _product(
 
 
 @op
-def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     """Powers 0 to N - 1 of the elements (*, n): (*, n, N); N is n where it is not given."""
-    if x.dim() == 0:
-        raise RuntimeError("linalg.vander: expected x of one dimension or more, got a number")
-    count = x.shape[-1] if N is None else N
-    if count <= 1 and N is not None:
+    if N is not None and N <= 1:
         raise RuntimeError(f"linalg.vander: expected N above 1, got {N}")
-    powers = x.unsqueeze(-1).expand((*x.shape, max(count - 1, 0)))
-    wide = DTYPES["int64"] if x.dtype.kind in ("bool", "signed", "unsigned") else x.dtype
-    ones = ops.aten.ones((*x.shape, 1), dtype=wide, device=x.device)
-    return ops.aten.cat([ones, powers.cumprod(-1)], -1)  # type: ignore[no-any-return]
+    elements = x if x.dim() else x.unsqueeze(0)
+    return _powers(elements, elements.shape[-1] if N is None else N)
+
+
+def _powers(elements: Tensor, count: int) -> Tensor:
+    """Powers 0 to count - 1 along a new dimension; of integers, as int64."""
+    shape = elements.shape
+    wide = elements.dtype
+    if wide.kind in ("bool", "signed", "unsigned"):
+        wide = DTYPES["int64"]
+    ones = ops.aten.ones((*shape, min(count, 1)), dtype=wide, device=elements.device)
+    repeated = elements.unsqueeze(-1).expand((*shape, max(count - 1, 0)))
+    return ops.aten.cat([ones, repeated.cumprod(-1)], -1)  # type: ignore[no-any-return]
 
 
 @op
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+def vander(x: Tensor, count: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements (n): (n, N), the highest first unless `increasing`."""
     if x.dim() != 1:
         raise RuntimeError(f"vander: expected a vector, got a tensor of rank {x.dim()}")
-    count = x.shape[0] if N is None else N
-    if count < 0:
-        raise RuntimeError(f"vander: expected N of 0 or more, got {N}")
-    powers = x.unsqueeze(-1).expand((x.shape[0], max(count - 1, 0)))
-    wide = DTYPES["int64"] if x.dtype.kind in ("bool", "signed", "unsigned") else x.dtype
-    ones = ops.aten.ones((x.shape[0], min(count, 1)), dtype=wide, device=x.device)
-    made: Tensor = ops.aten.cat([ones, powers.cumprod(-1)], -1)
+    columns = x.shape[0] if count is None else count
+    if columns < 0:
+        raise RuntimeError(f"vander: expected N of 0 or more, got {columns}")
+    made = _powers(x, columns)
     return made if increasing else ops.aten.flip(made, [-1])
 
 
@@ -201,7 +204,7 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     inverse, info = ops.aten.linalg_inv_ex(self.reshape(prod(second), prod(first)))
     if not self.is_meta and bool((info != 0).any()):
         raise RuntimeError(f"{name}: self is singular")
-    return inverse.reshape(second + first)  # type: ignore[no-any-return]
+    return inverse.contiguous().reshape(second + first)  # type: ignore[no-any-return]
 
 
 @op
@@ -221,5 +224,5 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
 
 
 @op
-def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    return A.diagonal(offset, dim1, dim2)
+def linalg_diagonal(matrix: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    return matrix.diagonal(offset, dim1, dim2)

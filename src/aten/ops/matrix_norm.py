@@ -28,8 +28,8 @@ def linalg_matrix_norm(
 ) -> Tensor:
     """Norms over two dimensions: "fro", "nuc", or inf, 1 and 2, or the least of these, negative."""
     name = "linalg.matrix_norm"
-    A = _prepared(name, self, dtype)
-    rank = A.dim()
+    matrix = _prepared(name, self, dtype)
+    rank = matrix.dim()
     if rank < 2:
         raise RuntimeError(f"{name}: expected a tensor of two dimensions or more, got {rank}")
     if len(dim) != 2:
@@ -38,14 +38,17 @@ def linalg_matrix_norm(
     if rows == columns:
         raise RuntimeError(f"{name}: expected two dimensions, got {rows} twice")
     if ord == "fro":
-        return ops.aten.linalg_vector_norm(A, 2, [rows, columns], keepdim)  # type: ignore[no-any-return]
+        return ops.aten.linalg_vector_norm(matrix, 2, [rows, columns], keepdim)  # type: ignore[no-any-return]
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
-        return _norm_of_singular_values(A, ord, rows, columns, keepdim)
+        return _norm_of_singular_values(matrix, ord, rows, columns, keepdim)
     if isinstance(ord, (str, complex)) or abs(ord) not in (1, _INFINITY):
         raise RuntimeError(f"{name}: {ord!r} is not one of 'fro', 'nuc', inf, 1, 2 and negatives")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = ops.aten.linalg_vector_norm(A, 1, [summed], True)
-    extreme: Tensor = sums.amax([kept], True) if ord > 0 else sums.amin([kept], True)
+    sums = ops.aten.linalg_vector_norm(matrix, 1, [summed], True)
+    if ord > 0 and matrix.shape[kept] == 0:
+        extreme: Tensor = sums.sum([kept], keepdim=True)  # of nothing, that is 0
+    else:
+        extreme = sums.amax([kept], True) if ord > 0 else sums.amin([kept], True)
     return extreme if keepdim else extreme.squeeze([rows, columns])
 
 
@@ -63,10 +66,10 @@ def _prepared(name: str, given: Tensor, element: dtype | None) -> Tensor:
 
 
 def _norm_of_singular_values(
-    A: Tensor, ord: Number | str, rows: int, columns: int, keepdim: bool
+    matrix: Tensor, ord: Number | str, rows: int, columns: int, keepdim: bool
 ) -> Tensor:
-    values = linalg_svdvals(A.movedim([rows, columns], [-2, -1]))
-    if ord == "nuc":
+    values = linalg_svdvals(matrix.movedim([rows, columns], [-2, -1]))
+    if ord == "nuc" or (ord == 2 and values.shape[-1] == 0):
         made: Tensor = values.sum([-1])
     else:
         made = values.amin([-1]) if ord == -2 else values.amax([-1])

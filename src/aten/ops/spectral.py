@@ -44,85 +44,89 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     return _eigen("linalg.eigvals", self, vectors=False)[0]
 
 
-def _eigen(name: str, A: Tensor, vectors: bool) -> Pair:
+def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
     import numpy
 
-    require_square(name, "A", A)
-    stack = stack_of(A)
+    require_square(name, "A", matrix)
+    stack = stack_of(matrix)
     if not numpy.isfinite(stack).all():
         raise RuntimeError(f"{name}: expected finite elements, got infinities or NaNs")
     values, right, info = eigen_general(stack, vectors)
     refuse_reported(name, info, DIVERGED)
-    batch = tuple(A.shape[:-2])
+    batch = tuple(matrix.shape[:-2])
     element = DTYPES[values.dtype.name]
-    columns = tensor_of(right.astype(values.dtype).reshape(A.shape), A, element)
-    return tensor_of(values.reshape(A.shape[:-1]), A, element), (
-        columns.transpose(-2, -1) if batch or A.dim() else columns
+    columns = tensor_of(right.astype(values.dtype).reshape(matrix.shape), matrix, element)
+    return tensor_of(values.reshape(matrix.shape[:-1]), matrix, element), (
+        columns.transpose(-2, -1) if batch or matrix.dim() else columns
     )
 
 
 @op
-def _linalg_eigh(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> Pair:
+def _linalg_eigh(matrix: Tensor, triangle: str = "L", compute_v: bool = True) -> Pair:
     """Eigenvalues of Hermitian matrices, ascending and real, and eigenvectors as columns."""
     import numpy
 
     name = "linalg.eigh"
-    require_square(name, "A", A)
-    if UPLO.upper() not in ("L", "U"):
-        raise RuntimeError(f"{name}: expected UPLO to be 'L' or 'U', got {UPLO!r}")
-    vectors = stack_of(A)
+    require_square(name, "A", matrix)
+    if triangle.upper() not in ("L", "U"):
+        raise RuntimeError(f"{name}: expected UPLO to be 'L' or 'U', got {triangle!r}")
+    vectors = stack_of(matrix)
     if not numpy.isfinite(vectors).all():
         refuse_reported(name, numpy.ones(1, int), DIVERGED)
-    values, info = eigen_symmetric(vectors, UPLO.upper(), compute_v)
+    values, info = eigen_symmetric(vectors, triangle.upper(), compute_v)
     refuse_reported(name, info, DIVERGED)
-    made = tensor_of(values.reshape(A.shape[:-1]), A)
+    made = tensor_of(values.reshape(matrix.shape[:-1]), matrix)
     if not compute_v:
-        return made, A.new_empty([0])
-    return made, matrices_of(vectors, A, tuple(A.shape[:-2]))
+        return made, matrix.new_empty([0])
+    return made, matrices_of(vectors, matrix, tuple(matrix.shape[:-2]))
 
 
 @op
-def linalg_eigh(self: Tensor, UPLO: str = "L") -> Pair:
-    return ops.aten._linalg_eigh(self, UPLO, True)  # type: ignore[no-any-return]
+def linalg_eigh(self: Tensor, triangle: str = "L") -> Pair:
+    return ops.aten._linalg_eigh(self, triangle, True)  # type: ignore[no-any-return]
 
 
 @op
-def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
-    return ops.aten._linalg_eigh(self, UPLO, False)[0]  # type: ignore[no-any-return]
+def linalg_eigvalsh(self: Tensor, triangle: str = "L") -> Tensor:
+    return ops.aten._linalg_eigh(self, triangle, False)[0]  # type: ignore[no-any-return]
 
 
 @op
 def _linalg_svd(
-    A: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
+    matrix: Tensor,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
 ) -> Triple:
     """U, S (*, k), descending, and Vᴴ with A = U diag(S) Vᴴ; k = min(m, n)."""
     import numpy
 
     name = "linalg.svd"
-    require_inexact_matrix(name, "A", A)
+    require_inexact_matrix(name, "A", matrix)
     if driver is not None:
         raise RuntimeError(f"{name}: driver can be chosen for CUDA only, got {driver!r}")
-    stack = stack_of(A)
+    stack = stack_of(matrix)
     if not numpy.isfinite(stack).all():
         refuse_reported(name, numpy.ones(1, int), DIVERGED)
     job = "N" if not compute_uv else "A" if full_matrices else "S"
     left, values, right, info = singular_values(stack, job)
     refuse_reported(name, info, DIVERGED)
-    batch = tuple(A.shape[:-2])
-    made = tensor_of(values.reshape(*batch, values.shape[1]), A)
+    batch = tuple(matrix.shape[:-2])
+    made = tensor_of(values.reshape(*batch, values.shape[1]), matrix)
     if not compute_uv:
-        return A.new_empty([0]), made, A.new_empty([0])
-    return matrices_of(left, A, batch), made, matrices_of(right, A, batch)
+        return matrix.new_empty([0]), made, matrix.new_empty([0])
+    return matrices_of(left, matrix, batch), made, matrices_of(right, matrix, batch)
 
 
 @op
-def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Triple:
-    return ops.aten._linalg_svd(A, full_matrices, True, driver=driver)  # type: ignore[no-any-return]
+def linalg_svd(matrix: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Triple:
+    return ops.aten._linalg_svd(matrix, full_matrices, True, driver=driver)  # type: ignore[no-any-return]
 
 
 @op
-def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    return ops.aten._linalg_svd(A, False, False, driver=driver)[1]  # type: ignore[no-any-return]
+def linalg_svdvals(matrix: Tensor, *, driver: str | None = None) -> Tensor:
+    return ops.aten._linalg_svd(matrix, False, False, driver=driver)[1]  # type: ignore[no-any-return]
 
 
 @op
@@ -136,31 +140,31 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Triple:
     return zeros[0], values, zeros[1]
 
 
-def adjoint(A: Tensor) -> Tensor:
+def adjoint(matrix: Tensor) -> Tensor:
     """The conjugates of the transposed matrices."""
-    transposed = A.transpose(-2, -1)
-    return ops.aten.conj_physical(transposed) if A.is_complex() else transposed
+    transposed = matrix.transpose(-2, -1)
+    return ops.aten.conj_physical(transposed) if matrix.is_complex() else transposed
 
 
-def _spectrum(A: Tensor, hermitian: bool) -> Tensor:
+def _spectrum(matrix: Tensor, hermitian: bool) -> Tensor:
     """Singular values, in no order; the sizes of eigenvalues where matrices are Hermitian."""
-    return linalg_eigvalsh(A).abs() if hermitian else linalg_svdvals(A)
+    return linalg_eigvalsh(matrix).abs() if hermitian else linalg_svdvals(matrix)
 
 
-def _threshold(values: Tensor, A: Tensor, atol: Tolerance, rtol: Tolerance) -> Tensor:
+def _threshold(values: Tensor, matrix: Tensor, atol: Tolerance, rtol: Tolerance) -> Tensor:
     """The larger of atol and rtol times the largest value, (*batch, 1).
 
     Without both, rtol is ε max(m, n); without rtol only, it is 0 for a positive atol.
     """
     largest = values.amax([-1], True) if values.numel() else values.sum([-1], keepdim=True)
-    relative: Tolerance = rtol
+    relative: Tensor | float = 0.0 if rtol is None else rtol
     if rtol is None:
-        relative = max(A.shape[-2:]) * _EPSILON[values.dtype.name]
+        relative = max(matrix.shape[-2:]) * _EPSILON[values.dtype.name]
         if isinstance(atol, Tensor):
             relative = ops.aten.where(atol > 0, 0.0, relative)
         elif atol:
             relative = 0.0
-    absolute = 0.0 if atol is None else atol
+    absolute: Tensor | float = 0.0 if atol is None else atol
     pair = [
         one.unsqueeze(-1) if isinstance(one, Tensor) else values.new_full([], one)
         for one in (absolute, relative)
@@ -206,7 +210,8 @@ def linalg_pinv(
         right, size = adjoint(transposed), values
     above = size > _threshold(size, self, atol, rtol)
     inverted = ops.aten.where(above, values.reciprocal(), 0.0).to(self.dtype)
-    return (right * inverted.unsqueeze(-2)).matmul(adjoint(left))
+    scaled: Tensor = right * inverted.unsqueeze(-2)
+    return scaled.matmul(adjoint(left))
 
 
 @op("linalg_pinv")
@@ -256,37 +261,36 @@ def linalg_lstsq(
 
     name = "linalg.lstsq"
     require_inexact_matrix(name, "A", self)
-    require_same(name, A=self, b=b)
+    require_same(name, matrix=self, b=b)
     driver = "gelsy" if driver is None else driver
     if driver not in _DRIVERS:
         raise RuntimeError(f"{name}: {driver!r} is not one of {', '.join(_DRIVERS)}")
     *own, rows, columns = self.shape
     is_vector = self.dim() - 1 == b.dim() and self.shape[:-1] == b.shape
-    matrix = b.unsqueeze(-1) if is_vector else b
-    if matrix.dim() < 2 or matrix.shape[-2] != rows:
+    right = b.unsqueeze(-1) if is_vector else b
+    if right.dim() < 2 or right.shape[-2] != rows:
         raise RuntimeError(
             f"{name}: A of shape {list(self.shape)} and b of {list(b.shape)} do not go together"
         )
-    batch = broadcast_shapes(tuple(own), matrix.shape[:-2])
-    a, given = stack_of(self, batch), stack_of(matrix, batch)
-    rhs = numpy.zeros((len(given), given.shape[1], max(rows, columns)), given.dtype)
-    rhs[:, :, :rows] = given
+    batch = broadcast_shapes(tuple(own), right.shape[:-2])
+    a, given = stack_of(self, batch), stack_of(right, batch)
+    made = numpy.zeros((len(given), given.shape[1], max(rows, columns)), given.dtype)
+    made[:, :, :rows] = given
     bound = max(rows, columns) * float(numpy.finfo(a.dtype).eps) if rcond is None else rcond
-    ranks, values, info = least_squares(a, rhs, driver, bound)
+    ranks, values, info = least_squares(a, made, driver, bound)
     refuse_reported(name, info, DIVERGED)
-    solution = matrices_of(rhs[:, :, :columns].copy(), matrix, batch)
-    left_over = (abs(rhs[:, :, columns:rows]) ** 2).sum(-1)
-    full = driver == "gels" or bool((ranks == columns).all())
-    is_known = rows > columns and driver != "gelsy" and full
-    real = self.dtype.to_real()
-    nothing = self.new_empty([0], dtype=real)
+    solution = matrices_of(made, right, batch).narrow(-2, 0, columns)
+    residuals, rank, singular = self.new_empty([0]).abs(), ranks[:0, 0], values[:0, 0]
+    if rows > columns and driver != "gelsy" and (driver == "gels" or (ranks == columns).all()):
+        left_over = (abs(made[:, :, columns:]) ** 2).sum(-1)
+        residuals = tensor_of(left_over.reshape(*batch, left_over.shape[1]), self)
+    if driver != "gels":
+        rank = ranks.reshape(batch)
+    if driver in ("gelsd", "gelss"):
+        singular = values.reshape(*batch, values.shape[1])
     return (
         solution.squeeze(-1) if is_vector else solution,
-        tensor_of(left_over.reshape(*batch, left_over.shape[1]), self) if is_known else nothing,
-        tensor_of(ranks.reshape(batch), self)
-        if driver != "gels"
-        else self.new_empty([0], dtype=DTYPES["int64"]),
-        tensor_of(values.reshape(*batch, values.shape[1]), self)
-        if driver in ("gelsd", "gelss")
-        else nothing,
+        residuals,
+        tensor_of(rank, self),
+        tensor_of(singular, self),
     )
