@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten._core.dtypes import dtype
+from aten._core.memory import write_out
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
@@ -105,7 +106,14 @@ def lu(
 ) -> tuple[Tensor, ...]:
     """LU factors and pivots, and what is singular if `get_infos`; else that is a LinAlgError."""
     factor = ops.aten.linalg_lu_factor_ex if get_infos else ops.aten.linalg_lu_factor
-    return tuple(factor(A, pivot=pivot, **_given(out=out)))
+    made: tuple[Tensor, ...] = tuple(factor(A, pivot=pivot))
+    if out is None:
+        return made
+    if len(out) != len(made):
+        raise TypeError(f"lu: expected {len(made)} tensors as out, got {len(out)}")
+    for given, result in zip(out, made, strict=True):
+        write_out("lu", given, result.contiguous(), ops.aten.copy_)
+    return tuple(out)
 
 
 def _given(**arguments: Any) -> dict[str, Any]:
