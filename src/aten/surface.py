@@ -128,6 +128,7 @@ def install_slots() -> None:
             install_slot(slot, found)
     for slot, name in (("rtruediv", "div"), ("rfloordiv", "floor_divide"), ("rmod", "remainder")):
         install_slot(slot, _reflected_by_tensor(name))
+    install_slot("rmatmul", _reflected("matmul"))
     for slot, name in _REFLECTED_BITS:
         install_slot(slot, _reflected(name))
     for slot, name in (("rpow", "pow"), ("rmatmul", "matmul")):

@@ -24,7 +24,6 @@ _COMPLEX_NAMES = {
     "syevd": "heevd",
     "orgqr": "ungqr",
     "ormqr": "unmqr",
-    "ormbr": "unmbr",
 }
 _opener: Callable[[], ctypes.CDLL] | None = None
 
@@ -305,7 +304,7 @@ def singular_values(a: Array, job: str) -> tuple[Array, Array, Array, Array]:
         _fill_identity(left)
         _fill_identity(right)
         return left, values, right, numpy.zeros(count, numpy.int64)
-    if rows < columns and job != "N":
+    if rows < columns and job != "N" and a.dtype.kind == "f":
         return left, values, right, _wide_singular_values(a, left, values, right)
     ends: tuple[Any, ...] = (values, *_given(left, rows), *_given(right, _leading(size[1])), WORK)
     if a.dtype.kind == "c":
@@ -316,31 +315,27 @@ def singular_values(a: Array, job: str) -> tuple[Array, Array, Array, Array]:
 
 
 def _wide_singular_values(a: Array, left: Array, values: Array, right: Array) -> Array:
-    """Values and vectors of matrices with more columns than rows, without an LQ step before.
+    """Values and vectors of real matrices with more columns than rows, without an LQ step before.
 
     That is how signs come out as users of MKL know them.
     """
     import numpy
 
     count, columns, rows = a.shape
-    real = values.dtype
-    steps = numpy.zeros((count, max(1, rows - 1)), real)
+    steps = numpy.zeros((count, max(1, rows - 1)), a.dtype)
     tau_left, tau_right = numpy.zeros((2, count, rows), a.dtype)
     call("gebrd", rows, columns, a, rows, values, steps, tau_left, tau_right, WORK)
-    turned = numpy.zeros((2, count, rows, rows), real)
-    unused = numpy.zeros((count, 1), real)
-    memory = shared(numpy.zeros(3 * rows * rows + 4 * rows, real), count)
+    turned = numpy.zeros((count, rows, rows), a.dtype)
+    unused = numpy.zeros((count, 1), a.dtype)
+    memory = shared(numpy.zeros(3 * rows * rows + 4 * rows, a.dtype), count)
     integers = shared(numpy.zeros(8 * rows, numpy.int64), count)
-    made = (turned[0], rows, turned[1], rows, unused, unused, memory, integers)
-    info = call("bdsdc", "L", "I", rows, values, steps, *made)
-    left[:] = turned[0]
+    ends = (left, rows, turned, rows, unused, unused, memory, integers)
+    info = call("bdsdc", "L", "I", rows, values, steps, *ends)
     _fill_identity(right)
-    right[:, :rows, :rows] = turned[1]
-    adjoint = "C" if a.dtype.kind == "c" else "T"
-    call("ormbr", "Q", "L", "N", rows, rows, columns, a, rows, tau_left, left, rows, WORK)
+    right[:, :rows, :rows] = turned
     height = right.shape[2]
-    ends = (a, rows, tau_right, right, height, WORK)
-    call("ormbr", "P", "R", adjoint, height, columns, rows, *ends)
+    call("ormbr", "Q", "L", "N", rows, rows, columns, a, rows, tau_left, left, rows, WORK)
+    call("ormbr", "P", "R", "T", height, columns, rows, a, rows, tau_right, right, height, WORK)
     return info
 
 
@@ -386,6 +381,9 @@ def least_squares(a: Array, b: Array, driver: str, rcond: float) -> tuple[Array,
     ranks = numpy.zeros((count, 1), numpy.int64)
     values = numpy.zeros((count, min(rows, columns)), real_type(a.dtype))
     sizes = (rows, columns, b.shape[1], a, _leading(rows), b, _leading(b.shape[2]))
+    if not (a.size and b.size):
+        b[:] = 0
+        return ranks, values, numpy.zeros(count, numpy.int64)
     if driver == "gels":
         return ranks, values, call("gels", "N", *sizes, WORK)
     bound = shared(numpy.asarray(rcond, values.dtype), count)

@@ -63,15 +63,25 @@ def require_rows(name: str, rows: int, other: Tensor, place: int) -> None:
         )
 
 
-def refuse_reported(name: str, info: Any, meaning: str) -> None:
-    """Raise LinAlgError for the first matrix of a batch that LAPACK reports something of.
+def require_finite(name: str, stack: Any) -> None:
+    """Raise LinAlgError for infinities and NaNs, which keep iterations from ending."""
+    import numpy
+
+    if not numpy.isfinite(stack).all():
+        raise LinAlgError(f"{name}: expected finite elements, got infinities or NaNs")
+
+
+def refuse_reported(
+    name: str, info: Any, meaning: str, kind: type[RuntimeError] = LinAlgError
+) -> None:
+    """Raise an error of `kind` for the first matrix of a batch that LAPACK reports something of.
 
     `meaning` says what, with {number} for the number reported.
     """
     for index, number in enumerate(info.tolist()):
         if number:
-            place = f" of batch element {index}" if len(info) > 1 else ""
-            raise LinAlgError(f"{name}: {meaning.format(number=number)}{place}")
+            place = f" (batch element {index})" if len(info) > 1 else ""
+            raise kind(f"{name}: {meaning.format(number=number)}{place}")
 
 
 SINGULAR = "diagonal element {number} of U is zero, the matrix is singular"

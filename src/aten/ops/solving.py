@@ -51,7 +51,7 @@ def _factors(name: str, matrix: Tensor, pivot: bool, check_errors: bool) -> Trip
     lu = stack_of(matrix)
     pivots, info = factor_lu(lu)
     if check_errors:
-        refuse_reported(name, info, SINGULAR)
+        refuse_reported(name, info, SINGULAR, RuntimeError)
     batch = tuple(matrix.shape[:-2])
     return (
         matrices_of(lu, matrix, batch),
@@ -122,7 +122,7 @@ def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Array:
     count = 1
     for size in shape[:-1]:
         count *= size
-    return numpy.array(given, "int64").reshape(count, shape[-1])
+    return numpy.array(given, "int64", order="C").reshape(count, shape[-1])
 
 
 def _permutation(pivots: Array, rows: int) -> Array:

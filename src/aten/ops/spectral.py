@@ -18,6 +18,7 @@ from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
     DIVERGED,
     refuse_reported,
+    require_finite,
     require_inexact_matrix,
     require_same,
     require_square,
@@ -45,12 +46,10 @@ def linalg_eigvals(self: Tensor) -> Tensor:
 
 
 def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
-    import numpy
 
     require_square(name, "A", matrix)
     stack = stack_of(matrix)
-    if not numpy.isfinite(stack).all():
-        raise RuntimeError(f"{name}: expected finite elements, got infinities or NaNs")
+    require_finite(name, stack)
     values, right, info = eigen_general(stack, vectors)
     refuse_reported(name, info, DIVERGED)
     batch = tuple(matrix.shape[:-2])
@@ -64,15 +63,13 @@ def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
 @op
 def _linalg_eigh(matrix: Tensor, triangle: str = "L", compute_v: bool = True) -> Pair:
     """Eigenvalues of Hermitian matrices, ascending and real, and eigenvectors as columns."""
-    import numpy
 
     name = "linalg.eigh"
     require_square(name, "A", matrix)
     if triangle.upper() not in ("L", "U"):
         raise RuntimeError(f"{name}: expected UPLO to be 'L' or 'U', got {triangle!r}")
     vectors = stack_of(matrix)
-    if not numpy.isfinite(vectors).all():
-        refuse_reported(name, numpy.ones(1, int), DIVERGED)
+    require_finite(name, vectors)
     values, info = eigen_symmetric(vectors, triangle.upper(), compute_v)
     refuse_reported(name, info, DIVERGED)
     made = tensor_of(values.reshape(matrix.shape[:-1]), matrix)
@@ -100,15 +97,13 @@ def _linalg_svd(
     driver: str | None = None,
 ) -> Triple:
     """U, S (*, k), descending, and Vᴴ with A = U diag(S) Vᴴ; k = min(m, n)."""
-    import numpy
 
     name = "linalg.svd"
     require_inexact_matrix(name, "A", matrix)
     if driver is not None:
         raise RuntimeError(f"{name}: driver can be chosen for CUDA only, got {driver!r}")
     stack = stack_of(matrix)
-    if not numpy.isfinite(stack).all():
-        refuse_reported(name, numpy.ones(1, int), DIVERGED)
+    require_finite(name, stack)
     job = "N" if not compute_uv else "A" if full_matrices else "S"
     left, values, right, info = singular_values(stack, job)
     refuse_reported(name, info, DIVERGED)
@@ -254,7 +249,7 @@ def linalg_lstsq(
 ) -> Quadruple:
     """The least X of those that minimize |A X - b|: solution, residuals, rank, singular values.
 
-    b is a batch of vectors or of matrices, as for linalg_solve. Residuals are there for A of full
+    b has the rank of A, or one less: a batch of vectors. Residuals are there for A of full
     rank with more rows than columns, not for "gelsy"; what is not computed is empty.
     """
     import numpy
@@ -266,14 +261,16 @@ def linalg_lstsq(
     if driver not in _DRIVERS:
         raise RuntimeError(f"{name}: {driver!r} is not one of {', '.join(_DRIVERS)}")
     *own, rows, columns = self.shape
-    is_vector = self.dim() - 1 == b.dim() and self.shape[:-1] == b.shape
+    is_vector = self.dim() - 1 == b.dim()
     right = b.unsqueeze(-1) if is_vector else b
-    if right.dim() < 2 or right.shape[-2] != rows:
+    if right.dim() != self.dim() or right.shape[-2] != rows:
         raise RuntimeError(
             f"{name}: A of shape {list(self.shape)} and b of {list(b.shape)} do not go together"
         )
     batch = broadcast_shapes(tuple(own), right.shape[:-2])
     a, given = stack_of(self, batch), stack_of(right, batch)
+    require_finite(name, a)
+    require_finite(name, given)
     made = numpy.zeros((len(given), given.shape[1], max(rows, columns)), given.dtype)
     made[:, :, :rows] = given
     bound = max(rows, columns) * float(numpy.finfo(a.dtype).eps) if rcond is None else rcond
