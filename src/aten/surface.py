@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aten import functional, interop, methods, registry
+from aten import interop, methods, registry
 from aten._core import construct, indexing
 from aten._core.dispatcher import OpOverload
 from aten._core.tensor import Tensor, install_attribute, install_slot
 from aten.construction import new_tensor, tensor
+from aten.functional.linear_algebra import lu, norm
 
 # Python's slot → the operator whose packet fills it.
 _OPERATOR_SLOTS = {
@@ -168,13 +169,20 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
+def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of elements that are not zero: a row for each; or a vector for each dimension."""
+    return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
-    **functional.METHODS,
+    "norm": norm,
+    "lu": lu,
     "new_tensor": new_tensor,
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "nonzero": _nonzero,
     "__rdiv__": _reflected_by_tensor("div"),
 }

@@ -84,11 +84,13 @@ def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool
     keywords = sample.kwargs
     our_arguments, our_keywords = translate(arguments), translate(keywords)
     originals = _cloned((arguments, keywords))
+    torch.manual_seed(0)
     try:
         expected = theirs(*arguments, **keywords)
     except Exception as error:
         _check_raises(type(error), lambda: ours(*our_arguments, **our_keywords))
         return
+    aten.manual_seed(0)
     given = ours(*our_arguments, **our_keywords)
     values = not entry.name.startswith(_WITHOUT_VALUES)
     _compare(given, expected, values, lambda: _wide(theirs, originals))

@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 import torch.masked
-from torch.testing._internal.common_utils import freeze_rng_state
+import torch.testing._utils
+from torch.testing._internal import common_utils
 
 import aten
 from aten._core.tensor import tensor_from_buffer
@@ -34,6 +35,9 @@ _PLACES = (
 
 # Parts of torch that rebuilt functions use, and that have nothing to do with tensors.
 _TOOLS = frozenset({"utils", "testing", "backends", "overrides", "jit", "cuda"})
+
+
+_FREEZES = (torch.testing._utils.freeze_rng_state, common_utils.freeze_rng_state)
 
 
 class MissingError(Exception):
@@ -143,8 +147,8 @@ class Translator:
 
     def function(self, function: Any) -> Any:
         """The function of aten that stands for one of torch, or of its test suite."""
-        if function is freeze_rng_state:
-            return contextlib.nullcontext
+        if function in _FREEZES:
+            return resolve("random.fork_rng")
         if isinstance(function, functools.partial):
             return functools.partial(
                 self(function.func), *self(function.args), **self(function.keywords)

@@ -32,14 +32,20 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "integer_check")
+    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check", "repeatable")
 
     def __init__(
         self,
         check: Check | None = None,
         integer_check: Check | None = None,
         constants: Mapping[str, frozenset[Any]] | None = None,
+        inplace: str = "",
+        exact_out: bool = False,
+        repeatable: bool = False,
     ) -> None:
+        self.repeatable = repeatable
+        self.exact_out = exact_out or inplace != ""
+        self.inplace = inplace
         self.check = check
         self.integer_check = integer_check
         self.constants = constants or {}
@@ -59,6 +65,9 @@ def op(
     check: Check | None = ...,
     integer_check: Check | None = ...,
     constants: Mapping[str, frozenset[Any]] | None = ...,
+    inplace: str = ...,
+    exact_out: bool = ...,
+    repeatable: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -70,6 +79,10 @@ def op(*marked: Any, **options: Any) -> Any:
     where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
+    `inplace` says that the function of an extern operator writes to its first argument and returns
+    it; the functional form hands it a copy in the memory format named here. `exact_out` says that
+    nothing is cast for out=, which takes no tensor that shares memory with another argument.
+    `repeatable` says that an output's elements may share memory, as they get one value.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
@@ -179,6 +192,12 @@ def load_function(location: str) -> Callable[..., Any]:
     if not name:
         raise LookupError("the operator has no definition")
     return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+
+
+def options_of(location: str) -> Options:
+    """What the definition at "module:name" says besides its function."""
+    load_function(location)
+    return _options.get(location, _NO_OPTIONS)
 
 
 def operation_type(element: dtype) -> dtype:

@@ -62,7 +62,7 @@ def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Array:
         name = tensor.dtype.name
         given = numpy.broadcast_to(numpy.eye(rows, columns, dtype=name), shape)
     else:
-        given = as_array(tensor.expand(shape))
+        given = as_array(tensor.resolve_conj().resolve_neg().expand(shape))
     return numpy.array(given.swapaxes(-1, -2), order="C").reshape(_count(shape), columns, rows)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aten._core.tensor import Tensor
 
 
-@op("fill.Scalar", check=fits)
+@op("fill.Scalar", check=fits, repeatable=True)
 def fill(self: Value, value: Value) -> Value:
     return converted(value, self.dtype)
 
@@ -22,7 +22,7 @@ def fill_tensor(self: Value, value: Value) -> Value:
     return converted(value, self.dtype)
 
 
-@op
+@op("zero", repeatable=True)
 def zero(self: Value) -> Number:
     return 0
 
