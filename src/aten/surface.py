@@ -167,6 +167,11 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma."""
+    return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
@@ -174,5 +179,6 @@ _ATTRIBUTES: dict[str, Any] = {
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "polygamma": _polygamma,
     "__rdiv__": _reflected_by_tensor("div"),
 }

@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Tensors that choose or mask take no part in finding the common type; nor do scalars, except
 # those that stand where a tensor might.
 _APART = frozenset({"condition", "mask"})
-_PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max"})
+_PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max", "x", "n"})
 _TAKES_KEYWORDS = 0x08  # the code flag of functions with **parameters
 _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 
@@ -70,7 +70,8 @@ def op(*marked: Any, **options: Any) -> Any:
     where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
-    A function that names `types` gets the operands' element types before conversion, by name.
+    A function that names `types` gets the operands' element types before conversion, by name; one
+    that names `operator` the operator's name.
     """
     if len(marked) == 1 and callable(marked[0]):
         return marked[0]
@@ -143,8 +144,9 @@ class Definition:
 
     def __call__(self, arguments: dict[str, Any]) -> Any:
         """Call the function with those of the arguments, by name, that it has parameters for."""
+        given = {"operator": self.name, **arguments}
         return self.function(
-            **{name: value for name, value in arguments.items() if name in self.accepted}
+            **{name: value for name, value in given.items() if name in self.accepted}
         )
 
     def _find_out(self) -> int:
