@@ -19,7 +19,6 @@ ENVELOPE_END = 28.0
 ASYMPTOTIC_TERMS = tuple((-0.5) ** power * math.prod(range(1, 2 * power, 2)) for power in range(7))
 # 1 / sqrt(w) for w from 750, beyond the smallest subnormal number's, down to 5
 ERFC_INVERSE_INTERVAL = (750**-0.5, 5**-0.5)
-LARGEST_ROOT_OF_EXPONENT = 27.0  # exp of more than its square overflows
 
 
 def erfcx_of_positive(x: Value) -> Value:
@@ -37,7 +36,7 @@ def wide_erfcx(x: Value) -> Value:
     positive = erfcx_of_positive(magnitude)
     square, rest = two_product(magnitude, magnitude)
     growth = scaled_exp(square)
-    growth = a.where(magnitude < LARGEST_ROOT_OF_EXPONENT, a.fma(growth, rest, growth), growth)
+    growth = a.where(growth == math.inf, growth, a.fma(growth, rest, growth))
     return a.where(x < 0.0, growth + growth - positive, positive)
 
 
