@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "copying",
         "type_info",
         "surface",
+        "functional",
         "nn",
         "linalg",
         "fft",

@@ -57,7 +57,7 @@ def assert_same(
     elif isinstance(theirs, (list, tuple)) and not isinstance(theirs, torch.Size):
         assert len(ours) == len(theirs)
         for one, other in zip(ours, theirs, strict=True):
-            assert_same(one, other, tolerance=tolerance, strides=strides)
+            assert_same(one, other, tolerance=tolerance, absolute=absolute, strides=strides)
     elif isinstance(theirs, torch.dtype):
         assert ours.name == str(theirs).removeprefix("torch.")
     elif isinstance(theirs, float) and theirs != theirs:

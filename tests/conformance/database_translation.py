@@ -7,6 +7,7 @@ closures translated, so that `torch.add` inside of them is `aten.add`.
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import types
 from typing import Any
@@ -184,7 +185,7 @@ class Translator:
 
 def _names(code: types.CodeType) -> set[str]:
     """Global names that a function, or one inside of it, looks up."""
-    found = set(code.co_names)
+    found = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= _names(constant)

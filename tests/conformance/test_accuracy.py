@@ -1,4 +1,4 @@
-"""A sample of what `benchmarks/accuracy.py` measures on every float32, and all of the half types."""
+"""A sample of what `benchmarks/accuracy.py` measures on all float32s; all of the half types."""
 
 from __future__ import annotations
 

@@ -255,3 +255,20 @@ def test_warnings_stay_quiet_in_the_ordinary_case() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         aten.add(counting(3), 1, out=aten.empty(3))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: aten.ops.aten.hardsigmoid(x, out=out),
+        lambda x, out: aten.logaddexp(x, x, out=out),
+        lambda x, out: aten.mm(x, x, out=out),
+    ],
+)
+def test_a_call_that_fails_leaves_out_as_it_was(call):
+    integers = aten.ones((2, 2), dtype=aten.bool)
+    out = aten.zeros((0, 5), dtype=aten.bool)
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        call(integers, out)
+    assert tuple(out.shape) == (0, 5)
+    assert out.stride() == (5, 1)

@@ -2,7 +2,15 @@
 
 from libc.stdint cimport int64_t
 
-from aten._core.tensor cimport TensorImpl
+from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl
+
+cdef struct Geometry:
+    int rank
+    int64_t sizes[MAXIMUM_DIMS]
+    int64_t strides[MAXIMUM_DIMS]
+
+cdef int keep_geometry(TensorImpl tensor, Geometry* kept) noexcept
+cdef int restore_geometry(TensorImpl tensor, const Geometry* kept) except -1
 
 cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except -1
 cdef int prepare_out(str name, TensorImpl out, int rank, const int64_t* sizes) except -1

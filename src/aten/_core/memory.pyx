@@ -105,6 +105,19 @@ cdef int prepare_out(str name, TensorImpl out, int rank, const int64_t* sizes) e
     return resize_tensor(out, rank, sizes)
 
 
+cdef int keep_geometry(TensorImpl tensor, Geometry* kept) noexcept:
+    """Remember what `restore_geometry` brings back when a call fails after resizing `tensor`."""
+    kept.rank = tensor.rank
+    memcpy(kept.sizes, tensor.sizes, tensor.rank * sizeof(int64_t))
+    memcpy(kept.strides, tensor.strides, tensor.rank * sizeof(int64_t))
+    return 0
+
+
+cdef int restore_geometry(TensorImpl tensor, const Geometry* kept) except -1:
+    set_geometry(tensor, kept.rank, kept.sizes, kept.strides)
+    return 0
+
+
 def resize(Tensor tensor not None, sizes):
     """Give `tensor` row-major `sizes`, keeping the elements its storage begins with.
 
@@ -121,18 +134,26 @@ def resize(Tensor tensor not None, sizes):
     return tensor
 
 
-def resize_out(str name, Tensor out not None, Tensor result not None):
-    """Give an `out=` tensor whose sizes differ those of `result`, and its order in memory.
+def write_out(str name, Tensor out not None, Tensor result not None, copy):
+    """Copy `result` into an `out=` tensor; one whose sizes differ gets its sizes and strides.
 
-    Warns (UserWarning) if `out` held elements.
+    Warns (UserWarning) if that held elements. `copy(out, result)` writes; where it fails, `out` is
+    what it was. Raises RuntimeError when `out` overlaps itself.
     """
+    cdef Geometry kept
     cdef int64_t extent
-    if out.size() == result.size():
-        return
-    prepare_out(name, out, result.rank, result.sizes)
-    extent = storage_extent(result.rank, result.sizes, result.strides)
-    if extent == result.count:
-        set_geometry(out, result.rank, result.sizes, result.strides)
+    keep_geometry(out, &kept)
+    try:
+        if out.size() != result.size():
+            prepare_out(name, out, result.rank, result.sizes)
+            extent = storage_extent(result.rank, result.sizes, result.strides)
+            if extent == result.count:
+                set_geometry(out, result.rank, result.sizes, result.strides)
+        check_internal_overlap(out)
+        copy(out, result)
+    except BaseException:
+        restore_geometry(out, &kept)
+        raise
 
 
 def check_writable(Tensor out not None, *operands):

@@ -19,7 +19,8 @@ from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dt
 from aten._core.dtypes import can_cast
 from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
-from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
+from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
+                                prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
                                   find_accesses, promotion_code, read_number)
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
@@ -282,6 +283,7 @@ cdef class PointwiseKernel(Kernel):
 
     cdef object call_general(self, Family family, PyObject** stack):
         cdef Operands operands
+        cdef Geometry kept
         cdef TensorImpl out = None
         cdef int code
         cdef list copies = []       # alive until the walk is over
@@ -299,9 +301,15 @@ cdef class PointwiseKernel(Kernel):
             family.check(self.named_arguments(stack))
         if family.integer_check is not None and category_of(operands.compute_code) == INTEGRAL:
             family.integer_check(self.named_arguments(stack))
-        if out is not None:
+        if out is None:
+            return self.walk(family, &operands, None, code, copies, stack)
+        keep_geometry(out, &kept)
+        try:
             self.check_out(out, code, &operands, family.count, copies)
-        return self.walk(family, &operands, out, code, copies, stack)
+            return self.walk(family, &operands, out, code, copies, stack)
+        except BaseException:
+            restore_geometry(out, &kept)
+            raise
 
     cdef dict named_arguments(self, PyObject** stack):
         cdef int index

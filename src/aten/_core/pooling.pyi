@@ -9,6 +9,7 @@ def max_pool(
     begins: Sequence[Sequence[int]],
     ends: Sequence[Sequence[int]],
     steps: Sequence[int],
+    apart: bool = False,
 ) -> None: ...
 def average_pool(
     input: Tensor,
@@ -18,3 +19,12 @@ def average_pool(
     extents: Sequence[Sequence[int]],
     divisor: int,
 ) -> None: ...
+def average_pool_backward(
+    gradient: Tensor,
+    out: Tensor,
+    begins: Sequence[Sequence[int]],
+    ends: Sequence[Sequence[int]],
+    extents: Sequence[Sequence[int]],
+    divisor: int,
+) -> None: ...
+def spread_planes(values: Tensor, indices: Tensor, out: Tensor, accumulates: bool) -> None: ...

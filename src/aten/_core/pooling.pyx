@@ -11,7 +11,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 
 from aten._core.device cimport CPU
-from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8)
+from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size)
 from aten._core.parallel cimport Task, parallel_for
 from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 
@@ -30,6 +30,10 @@ ctypedef fused Element:
     int16_t
     int32_t
     int64_t
+
+ctypedef fused Real:
+    float
+    double
 
 ctypedef fused Averaged:
     float
@@ -52,15 +56,27 @@ cdef struct Pool:
     int64_t* ends[SPATIAL]
     int64_t* extents[SPATIAL]
     int64_t divisor                 # 0: the product of the extents
+    bint apart                      # each plane has windows of its own, one after the other
+
+cdef struct Spreading:
+    const char* values
+    char* out
+    const int64_t* indices
+    int64_t count                   # values in a plane
+    int64_t size                    # elements of the result's
+    bint accumulates
+    int width                       # bytes of an element
 
 
-def max_pool(Tensor input not None, Tensor out not None, Tensor indices, begins, ends, steps):
+def max_pool(Tensor input not None, Tensor out not None, Tensor indices, begins, ends, steps,
+             bint apart=False):
     """The largest element of each window of `input` (N, C, *) to `out`, which is row-major.
 
     A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
     plane, counted in rows. For each spatial dimension, `begins` and `ends` have one number per
-    result, `steps` the distance of a window's elements. Raises NotImplementedError for
-    element types that are not ordered.
+    result, `steps` the distance of a window's elements; if `apart`, each plane has numbers of its
+    own, one plane's after the other's. Raises NotImplementedError for element types that are not
+    ordered.
     """
     cdef Pool pool
     cdef list memory = []
@@ -69,6 +85,7 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, begins,
             f"\"max_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
     _prepare(&pool, input, out, memory, begins, ends, None, steps)
     pool.indices = NULL if indices is None else <int64_t*>data_pointer(indices)
+    pool.apart = apart
     _run(&pool, out.count, _find_lines)
     out.storage.version += 1
 
@@ -90,6 +107,82 @@ def average_pool(Tensor input not None, Tensor out not None, begins, ends, exten
     pool.divisor = divisor
     _run(&pool, out.count, _average_lines)
     out.storage.version += 1
+
+
+def average_pool_backward(Tensor gradient not None, Tensor out not None, begins, ends, extents,
+                          int64_t divisor):
+    """Add each element of `gradient`, divided, to its window of `out`; both (N, C, *), row-major.
+
+    The arguments are those of `average_pool`. Takes float32 and float64.
+    """
+    cdef Pool pool
+    cdef list memory = []
+    cdef int64_t planes
+    _prepare(&pool, out, gradient, memory, begins, ends, extents, [1] * len(begins))
+    pool.divisor = divisor
+    planes = out.sizes[0] * out.sizes[1]
+    if gradient.count == 0:
+        return
+    with nogil:
+        parallel_for(planes, max(1, GRAIN // (gradient.count // planes)), _spread_averages, &pool)
+    out.storage.version += 1
+
+
+def spread_planes(Tensor values not None, Tensor indices not None, Tensor out not None,
+                  bint accumulates):
+    """Write, or add, `values` (planes, count) to the places `indices`, int64, in `out` (planes, *).
+
+    All are row-major; adding takes float32 and float64. Raises RuntimeError for an index out of
+    range, and leaves `out` as it is.
+    """
+    cdef Spreading work
+    cdef int64_t planes = values.sizes[0], place, index
+    cdef const int64_t* listed = <const int64_t*>data_pointer(indices)
+    if values.count == 0:
+        return
+    work.values = data_pointer(values)
+    work.out = data_pointer(out)
+    work.indices = listed
+    work.count = values.count // planes
+    work.size = out.count // planes
+    work.accumulates = accumulates
+    work.width = item_size(values.dtype_code)
+    for place in range(values.count):
+        index = listed[place]
+        if not 0 <= index < work.size:
+            raise RuntimeError(f"Found an invalid max index: {index} (output volumes are of size "
+                               f"{work.size})")
+    with nogil:
+        parallel_for(planes, max(1, GRAIN // work.count), _spread_planes, &work)
+    out.storage.version += 1
+
+
+cdef void _spread_planes(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Planes begin … end."""
+    cdef const Spreading* work = <const Spreading*>context
+    if work.width == 4:
+        if work.accumulates:
+            _add_at(work, begin, end, <float*>work.out)
+        else:
+            _put_at(work, begin, end, <float*>work.out)
+    elif work.accumulates:
+        _add_at(work, begin, end, <double*>work.out)
+    else:
+        _put_at(work, begin, end, <double*>work.out)
+
+
+cdef void _add_at(const Spreading* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
+    cdef int64_t plane, place
+    for plane in range(begin, end):
+        for place in range(plane * work.count, (plane + 1) * work.count):
+            out[plane * work.size + work.indices[place]] += (<const Real*>work.values)[place]
+
+
+cdef void _put_at(const Spreading* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
+    cdef int64_t plane, place
+    for plane in range(begin, end):
+        for place in range(plane * work.count, (plane + 1) * work.count):
+            out[plane * work.size + work.indices[place]] = (<const Real*>work.values)[place]
 
 
 cdef inline bint _is_ordered(int code) noexcept:
@@ -123,6 +216,7 @@ cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, list memory, beg
                   steps) except -1:
     cdef int dim, source
     cdef int rank = input.rank - 2
+    cdef int64_t planes = input.sizes[0] * input.sizes[1]
     if input.device_type != CPU:
         raise NotImplementedError(f"pooling: there are no compiled loops for {input.device}")
     pool.code = input.dtype_code
@@ -133,14 +227,15 @@ cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, list memory, beg
     pool.batch_stride = input.strides[0]
     pool.channel_stride = input.strides[1]
     pool.divisor = 0
+    pool.apart = False
     for dim in range(SPATIAL):
         source = dim - (SPATIAL - rank)
         pool.sizes[dim] = input.sizes[source + 2] if source >= 0 else 1
         pool.strides[dim] = input.strides[source + 2] if source >= 0 else 0
         pool.results[dim] = out.sizes[source + 2] if source >= 0 else 1
         pool.steps[dim] = steps[source] if source >= 0 else 1
-        pool.begins[dim] = _numbers(begins[source] if source >= 0 else (0,), memory)
-        pool.ends[dim] = _numbers(ends[source] if source >= 0 else (1,), memory)
+        pool.begins[dim] = _numbers(begins[source] if source >= 0 else (0,) * planes, memory)
+        pool.ends[dim] = _numbers(ends[source] if source >= 0 else (1,) * planes, memory)
         pool.extents[dim] = _numbers(
             (1,) * pool.results[dim] if extents is None or source < 0 else extents[source], memory)
     return 0
@@ -194,12 +289,14 @@ cdef void _find_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef void _find_largest(const Pool* pool, int64_t begin, int64_t end, Element* out) noexcept nogil:
-    cdef int64_t line, x, offset, row, column
+    cdef int64_t line, x, offset, row, column, plane
     for line in range(begin, end):
         _locate(pool, line, &offset, &row, &column)
+        plane = line // (pool.results[0] * pool.results[1]) if pool.apart else 0
         for x in range(pool.results[2]):
             out[line * pool.results[2] + x] = _largest(
-                pool, <Element*>pool.data + offset, row, column, x,
+                pool, <Element*>pool.data + offset, row + plane * pool.results[0],
+                column + plane * pool.results[1], x + plane * pool.results[2],
                 NULL if pool.indices == NULL else pool.indices + line * pool.results[2] + x)
 
 
@@ -283,3 +380,33 @@ cdef inline Averaged _total(const Pool* pool, const Averaged* plane, int64_t row
             for k in range(pool.begins[2][x], pool.ends[2][x]):
                 total += line[k * pool.strides[2]]
     return total
+
+
+cdef void _spread_averages(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Planes begin … end of the gradient."""
+    cdef const Pool* pool = <const Pool*>context
+    if pool.code == FLOAT32:
+        _spread_average(pool, begin, end, <const float*>pool.out)
+    else:
+        _spread_average(pool, begin, end, <const double*>pool.out)
+
+
+cdef void _spread_average(const Pool* pool, int64_t begin, int64_t end,
+                          const Real* gradient) noexcept nogil:
+    cdef int64_t lines = pool.results[0] * pool.results[1]
+    cdef int64_t line, x, i, j, k, offset, row, column, divisor
+    cdef Real share
+    cdef Real* target
+    for line in range(begin * lines, end * lines):
+        _locate(pool, line, &offset, &row, &column)
+        for x in range(pool.results[2]):
+            divisor = pool.divisor
+            if divisor == 0:
+                divisor = pool.extents[0][row] * pool.extents[1][column] * pool.extents[2][x]
+            share = gradient[line * pool.results[2] + x] / divisor
+            for i in range(pool.begins[0][row], pool.ends[0][row]):
+                for j in range(pool.begins[1][column], pool.ends[1][column]):
+                    target = (<Real*>pool.data + offset + i * pool.strides[0]
+                              + j * pool.strides[1])
+                    for k in range(pool.begins[2][x], pool.ends[2][x]):
+                        target[k * pool.strides[2]] += share

@@ -84,6 +84,10 @@ cdef class ProductKernel(Kernel):
             product.alpha = 1
             product.beta = 0
         product.apart = False
+        if (self.executes and not multiplies(left.dtype_code)
+                and _count(rank, sizes) != 0):
+            raise NotImplementedError(
+                f"\"{self.form}\" not implemented for '{_scalar_name(left)}'")
         if self.out_position < 0:
             out = make_contiguous(left.dtype_code, rank, sizes, left.device_type,
                                   left.device_index)
@@ -95,9 +99,6 @@ cdef class ProductKernel(Kernel):
                                  and not same_geometry(out, addend)))
         if not self.executes or out.count == 0:
             return out
-        if not multiplies(out.dtype_code):
-            raise NotImplementedError(
-                f"\"{self.form}\" not implemented for '{_scalar_name(out)}'")
         _read_operand(&product.out, out, False, batched)
         multiply(&product)
         if self.out_position >= 0:
@@ -132,6 +133,14 @@ cdef class MatmulKernel(Kernel):
         if left == 1 and right == 1:
             return self.vectors.call_stack(stack)
         return self.otherwise.call(op, keys, stack)
+
+
+cdef inline int64_t _count(int rank, const int64_t* sizes) noexcept:
+    cdef int64_t count = 1
+    cdef int dim
+    for dim in range(rank):
+        count *= sizes[dim]
+    return count
 
 
 cdef str _cxx_name(TensorImpl tensor):

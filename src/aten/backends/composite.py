@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core import factories, memory, views
+from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
-from aten.ops.definition import load_function, place_of
-from aten.registry import operator
+from aten.ops.definition import load_function, options_of, place_of
+from aten.registry import operator, ops
 
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
@@ -31,8 +32,14 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
+    if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
+        _install_function(op, DispatchKey.CompositeExplicitAutograd)
+        return
     if _is_variant(op):
         install_variant(op)
+        return
+    if op.entry.function and options_of(op.entry.function).inplace:
+        _install_on_copy(op)
         return
     native = op.entry.options.get("native")
     if native:
@@ -71,16 +78,36 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     op.register(key, PythonKernel(function), place_of(function))
 
 
+def _install_on_copy(op: OpOverload) -> None:
+    """The functional form of an operator whose function writes to its first argument."""
+    function = load_function(op.entry.function)
+    layout = MEMORY_FORMATS[options_of(op.entry.function).inplace]
+
+    def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        return function(self.clone(memory_format=layout), *arguments, **keywords)
+
+    op.register(
+        DispatchKey.CompositeExplicitAutograd, PythonKernel(run_on_copy), place_of(function)
+    )
+
+
 def _writing_out(op: OpOverload) -> Callable[..., Any]:
     """The out= overload `op`: the functional results, cast and copied into the given tensors.
 
     Raises RuntimeError where a result cannot be cast to its tensor's dtype, or is elsewhere.
     """
     base = operator(op.entry.base)
+    options = options_of(op.entry.function) if op.entry.function else None
+    exact = options is not None and options.exact_out
+    spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
         names = _written_names(op)
         outs = [keywords.pop(name) for name in names]
+        if exact:
+            same = spared if arguments and arguments[0] is outs[0] else 0
+            others = (*arguments[same:], *keywords.values())
+            _require_apart(op.name, outs[0], others)
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
@@ -88,11 +115,43 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
-        for out, result in zip(outs, results, strict=True):
-            _write(op.name, out, result)
+        pairs = list(zip(outs, results, strict=True))
+        for out, result in pairs:
+            _check_takes(op.name, out, result)
+            if exact:
+                _require_like(op.name, out, result)
+                _require_apart(op.name, _resized(out, result), others)
+        for out, result in pairs:
+            memory.write_out(op.name, out, result, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:
+    """Raises RuntimeError where `out` overlaps itself or an argument."""
+    memory.check_writable(out)
+    for argument in arguments:
+        for one in argument if isinstance(argument, (list, tuple)) else (argument,):
+            if isinstance(one, Tensor) and memory.overlaps(out, one):
+                raise RuntimeError(
+                    f"{name}: unsupported operation: out shares memory with an argument"
+                )
+
+
+def _require_like(name: str, out: Tensor, result: Tensor) -> None:
+    if out.dtype is not result.dtype:
+        raise RuntimeError(f"{name}: expected out of {result.dtype}, got {out.dtype}")
+
+
+def _resized(out: Tensor, result: Tensor) -> Tensor:
+    """What `out` will be once it has the result's sizes, where its memory is large enough."""
+    if out.shape == result.shape:
+        return out
+    try:
+        return out.as_strided(result.shape, result.stride(), out.storage_offset())
+    except RuntimeError:
+        return result
 
 
 def _in_place(op: OpOverload) -> Callable[..., Tensor]:
@@ -109,21 +168,22 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
                 f"{op.name}: output with shape {list(self.shape)} doesn't match the result's "
                 f"shape {list(result.shape)}"
             )
-        _write(op.name, self, result)
+        _check_takes(op.name, self, result)
+        memory.write_out(op.name, self, result, ops.aten.copy_.default)
         return self
 
     return write_in_place
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:
-    return tuple(argument.name for argument in op._schema.arguments if argument.is_write)
+    return tuple(argument.name for argument in op._schema.arguments if argument.is_out)
 
 
 def _keyword_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(argument.name for argument in op._schema.keyword_only)
 
 
-def _write(name: str, out: Tensor, result: Tensor) -> None:
+def _check_takes(name: str, out: Tensor, result: Tensor) -> None:
     if not can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"{name}: result type {result.dtype.scalar_type_name} can't be cast to the desired "
@@ -133,6 +193,3 @@ def _write(name: str, out: Tensor, result: Tensor) -> None:
         raise RuntimeError(
             f"{name}: expected out on device {result.device}, but it is on {out.device}"
         )
-    memory.resize_out(name, out, result)
-    memory.check_writable(out)
-    out.copy_(result)

@@ -60,6 +60,22 @@ def row_major(sizes: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def in_order_of(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of `sizes` without gaps, dimensions in memory in the order that `strides` has."""
+    order = sorted(range(len(sizes)), key=lambda axis: (-strides[axis], axis))
+    packed = row_major([sizes[axis] for axis in order])
+    return tuple(packed[order.index(axis)] for axis in range(len(sizes)))
+
+
+def _output_strides(graph: Graph, node: Node, inputs: Sequence[Memory]) -> tuple[int, ...]:
+    """Results of folds are row-major; others lie as the first operand of their shape does."""
+    if not any(made.prim in FOLDS for made in graph.nodes()):
+        for memory in inputs:
+            if memory.sizes == node.shape and 0 not in (*memory.sizes, *memory.strides):
+                return in_order_of(memory.sizes, memory.strides)
+    return row_major(node.shape)
+
+
 def plan_graph(
     graph: Graph,
     inputs: Sequence[Memory],
@@ -70,7 +86,7 @@ def plan_graph(
 ) -> Plan:
     """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only."""
     outputs = [
-        Memory(len(inputs) + place, node.dtype, node.shape, row_major(node.shape))
+        Memory(len(inputs) + place, node.dtype, node.shape, _output_strides(graph, node, inputs))
         for place, node in enumerate(graph.outputs)
     ]
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]

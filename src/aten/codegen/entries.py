@@ -9,7 +9,8 @@ An entry is one operator overload and the variants made from it:
       inplace_overload: Tensor      the in-place overload's name, where it is not the same;
                                     "default" where it has none
       out: out                      also add.out; "true" for torch's usual name; "dim_max(a, b)"
-                                    names the out= arguments, else "out" or "out0", "out1", …
+                                    names the out= arguments, else "out" or "out0", "out1", …;
+                                    or a whole schema, where torch's does not follow from `func`
       kind: pointwise               one of KINDS
       promotion: default            one of PROMOTIONS, for kinds that have operands to promote
       function: add                 the @op function, where it is not named like the operator
@@ -84,10 +85,14 @@ class InplaceSpecification:
 
 @dataclass(frozen=True, slots=True)
 class OutSpecification:
-    """Name of an out= overload and of its out= arguments (none given: the usual names)."""
+    """Name of an out= overload and of its out= arguments (none given: the usual names).
+
+    A whole schema takes the place of both.
+    """
 
     overload: str
     arguments: tuple[str, ...]
+    schema: FunctionSchema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +263,9 @@ class _EntryReader:
         if value is True:
             overload = schema.name.overload
             return OutSpecification(f"{overload}_out" if overload else "out", ())
+        if "->" in str(value):
+            given = FunctionSchema.parse(str(value), f"{self.file}:{self.lines['out']}")
+            return OutSpecification(given.name.overload, (), given)
         overload, opening, rest = str(value).partition("(")
         names = rest.removesuffix(")")
         if not overload.isidentifier() or (opening and not rest.endswith(")")):

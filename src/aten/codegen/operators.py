@@ -81,7 +81,9 @@ def _schemas_of(entry: Entry) -> list[tuple[FunctionSchema, tuple[str, ...]]]:
             inplace = inplace_variant(entry.schema, entry.inplace.overload)
             schemas.append((inplace, entry.inplace.places))
         if entry.out:
-            out = out_variant(entry.schema, entry.out.overload, entry.out.arguments)
+            out = entry.out.schema or out_variant(
+                entry.schema, entry.out.overload, entry.out.arguments
+            )
             schemas.append((out, tuple(place for place in entry.variants if place == "function")))
     except SchemaError as error:
         raise RegistryError(f"{entry.source}: {error}") from None

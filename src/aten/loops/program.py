@@ -68,7 +68,7 @@ class Instruction:
 
 FOLDS = frozenset({"sum", "prod", "amax", "amin"})
 # A scan is the running value of a fold: it gives one value per element.
-SCANS = {"cumsum": "sum", "cumprod": "prod"}
+SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
 
 
 @dataclass(slots=True)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 
+from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import (
+    refusal,
     refuse_complex,
     require_floating,
     require_inexact,
     require_number,
 )
 from aten.ops.selection import limited
-from aten.ops.value_checks import zero_alpha
+from aten.ops.value_checks import negative_lambda, zero_alpha
 from aten.prims import Number, Value
 from aten.prims import elementwise as p
+from aten.registry import ops
 
 SQRT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 # Klambauer et al., Self-Normalizing Neural Networks (2017), equation 14.
@@ -133,3 +136,72 @@ def hardswish(self: Value) -> Value:
 def threshold(self: Value, threshold: Value, value: Value) -> Value:
     require_number("threshold_cpu", self)
     return p.where(self <= threshold, value, self)
+
+
+@op
+def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
+    """log(sigmoid(x)), and exp(-|x|), which the derivative needs."""
+    return ops.aten.log_sigmoid(self), self.abs().neg().exp()
+
+
+@op(check=negative_lambda)
+def softshrink(self: Value, lambd: Value | Number = 0.5) -> Value:
+    """Zero within `lambd` of zero; outside, nearer to zero by `lambd`. NaN stays."""
+    require_floating("softshrink_cpu", self)
+    outside = p.where(self > lambd, self - lambd, p.where(self < -lambd, self + lambd, 0))
+    return p.where(self != self, self, outside)
+
+
+@op
+def hardshrink(self: Value, lambd: Value | Number = 0.5) -> Value:
+    require_floating("hardshrink_cpu", self)
+    return p.where((self >= -lambd) & (self <= lambd), 0, self)
+
+
+@op
+def _prelu_kernel(self: Value, weight: Value) -> Value:
+    require_floating("prelu_cpu", self)
+    return p.where(self > 0, self, self * weight)
+
+
+@op
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """Elements below zero times `weight`: one number, or one for each channel (dimension 1).
+
+    Raises RuntimeError for other weights, and for several with a 0-d input.
+    """
+    if self.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: input is {self.dtype}, but weight is {weight.dtype}")
+    if weight.dim() > 1:
+        raise RuntimeError(
+            f"prelu: weight must be 0-d or 1-d, but it has {weight.dim()} dimensions"
+        )
+    count = weight.numel()
+    if count != 1:
+        channels = self.shape[1] if self.dim() > 1 else min(self.dim(), 1)
+        if channels != count:
+            raise RuntimeError(f"prelu: {count} weights for an input of {list(self.shape)}")
+        weight = weight.view((-1,) + (1,) * (self.dim() - 2))
+    elif self.dim():
+        weight = weight.view((1,) * self.dim())
+    else:
+        weight = weight.view(())
+    result: Tensor = ops.aten._prelu_kernel(self, weight)
+    return result
+
+
+@op
+def glu(self: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim`, gated by the sigmoid of the second.
+
+    Dauphin et al., Language Modeling with Gated Convolutional Networks (2016). Raises RuntimeError
+    for a 0-d input and an odd size.
+    """
+    if self.dim() == 0:
+        raise RuntimeError("glu: a 0-d input has no halves")
+    if not self.is_floating_point():
+        raise refusal("glu_cpu", self.dtype)
+    half, odd = divmod(self.shape[wrap_dimension(dim, self.dim())], 2)
+    if odd:
+        raise RuntimeError(f"glu: dimension {dim} must have an even size, but it is {2 * half + 1}")
+    return self.narrow(dim, 0, half) * self.narrow(dim, half, half).sigmoid()

@@ -145,13 +145,13 @@ def linalg_vector_norm(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
             "operation does not have an identity"
         )
-    return _vector_norm(self, float(ord), dim, keepdim)
+    return vector_norm(self, float(ord), dim, keepdim)
 
 
 @op
 def norm(self: Value, p: float | None = 2, dim: Dims = None, keepdim: bool = False) -> Value:
     _require_floating("norm", self)
-    return _vector_norm(self, 2.0 if p is None else float(p), dim, keepdim)
+    return vector_norm(self, 2.0 if p is None else float(p), dim, keepdim)
 
 
 @op
@@ -239,7 +239,7 @@ def _shaped(result: Value, value: Value, dim: Dims, keepdim: bool) -> Value:
     return kept_dims(result, value.shape, dims) if keepdim and dims else result
 
 
-def _vector_norm(value: Value, order: float, dim: Dims, keepdim: bool) -> Value:
+def vector_norm(value: Value, order: float, dim: Dims, keepdim: bool) -> Value:
     size = p.abs(value)
     if order == math.inf:
         return fold("amax" if fold_size(value, dim) else "sum", size, dim, keepdim)

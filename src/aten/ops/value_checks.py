@@ -45,6 +45,12 @@ def zero_alpha(alpha: Number) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
+def negative_lambda(lambd: float) -> None:
+    """softshrink moves elements towards zero."""
+    if not lambd >= 0:
+        raise RuntimeError(f"softshrink: lambd must be at least 0, but got {lambd}")
+
+
 _C_NAMES = {
     "uint8": "uint8_t",
     "int8": "int8_t",

@@ -26,7 +26,7 @@ def _reference(name: str) -> Callable[..., Any]:
     return call
 
 
-def scan(name: str) -> Prim:
+def scan(name: str, reference: Callable[..., Any]) -> Prim:
     """Define a scan primitive; `dims` names its one dimension, which stays."""
     return Prim(
         name,
@@ -34,10 +34,21 @@ def scan(name: str) -> Prim:
         kind="scan",
         result_type=_same,
         result_shape=_shape,
-        reference=_reference(name),
+        reference=reference,
         doc="Each element folded with all before it along the dimension.",
     )
 
 
-cumsum = scan("cumsum")
-cumprod = scan("cumprod")
+def _extreme_reference(name: str) -> Callable[..., Any]:
+    def call(array: Any, *, dims: Shape) -> Any:
+        import numpy
+
+        return getattr(numpy, name).accumulate(array, axis=dims[0])
+
+    return call
+
+
+cumsum = scan("cumsum", _reference("cumsum"))
+cumprod = scan("cumprod", _reference("cumprod"))
+cummax = scan("cummax", _extreme_reference("maximum"))
+cummin = scan("cummin", _extreme_reference("minimum"))

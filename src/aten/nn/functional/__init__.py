@@ -1,35 +1,50 @@
 """Layers, activations and losses as functions, with the signatures users of torch know.
 
 A function here checks and completes its arguments and calls operators; it computes nothing. Where
-an operator of the same name takes the very same arguments, it is the function itself.
+an operator takes the very same arguments, it is the function itself.
 """
 
 from __future__ import annotations
 
 from aten._core.dispatcher import OpOverloadPacket
+from aten.nn.functional.activation import *
+from aten.nn.functional.classification import *
+from aten.nn.functional.loss import *
+from aten.nn.functional.pooling import *
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.
 _OPERATORS = frozenset(
     {
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "bilinear",
         "conv1d",
         "conv2d",
         "conv3d",
         "conv_transpose1d",
         "conv_transpose2d",
         "conv_transpose3d",
+        "cosine_similarity",
         "gelu",
         "hardshrink",
         "linear",
+        "logsigmoid",
+        "pairwise_distance",
+        "pdist",
+        "prelu",
         "scaled_dot_product_attention",
         "softplus",
         "softshrink",
     }
 )
+_RENAMED = {"logsigmoid": "log_sigmoid"}
 
 
 def __getattr__(name: str) -> OpOverloadPacket:
-    found = find_packet("aten", name) if name in _OPERATORS else None
+    found = find_packet("aten", _RENAMED.get(name, name)) if name in _OPERATORS else None
     if found is None:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return found

@@ -1,0 +1,323 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""Resampling: weighted sums of neighbours along one dimension, and samples at given points.
+
+Both share out lines or points of the result over the threads; each is computed alone.
+"""
+
+from libc.math cimport fabs, floor, fmod, nearbyint
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+
+from aten._core.dtypes cimport FLOAT32, FLOAT64
+from aten._core.parallel cimport parallel_for
+from aten._core.tensor cimport Tensor, data_pointer
+
+cdef enum:
+    SPATIAL = 3
+    # Multiplications in one chunk of work for the threads.
+    GRAIN = 32768
+
+cdef enum Mode:
+    BILINEAR = 0
+    NEAREST = 1
+    BICUBIC = 2
+
+cdef enum Padding:
+    ZEROS = 0
+    BORDER = 1
+    REFLECTION = 2
+
+ctypedef fused Real:
+    float
+    double
+
+cdef struct Weighing:
+    int code
+    const char* data                # (outer, size, inner), row-major
+    char* out                       # (outer, wanted, inner)
+    const int64_t* begins           # the first neighbour of each result
+    const int64_t* counts           # how many there are
+    const char* weights             # (wanted, taps)
+    int64_t taps
+    int64_t size
+    int64_t wanted
+    int64_t inner
+    int precision                   # of 16-bit weights: bits after the point
+
+cdef struct Sampling:
+    int code
+    Mode mode
+    Padding padding
+    bint align_corners
+    int rank                        # spatial dimensions, two or three
+    const char* data
+    const char* grid                # row-major: for each point its coordinates, last dimension first
+    char* out                       # row-major
+    int64_t channels
+    int64_t points                  # in one image
+    int64_t batch_stride            # in elements
+    int64_t channel_stride
+    int64_t sizes[SPATIAL]
+    int64_t strides[SPATIAL]
+
+
+def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not None,
+          Tensor counts not None, Tensor weights not None, int precision=0):
+    """Each line of `out` along `dim` is a weighted sum of neighbouring lines of `input`.
+
+    Both are row-major, of one element type: float32 or float64 with weights of that type, or uint8
+    with int16 weights of which `precision` bits follow the point; their sums are rounded.
+    `weights` is (results, taps); `begins` and `counts`, int64, say which neighbours they are for.
+    """
+    cdef Weighing work
+    cdef int64_t outer = 1
+    cdef int other
+    if out.count == 0:
+        return
+    work.code = input.dtype_code
+    work.data = data_pointer(input)
+    work.out = data_pointer(out)
+    work.begins = <const int64_t*>data_pointer(begins)
+    work.counts = <const int64_t*>data_pointer(counts)
+    work.weights = data_pointer(weights)
+    work.taps = weights.sizes[1]
+    work.size = input.sizes[dim]
+    work.wanted = out.sizes[dim]
+    work.precision = precision
+    work.inner = 1
+    for other in range(dim):
+        outer *= input.sizes[other]
+    for other in range(dim + 1, input.rank):
+        work.inner *= input.sizes[other]
+    with nogil:
+        parallel_for(outer * work.wanted, max(1, GRAIN // (work.inner * work.taps)), _weigh_lines,
+                     &work)
+    out.storage.version += 1
+
+
+cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Lines begin … end of the result."""
+    cdef const Weighing* work = <const Weighing*>context
+    if work.code == FLOAT32:
+        _weigh_reals(work, begin, end, <float*>work.out)
+    elif work.code == FLOAT64:
+        _weigh_reals(work, begin, end, <double*>work.out)
+    else:
+        _weigh_bytes(work, begin, end)
+
+
+cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
+    cdef int64_t line, place, tap, x
+    cdef int64_t inner = work.inner
+    cdef Real weight, total
+    cdef const Real* weights
+    cdef const Real* source
+    cdef Real* target
+    for line in range(begin, end):
+        place = line % work.wanted
+        weights = <const Real*>work.weights + place * work.taps
+        source = (<const Real*>work.data
+                  + (line // work.wanted * work.size + work.begins[place]) * inner)
+        if inner == 1:
+            total = 0
+            for tap in range(work.counts[place]):
+                total += weights[tap] * source[tap]
+            out[line] = total
+            continue
+        target = out + line * inner
+        for x in range(inner):
+            target[x] = 0
+        for tap in range(work.counts[place]):
+            weight = weights[tap]
+            for x in range(inner):
+                target[x] += weight * source[tap * inner + x]
+
+
+cdef void _weigh_bytes(const Weighing* work, int64_t begin, int64_t end) noexcept nogil:
+    cdef int64_t line, place, tap, x
+    cdef int64_t inner = work.inner
+    cdef int32_t total
+    cdef const int16_t* weights
+    cdef const uint8_t* source
+    cdef uint8_t* target
+    for line in range(begin, end):
+        place = line % work.wanted
+        weights = <const int16_t*>work.weights + place * work.taps
+        source = (<const uint8_t*>work.data
+                  + (line // work.wanted * work.size + work.begins[place]) * inner)
+        target = <uint8_t*>work.out + line * inner
+        for x in range(inner):
+            total = 1 << (work.precision - 1) if work.precision > 0 else 0
+            for tap in range(work.counts[place]):
+                total += weights[tap] * <int32_t>source[tap * inner + x]
+            target[x] = <uint8_t>min(max(total >> work.precision, 0), 255)
+
+
+def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int mode, int padding,
+           bint align_corners):
+    """Write to `out` (N, C, *) the values of `input` (N, C, *) at the points of `grid`.
+
+    `grid` (N, *, rank), of the same type, float32 or float64, and `out` are row-major; coordinates
+    go from -1 to 1, those of the last dimension first. `mode` and `padding` are torch's numbers.
+    """
+    cdef Sampling work
+    cdef int dim, source
+    if out.count == 0:
+        return
+    work.code = input.dtype_code
+    work.mode = <Mode>mode
+    work.padding = <Padding>padding
+    work.align_corners = align_corners
+    work.rank = input.rank - 2
+    work.data = data_pointer(input)
+    work.grid = data_pointer(grid)
+    work.out = data_pointer(out)
+    work.channels = input.sizes[1]
+    work.points = grid.count // (grid.sizes[0] * work.rank)
+    work.batch_stride = input.strides[0]
+    work.channel_stride = input.strides[1]
+    for dim in range(SPATIAL):
+        source = dim - (SPATIAL - work.rank)
+        work.sizes[dim] = input.sizes[source + 2] if source >= 0 else 1
+        work.strides[dim] = input.strides[source + 2] if source >= 0 else 0
+    with nogil:
+        parallel_for(grid.sizes[0] * work.points, max(1, GRAIN // (work.channels * 16)),
+                     _sample_points, &work)
+    out.storage.version += 1
+
+
+cdef void _sample_points(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Points begin … end, counted through all images."""
+    cdef const Sampling* work = <const Sampling*>context
+    if work.code == FLOAT32:
+        _sample(work, begin, end, <float*>work.out)
+    else:
+        _sample(work, begin, end, <double*>work.out)
+
+
+cdef void _sample(const Sampling* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
+    cdef int64_t point, image, channel
+    cdef int64_t places[SPATIAL][4]
+    cdef Real weights[SPATIAL][4]
+    cdef const Real* data
+    cdef Real* target
+    cdef int taps = 4 if work.mode == BICUBIC else 1 if work.mode == NEAREST else 2
+    for point in range(begin, end):
+        image = point // work.points
+        _find_neighbours(work, <const Real*>work.grid + point * work.rank, places, weights)
+        data = <const Real*>work.data + image * work.batch_stride
+        target = out + image * work.channels * work.points + point % work.points
+        for channel in range(work.channels):
+            target[channel * work.points] = _sum_neighbours(
+                work, data + channel * work.channel_stride, taps, places, weights)
+
+
+cdef void _find_neighbours(const Sampling* work, const Real* point, int64_t (*places)[4],
+                           Real (*weights)[4]) noexcept nogil:
+    """For each dimension the neighbours' places, -1 where there is none, and their weights."""
+    cdef int dim, tap
+    cdef int64_t size
+    cdef Real place, share, base
+    for dim in range(SPATIAL):
+        size = work.sizes[dim]
+        if dim < SPATIAL - work.rank:
+            for tap in range(4):
+                places[dim][tap] = 0 if tap == 0 else -1
+                weights[dim][tap] = 1 if tap == 0 else 0
+            continue
+        place = _unnormalized(work, point[SPATIAL - 1 - dim], size)
+        if work.mode != BICUBIC:
+            place = _padded(work, place, size)
+        if work.mode == NEAREST:
+            place = nearbyint(place)
+            places[dim][0] = _inside(place, size)
+            weights[dim][0] = 1
+            continue
+        base = floor(place)
+        share = place - base
+        if work.mode == BILINEAR:
+            places[dim][0] = _inside(base, size)
+            places[dim][1] = _inside(base + 1, size)
+            weights[dim][0] = 1 - share
+            weights[dim][1] = share
+            continue
+        _set_cubic_weights(share, weights[dim])
+        for tap in range(4):
+            places[dim][tap] = _inside(_padded(work, base - 1 + tap, size), size)
+
+
+cdef inline Real _unnormalized(const Sampling* work, Real coordinate, int64_t size) noexcept nogil:
+    """A coordinate from -1 … 1, corners or edges, as a place among `size` elements."""
+    if work.align_corners:
+        return (coordinate + 1) / 2 * (size - 1)
+    return ((coordinate + 1) * size - 1) / 2
+
+
+cdef inline Real _padded(const Sampling* work, Real place, int64_t size) noexcept nogil:
+    """The place in the tensor that stands for one outside, other than for zeros."""
+    if work.padding == ZEROS:
+        return place
+    if work.padding == REFLECTION:
+        if work.align_corners:
+            place = _reflected(place, 0, 2 * (size - 1))
+        else:
+            place = _reflected(place, -1, 2 * size - 1)
+    # A NaN is none of these and becomes the first place.
+    if place > size - 1:
+        return size - 1
+    return place if place > 0 else 0
+
+
+cdef inline Real _reflected(Real place, int64_t twice_low, int64_t twice_high) noexcept nogil:
+    """`place` mirrored at both bounds, which are given doubled, as often as it takes."""
+    cdef Real low, span, extra, flips
+    if twice_low == twice_high:
+        return 0
+    low = <Real>twice_low / 2
+    span = <Real>(twice_high - twice_low) / 2
+    place = fabs(place - low)
+    extra = fmod(place, span)
+    flips = floor(place / span)
+    if fmod(flips, 2) == 0:
+        return extra + low
+    return span - extra + low
+
+
+cdef inline int64_t _inside(Real place, int64_t size) noexcept nogil:
+    """A whole number as an index; -1 where it is none."""
+    if 0 <= place < size:
+        return <int64_t>place
+    return -1
+
+
+cdef inline void _set_cubic_weights(Real share, Real* weights) noexcept nogil:
+    """Keys, Cubic convolution interpolation (1981), with a = -0.75."""
+    cdef Real a = -0.75
+    cdef Real x = share + 1
+    weights[0] = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    weights[1] = ((a + 2) * share - (a + 3)) * share * share + 1
+    x = 1 - share
+    weights[2] = ((a + 2) * x - (a + 3)) * x * x + 1
+    x = 2 - share
+    weights[3] = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+
+cdef inline Real _sum_neighbours(const Sampling* work, const Real* plane, int taps,
+                                 int64_t (*places)[4], Real (*weights)[4]) noexcept nogil:
+    cdef int i, j, k
+    cdef int layers = taps if work.rank == SPATIAL else 1
+    cdef Real total = 0, line
+    cdef const Real* row
+    for i in range(layers):
+        if places[0][i] < 0:
+            continue
+        for j in range(taps):
+            if places[1][j] < 0:
+                continue
+            row = plane + places[0][i] * work.strides[0] + places[1][j] * work.strides[1]
+            line = 0
+            for k in range(taps):
+                if places[2][k] >= 0:
+                    line += weights[2][k] * row[places[2][k] * work.strides[2]]
+            total += weights[0][i] * weights[1][j] * line
+    return total

@@ -1,0 +1,44 @@
+"""Every registered operator under random operands: an exception at worst, and nothing half done.
+
+A bounded number of calls; `python tools/fuzz.py` makes as many as one likes, in processes of their
+own.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from operator_calls import Calls, call, operators
+
+OPERATORS = operators()
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings():
+    """Resized outputs and the like warn, as they should."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@settings(
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.sampled_from(OPERATORS), st.randoms(use_true_random=False))
+def test_any_operator(op, source):
+    call(op, *Calls(source).arguments(op))
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_every_operator(part):
+    for number, op in enumerate(OPERATORS[part::8]):
+        for repeat in range(2):
+            source = random.Random(f"{op} {number} {repeat}")
+            call(op, *Calls(source).arguments(op))
