@@ -187,3 +187,33 @@ def test_powers_in_float64() -> None:
     compare(lambda lib, a: a.float_power_(2), torch.rand(3))
     compare(lambda lib, a: a.float_power_(2), torch.rand(3).double())
     compare(lambda lib, a, b: lib.ldexp(a, b), torch.arange(4), torch.arange(4))
+
+
+# The principal values on both sides of a cut, and at infinity: C11, annex G.
+PARTS = [math.inf, -math.inf, 0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3e10, 1e-20]
+COMPLEX = [complex(x, y) for x in PARTS for y in PARTS if math.isfinite(x) or math.isfinite(y)]
+OF_COMPLEX = (
+    "acos acosh asin asinh atan atanh cos cosh exp exp2 log log10 log1p log2 sigmoid sin sinh "
+    "sqrt tan tanh"
+).split()
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_numbers(name: str, dtype: Any) -> None:
+    """As torch's, wherever torch's is a number."""
+    z = torch.tensor(COMPLEX, dtype=dtype)
+    found = getattr(aten, name)(from_torch(z)).tolist()
+    expected = getattr(torch, name)(z).tolist()
+    wrong = [
+        (z, one, other)
+        for z, one, other in zip(COMPLEX, found, expected, strict=True)
+        if not (_same_part(one.real, other.real) and _same_part(one.imag, other.imag))
+    ]
+    assert not wrong, wrong[:5]
+
+
+def _same_part(found: float, expected: float) -> bool:
+    if math.isnan(expected) or math.isinf(expected):
+        return math.isnan(expected) or found == expected
+    return math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-6)

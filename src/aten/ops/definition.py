@@ -221,6 +221,9 @@ def pointwise_graph(
 
     The result ends in type `out`; None leaves it as the function made it.
     """
+    into_itself = definition.entry.variant == "inplace"
+    if into_itself and compute.is_complex and definition.promotion == "real":
+        raise RuntimeError(f"{definition.name}_: complex tensors cannot hold the real result")
     interpreter = GraphInterpreter()
     operands = [p for p in definition.parameters if is_operand(p, attributes)]
     if definition.entry.variant == "out":
