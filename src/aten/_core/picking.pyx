@@ -286,13 +286,18 @@ cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
         _fold(data, n0, s0, n1, s1, step, fold, <uint8_t>0)
 
 
+cdef int _require_memory(TensorImpl tensor) except -1:
+    if tensor.device_type == META:
+        raise RuntimeError("indexing: the elements of an operand are not known on the meta device")
+    return 0
+
+
 cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl other) except -1:
     """The walk over operands of one shape. Raises ValueError where they have several."""
     cdef int dim
     cdef TensorImpl operand
     for operand in (base, index, other):
-        if operand.device_type == META:
-            raise ValueError("there are no elements on the meta device")
+        _require_memory(operand)
         if operand.rank != other.rank:
             raise ValueError("operands of an indexed walk have one shape")
         for dim in range(other.rank):
@@ -513,7 +518,8 @@ cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
     cdef Walk walk
     cdef Bounds bounds
     cdef int permutation[MAXIMUM_DIMS]
-    if index.dtype_code != INT64 and index.dtype_code != INT32 or index.device_type == META:
+    _require_memory(index)
+    if index.dtype_code != INT64 and index.dtype_code != INT32:
         raise ValueError("range_of: expected int32 or int64")
     bounds.low = low
     bounds.size = size
@@ -647,6 +653,8 @@ def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, in
     cdef Walk walk
     cdef Bounds bounds
     cdef int permutation[MAXIMUM_DIMS]
+    _require_memory(offsets)
+    _require_memory(index)
     if offsets.dtype_code != INT64 or index.dtype_code != INT64 or index.rank > offsets.rank:
         raise ValueError("add_offsets: expected int64 tensors of one shape")
     for dim in range(index.rank):
@@ -678,6 +686,7 @@ def spread_offsets(Tensor index not None, Tensor base not None):
     cdef int64_t* offsets
     cdef int64_t at, rest, offset
     cdef int dim
+    _require_memory(index)
     if index.dtype_code != INT64 or not index.contiguous:
         raise ValueError("spread_offsets: expected row-major int64")
     made = make_contiguous(INT64, index.rank, index.sizes, index.device_type, index.device_index)
@@ -746,7 +755,8 @@ def positions(Tensor mask not None, bint flat):
     cdef int64_t pieces, piece, count, total = 0
     cdef int64_t sizes[2]
     cdef int dim
-    if item_size(mask.dtype_code) != 1 or not mask.contiguous or mask.device_type == META:
+    _require_memory(mask)
+    if item_size(mask.dtype_code) != 1 or not mask.contiguous:
         raise ValueError("positions: expected a row-major tensor of bools")
     pieces = (mask.count + PIECE - 1) // PIECE
     counts = make_contiguous(INT64, 1, &pieces, mask.device_type, mask.device_index)
