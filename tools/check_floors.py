@@ -24,6 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "memory",
         "methods",
+        "functional",
         "printing",
         "interop",
         "construction",

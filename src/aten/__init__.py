@@ -30,7 +30,7 @@ from aten._core.promotion import result_type
 from aten._core.tensor import Size, Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
-from aten.functional import FUNCTIONS
+from aten.functional import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
 from aten.surface import install_slots
 
@@ -70,4 +70,3 @@ globals().update(ALIASES)
 globals().update(LAYOUTS)
 globals().update(MEMORY_FORMATS)
 globals().update(registry.functions())
-globals().update(FUNCTIONS)

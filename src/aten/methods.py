@@ -24,6 +24,7 @@ _DTYPE_METHODS = {
     "bool": "bool",
     "cfloat": "complex64",
     "cdouble": "complex128",
+    "chalf": "complex32",
 }
 _POSITIONAL = {
     "device": ("device", "dtype", "non_blocking", "copy"),
@@ -120,21 +121,24 @@ def _dtype_of_type_name(name: str) -> dtype:
     raise ValueError(f"invalid type: '{name}'")
 
 
-def _reversed(self: Tensor) -> Tensor:
-    """The dimensions in reverse order."""
-    return self.permute(tuple(range(self.dim() - 1, -1, -1)))
+# Attribute → the operator that computes it.
+_OPERATOR_PROPERTIES = {
+    "T": "numpy_T",
+    "H": "matrix_H",
+    "mT": "mT",
+    "mH": "mH",
+    "real": "real",
+    "imag": "imag",
+    "data": "detach",
+}
 
 
-def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged; a 0-d tensor itself. Raises RuntimeError for 1-d."""
-    if self.dim() == 0:
-        return self
-    if self.dim() < 2:
-        raise RuntimeError(
-            "tensor.mT is only supported on matrices or batches of matrices. Got "
-            f"{self.dim()}-D tensor."
-        )
-    return self.transpose(-2, -1)
+def _called(name: str) -> Callable[[Tensor], Tensor]:
+    def get(self: Tensor) -> Tensor:
+        return getattr(registry.ops.aten, name)(self)  # type: ignore[no-any-return]
+
+    get.__doc__ = f"What `aten.ops.aten.{name}` gives."
+    return get
 
 
 def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
@@ -180,8 +184,7 @@ ATTRIBUTES: dict[str, Any] = {
     "to": to,
     "cpu": cpu,
     "type": type_,
-    "T": property(_reversed),
-    "mT": property(_matrix_transposed),
+    **{name: property(_called(operator)) for name, operator in _OPERATOR_PROPERTIES.items()},
     "split": split,
     "unique": unique,
     "unique_consecutive": unique_consecutive,

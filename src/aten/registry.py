@@ -6,6 +6,7 @@ their kernels, when one of them is first looked at; their schemas are parsed whe
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from aten._core.dispatcher import (
@@ -25,12 +26,17 @@ if TYPE_CHECKING:
 USER_DEFINED = "user"
 
 _operators: dict[str, OpOverload] = {}
+# Operators that are getting their kernels, for the thread that holds the lock: installers look at
+# other operators, and these at the first. They are everybody's once all of them are complete.
+_unfinished: dict[str, OpOverload] = {}
+_lock = RLock()
 _packets: dict[tuple[str, str], OpOverloadPacket] = {}
 # Overloads defined at run time, by packet; the generated ones are in the table.
 _defined: dict[tuple[str, str], list[str]] = {}
 _installers: dict[str, list[Installer]] = {}
 # What defines the operators of a namespace that nobody has asked for yet.
 _loaders: dict[str, Callable[[], None]] = {}
+_loading: set[str] = set()
 
 
 class Entry:
@@ -84,8 +90,16 @@ def find_operator(qualified: str) -> OpOverload | None:
     _load(namespace)
     key = f"{name}.{overload}" if overload else name
     found = _operators.get(f"{namespace}::{key}")
-    if found is not None or namespace != "aten":
+    if found is not None:
         return found
+    with _lock:
+        # Another thread may have made it meanwhile.
+        unfinished = _unfinished.get(f"{namespace}::{key}")
+        found = _operators.get(f"{namespace}::{key}", unfinished)
+        return found if found or namespace != "aten" else _from_table(name, overload, key)
+
+
+def _from_table(name: str, overload: str, key: str) -> OpOverload | None:
     from aten._generated.table import OPERATORS
 
     row = OPERATORS.get(key)
@@ -93,15 +107,21 @@ def find_operator(qualified: str) -> OpOverload | None:
         return None
     schema_text, kind, variant, base, function, options = row
     entry = Entry(kind, variant, base, function, options)
-    return _materialize(OpOverload(namespace, name, overload, schema_text, entry))
+    return _materialize(OpOverload("aten", name, overload, schema_text, entry))
 
 
 def _materialize(op: OpOverload) -> OpOverload:
-    # Known before its kernels are put in: an installer may look at other operators, and these
-    # at this one.
-    _operators[op.qualified_name] = op
-    for installer in _installers.get(op.entry.kind, ()):
-        installer(op)
+    with _lock:
+        outermost = not _unfinished
+        _unfinished[op.qualified_name] = op
+        try:
+            for installer in _installers.get(op.entry.kind, ()):
+                installer(op)
+            if outermost:
+                _operators.update(_unfinished)
+        finally:
+            if outermost:
+                _unfinished.clear()
     return op
 
 
@@ -142,9 +162,18 @@ def register_namespace(name: str, load: Callable[[], None]) -> None:
 
 
 def _load(namespace: str) -> None:
-    load = _loaders.pop(namespace, None)
-    if load is not None:
-        load()
+    if namespace not in _loaders:
+        return
+    with _lock:
+        load = _loaders.get(namespace)
+        if load is None or namespace in _loading:
+            return
+        _loading.add(namespace)
+        try:
+            load()
+        finally:
+            _loading.discard(namespace)
+        del _loaders[namespace]
 
 
 def _overload_names(namespace: str, name: str) -> tuple[str, ...]:

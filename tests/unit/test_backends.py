@@ -39,8 +39,8 @@ def structured() -> list[str]:
     """Every functional operator that is made of loops and has a definition."""
     return sorted(
         name
-        for name, (_, kind, variant, _, function, _) in OPERATORS.items()
-        if kind in KINDS and variant == "functional" and function
+        for name, (_, kind, variant, _, function, options) in OPERATORS.items()
+        if kind in KINDS and variant == "functional" and function and "alias_of" not in options
     )
 
 
@@ -72,6 +72,8 @@ def argument(name: str, parameter: Any, place: int, device: str) -> Any:
         return parameter.default
     if kind == "Scalar":
         return 0.75
+    if kind in ("bool", "int?"):
+        return True if kind == "bool" else None
     raise LookupError(f"no example for {parameter.name}: {kind}")
 
 

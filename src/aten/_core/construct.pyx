@@ -15,8 +15,9 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 promote_codes)
 from aten._core.dtypes import DTYPES
 from aten._core.storage cimport Storage, storage_at
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
-                                make_strided, make_tensor, read_sizes, storage_extent)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, is_lazy,
+                                make_contiguous, make_strided, make_tensor, read_sizes,
+                                storage_extent)
 
 cdef extern from "Python.h":
     double PyFloat_Unpack2(const char*, int) except? -1.0
@@ -155,6 +156,8 @@ def item(Tensor tensor not None):
     if tensor.count != 1:
         raise RuntimeError(f"a Tensor with {tensor.count} elements cannot be converted to Scalar")
     _require_memory(tensor, "item")
+    if is_lazy(tensor):
+        tensor = tensor.clone()
     return read_element(data_pointer(tensor), tensor.dtype_code)
 
 
@@ -170,6 +173,8 @@ cdef object _nested(TensorImpl tensor, int dim, const char* place):
 def tolist(Tensor tensor not None):
     """Nested lists of Python numbers; a number for a 0-d tensor."""
     _require_memory(tensor, "tolist")
+    if is_lazy(tensor):
+        tensor = tensor.clone()
     if tensor.count == 0:
         return _empty_lists(tensor.shape)
     return _nested(tensor, 0, data_pointer(tensor))
@@ -306,6 +311,9 @@ def array_interface(Tensor tensor not None):
     if tensor.device_type != CPU:
         raise TypeError(f"can't convert {tensor.device} device type tensor to numpy. Use "
                         f"Tensor.cpu() to copy the tensor to host memory first.")
+    if is_lazy(tensor):
+        raise RuntimeError("what is in memory is not what the tensor reads as: it is a lazy "
+                           "conjugate or negative; use resolve_conj() or resolve_neg() first")
     if name not in _TYPE_STRINGS:
         raise TypeError(f"Got unsupported ScalarType {dtype_from_code(tensor.dtype_code).scalar_type_name}")
     return {

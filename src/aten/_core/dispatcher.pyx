@@ -341,7 +341,7 @@ cdef class OpOverload:
             larger = LargeStack(self.count)
             stack = larger.values
         if self.parser.parse(args, nargs, kwnames, stack) != 0:
-            return raise_no_match(self, (self,), args, nargs, kwnames)
+            return call_without_match(self, (self,), args, nargs, kwnames)
         try:
             if given is None:
                 return dispatch(self, self.keys_of(stack), stack)
@@ -509,7 +509,7 @@ cdef object named_results(str name, list names):
     return namedtuple(name, names)
 
 
-cdef object raise_no_match(object named, tuple candidates, PyObject* const* args,
+cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
                            Py_ssize_t nargs, PyObject* kwnames):
     cdef Py_ssize_t position
     cdef list values = [<object> args[position] for position in range(nargs)]
@@ -517,7 +517,7 @@ cdef object raise_no_match(object named, tuple candidates, PyObject* const* args
     if kwnames != NULL:
         for position, name in enumerate(<tuple> kwnames, nargs):
             keywords[name] = <object> args[position]
-    return explain().raise_no_match(named, candidates, values, keywords)
+    return explain().call_without_match(named, candidates, values, keywords)
 
 
 cdef class OpOverloadPacket:
@@ -567,7 +567,7 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
-            return raise_no_match(self, self.candidates, args, nargs, kwnames)
+            return call_without_match(self, self.candidates, args, nargs, kwnames)
         try:
             result = dispatch(op, op.keys_of(stack), stack)
         finally:

@@ -10,13 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core import factories, memory, views
+from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
-from aten.ops.definition import load_function, place_of
+from aten.backends.lazy_views import skip_laziness
+from aten.ops.definition import load_function, options_of, place_of
 from aten.registry import operator, ops
 
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
@@ -31,8 +34,14 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
+    if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
+        _install_function(op, DispatchKey.CompositeExplicitAutograd)
+        return
     if _is_variant(op):
         install_variant(op)
+        return
+    if op.entry.function and options_of(op.entry.function).inplace:
+        _install_on_copy(op)
         return
     native = op.entry.options.get("native")
     if native:
@@ -44,18 +53,52 @@ def install_explicit(op: OpOverload) -> None:
 
 def install_view(op: OpOverload) -> None:
     """Views: a compiled kernel for all backends, which look at metadata only."""
+    if op.entry.variant == "inplace":
+        op.register(
+            DispatchKey.CompositeExplicitAutograd,
+            PythonKernel(_becoming(op)),
+            "aten/backends/composite.py",
+        )
+        return
     native = op.entry.options.get("native")
     if native:
         kernel = views.ViewKernel(op, str(native))
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
+        skip_laziness(op)
         return
     install_composite(op)
+
+
+def install_copy(op: OpOverload) -> None:
+    """Copies of what the view of the same name without "_copy" shows, in row-major order."""
+    if _is_variant(op):
+        install_variant(op)
+        return
+    view = operator(op.entry.base.replace("_copy", "", 1))
+
+    def copy(*arguments: Any, **keywords: Any) -> Any:
+        shown = view(*arguments, **keywords)
+        if isinstance(shown, Tensor):
+            return shown.clone(memory_format=_CONTIGUOUS)
+        return tuple(piece.clone(memory_format=_CONTIGUOUS) for piece in shown)
+
+    key = DispatchKey.CompositeExplicitAutograd
+    op.register(key, PythonKernel(copy), "aten/backends/composite.py")
 
 
 def install_variant(
     op: OpOverload, key: DispatchKey = DispatchKey.CompositeExplicitAutograd
 ) -> None:
-    """Make the in-place or out= overload `op` from the functional one."""
+    """Make the in-place or out= overload `op` from the functional one.
+
+    A function with a parameter `out` writes there itself.
+    """
+    if op.entry.variant == "out" and op.entry.function:
+        function = load_function(op.entry.function)
+        code = function.__code__
+        if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            op.register(key, PythonKernel(function), place_of(function))
+            return
     make = _writing_out if op.entry.variant == "out" else _in_place
     op.register(key, PythonKernel(make(op)), "aten/backends/composite.py")
 
@@ -71,16 +114,39 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     op.register(key, PythonKernel(function), place_of(function))
 
 
+def _install_on_copy(op: OpOverload) -> None:
+    """The functional form of an operator whose function writes to its first argument."""
+    function = load_function(op.entry.function)
+    layout = MEMORY_FORMATS[options_of(op.entry.function).inplace]
+
+    def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        return function(self.clone(memory_format=layout), *arguments, **keywords)
+
+    op.register(
+        DispatchKey.CompositeExplicitAutograd, PythonKernel(run_on_copy), place_of(function)
+    )
+
+
 def _writing_out(op: OpOverload) -> Callable[..., Any]:
     """The out= overload `op`: the functional results, cast and copied into the given tensors.
 
     Raises RuntimeError where a result cannot be cast to its tensor's dtype, or is elsewhere.
     """
     base = operator(op.entry.base)
+    options = options_of(op.entry.function) if op.entry.function else None
+    exact = options is not None and options.exact_out
+    spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
         names = _written_names(op)
         outs = [keywords.pop(name) for name in names]
+        if isinstance(outs[0], (list, tuple)):
+            _fill_list(op.name, outs[0], base(*arguments, **keywords))
+            return None
+        if exact:
+            same = spared if arguments and arguments[0] is outs[0] else 0
+            others = (*arguments[same:], *keywords.values())
+            _require_apart(op.name, outs[0], others)
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
@@ -93,11 +159,60 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)
+            if exact:
+                _require_like(op.name, out, result)
+                _require_apart(op.name, _resized(out, result), others)
         for out, result in pairs:
             memory.write_out(op.name, out, result, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:
+    """Raises RuntimeError where `out` overlaps itself or an argument."""
+    memory.check_writable(out)
+    for argument in arguments:
+        for one in argument if isinstance(argument, (list, tuple)) else (argument,):
+            if isinstance(one, Tensor) and memory.overlaps(out, one):
+                raise RuntimeError(
+                    f"{name}: unsupported operation: out shares memory with an argument"
+                )
+
+
+def _require_like(name: str, out: Tensor, result: Tensor) -> None:
+    if out.dtype is not result.dtype:
+        raise RuntimeError(f"{name}: expected out of {result.dtype}, got {out.dtype}")
+
+
+def _resized(out: Tensor, result: Tensor) -> Tensor:
+    """What `out` will be once it has the result's sizes, where its memory is large enough."""
+    if out.shape == result.shape:
+        return out
+    try:
+        return out.as_strided(result.shape, result.stride(), out.storage_offset())
+    except RuntimeError:
+        return result
+
+
+def _fill_list(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    if len(outs) != len(results):
+        raise RuntimeError(f"{name}: expected {len(results)} tensors as out, got {len(outs)}")
+    pairs = list(zip(outs, results, strict=True))
+    for out, result in pairs:
+        _check_takes(name, out, result)
+    for out, result in pairs:
+        memory.write_out(name, out, result, ops.aten.copy_.default)
+
+
+def _becoming(op: OpOverload) -> Callable[..., Tensor]:
+    """The in-place overload `op` of a view: the tensor becomes what the view of it shows."""
+    base = operator(op.entry.base)
+
+    def become(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        return memory.become(self, base(self, *arguments, **keywords))
+
+    return become
 
 
 def _in_place(op: OpOverload) -> Callable[..., Tensor]:

@@ -1,8 +1,8 @@
 """Plans for operators with folds: from a definition and its operands to launches.
 
-A reduction to few points over many elements is cut into chunks of a fixed number of elements,
-folded to partial results by the threads, which a second launch then folds. Where the cuts fall
-depends on sizes alone, so results do not depend on the number of threads.
+A reduction of many elements to one point is cut into chunks of a fixed number of elements, folded
+to partial results by the threads, which a second launch then folds. Where the cuts fall depends on
+a row's length alone, so results do not depend on the number of threads, nor on other rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aten.loops.geometry import (
     is_row,
 )
 from aten.loops.pipeline import lower
-from aten.loops.program import FOLDS, Program
+from aten.loops.program import FOLDS, SCANS, Program
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
 Generate = Callable[[Program], tuple[int, Any]]
@@ -32,8 +32,6 @@ Generate = Callable[[Program], tuple[int, Any]]
 # Elements in one chunk of a reduction that is cut, and the least number of chunks worth it.
 _CHUNK = 1 << 16
 _LEAST_CHUNKS = 4
-# A reduction to more points than this has work for every thread as it is.
-_FEW_POINTS = 32
 
 
 @dataclass(slots=True)
@@ -68,8 +66,8 @@ def in_order_of(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, 
 
 
 def _output_strides(graph: Graph, node: Node, inputs: Sequence[Memory]) -> tuple[int, ...]:
-    """Results of folds are row-major; others lie as the first operand of their shape does."""
-    if not any(made.prim in FOLDS for made in graph.nodes()):
+    """Results of folds and scans are row-major; others lie as the first operand of their shape."""
+    if not any(made.prim in FOLDS or made.prim in SCANS for made in graph.nodes()):
         for memory in inputs:
             if memory.sizes == node.shape and 0 not in (*memory.sizes, *memory.strides):
                 return in_order_of(memory.sizes, memory.strides)
@@ -145,7 +143,7 @@ class _Builder:
         folded = bool(space.reduced)
         if folded and not reduced:
             reduced = [Dimension(1, [0] * len(nodes))]
-        order = _order(kept, reduced) if folded else "row"
+        order = _order(kept, reduced, [node.dtype.itemsize for node in nodes]) if folded else "row"
         along = reduced[-1] if folded and order == "row" else (kept[-1] if kept else None)
         accesses = tuple(
             "unit" if along is None else access(along.strides[place], node.dtype.itemsize)
@@ -178,9 +176,11 @@ class _Builder:
         )
 
     def _worth_cutting(self) -> bool:
-        """One level of folds, no full results, few points, many elements in one run."""
-        points = _product(dimension.size for dimension in self.kept)
-        if points > _FEW_POINTS or len(self.reduced) != 1:
+        """One level of folds, no full results, many elements in one run.
+
+        How many points there are does not matter: a row's bits would depend on it.
+        """
+        if len(self.reduced) != 1:
             return False
         if self.reduced[0].size < _CHUNK * _LEAST_CHUNKS:
             return False
@@ -297,11 +297,16 @@ def _follows_folds(node: Node) -> bool:
     return bool(node.inputs) and all(_follows_folds(operand) for operand in node.inputs)
 
 
-def _order(kept: list[Dimension], reduced: list[Dimension]) -> str:
-    """Whether the vector loop runs along a row or across columns: along the smaller stride."""
-    if not kept:
+def _order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:
+    """Whether the vector loop runs along a row or across columns: along the smaller stride.
+
+    A row of neighbours is never folded as a column: its bits would depend on the rows beside it.
+    """
+    steps = reduced[-1].strides
+    first = next((place for place, step in enumerate(steps) if step), None)
+    if not kept or first is None or steps[first] == widths[first]:
         return "row"
-    for inner, outer in zip(kept[-1].strides, reduced[-1].strides, strict=True):
+    for inner, outer in zip(kept[-1].strides, steps, strict=True):
         if inner and outer:
             return "column" if inner < outer else "row"
     return "row"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
-from aten.ops.similarity import reduced_tensor
 from aten.ops.loss import MEAN, NONE
 from aten.ops.requirements import refusal
+from aten.ops.similarity import reduced_tensor
 from aten.prims import Number
 from aten.registry import ops
 

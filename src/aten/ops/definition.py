@@ -32,14 +32,18 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "integer_check")
+    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check")
 
     def __init__(
         self,
         check: Check | None = None,
         integer_check: Check | None = None,
         constants: Mapping[str, frozenset[Any]] | None = None,
+        inplace: str = "",
+        exact_out: bool = False,
     ) -> None:
+        self.exact_out = exact_out or inplace != ""
+        self.inplace = inplace
         self.check = check
         self.integer_check = integer_check
         self.constants = constants or {}
@@ -59,6 +63,8 @@ def op(
     check: Check | None = ...,
     integer_check: Check | None = ...,
     constants: Mapping[str, frozenset[Any]] | None = ...,
+    inplace: str = ...,
+    exact_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -70,6 +76,9 @@ def op(*marked: Any, **options: Any) -> Any:
     where the operator computes integers or bool.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
+    `inplace` says that the function of an extern operator writes to its first argument and returns
+    it; the functional form hands it a copy in the memory format named here. `exact_out` says that
+    nothing is cast for out=, which takes no tensor that shares memory with another argument.
     A function that names `types` gets the operands' element types before conversion, by name.
     """
     if len(marked) == 1 and callable(marked[0]):
@@ -179,6 +188,12 @@ def load_function(location: str) -> Callable[..., Any]:
     if not name:
         raise LookupError("the operator has no definition")
     return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+
+
+def options_of(location: str) -> Options:
+    """What the definition at "module:name" says besides its function."""
+    load_function(location)
+    return _options.get(location, _NO_OPTIONS)
 
 
 def operation_type(element: dtype) -> dtype:

@@ -1,29 +1,37 @@
-"""Picking and placing elements by index tensors and masks. NumPy gathers and scatters."""
+"""Picking and placing elements by index tensors and masks, in any mix of dimensions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from aten._core import memory
-from aten._core.dtypes import DTYPES
-from aten._core.taking import take
+from aten._core import picking
+from aten._core.taking import take as take_slices
 from aten._core.tensor import Tensor, wrap_dimension
-from aten.ops.arrays import as_array, as_bits, from_bits
-from aten.ops.definition import converted, op
-from aten.ops.value_checks import scalar_fill
-from aten.prims import Value
-from aten.prims import elementwise as p
+from aten._core.views import try_view
+from aten.ops.definition import op
+from aten.ops.places import (
+    INDEX_TYPES,
+    INT64,
+    as_int64,
+    check_range,
+    checked_vector,
+    common_shape,
+    require_apart,
+    require_other_memory,
+    spread,
+    write,
+)
+from aten.prims import Number
 from aten.registry import ops
 
 Indices = Sequence[Tensor | None]
 
-_WHOLE = slice(None)
-_INDEX_TYPES = ("int32", "int64")
-_MASK_TYPES = ("bool", "uint8")
+MASK_TYPES = ("bool", "uint8")
+_TAKEN = "out of range: tried to access index {index} on a tensor of {size} elements"
 
 
-@op("index.Tensor")
+@op("index.Tensor", exact_out=True)
 def index(self: Tensor, indices: Indices) -> Tensor:
     """Elements at index tensors, broadcast together, one for each dimension or None for all of it.
 
@@ -31,26 +39,139 @@ def index(self: Tensor, indices: Indices) -> Tensor:
     them was, or to the front where others lie between them. Raises IndexError for indices of other
     dtypes, that are too many, out of range, or do not broadcast.
     """
-    if self.is_meta:
-        return self.new_empty(_indexed_shape(self, indices))
-    given = [place for place, one in enumerate(indices) if one is not None]
-    if len(given) == 1 and given[0] < self.dim():
-        alone = indices[given[0]]
-        if alone is not None and alone.dtype.name in _INDEX_TYPES:
-            return take(self, given[0], _contiguous(alone), True)
-    key = _numpy_key(self, indices)
-    return from_bits(as_bits(self)[key], self)
+    alone = _only_index(self, indices)
+    if alone >= 0:
+        given = indices[alone]
+        assert given is not None
+        return take_slices(self, alone, given, True)
+    chosen = _choose(self, indices)
+    out = picking.result_like(chosen.base, chosen.index)
+    if not self.is_meta:
+        picking.pick(chosen.base, chosen.index, out, chosen.step)
+    return out
 
 
-def _contiguous(index: Tensor) -> Tensor:
-    return index if index.is_contiguous() else index.contiguous()
+@op("_unsafe_index.Tensor")
+def unsafe_index(self: Tensor, indices: Indices) -> Tensor:
+    """As `index`, which is safe: the checks cost little beside the elements."""
+    return ops.aten.index.Tensor(self, indices)  # type: ignore[no-any-return]
 
 
-@op("index_put_")
-def index_put_(self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False) -> Tensor:
+def _only_index(self: Tensor, indices: Indices) -> int:
+    """The dimension of the only index where whole rows can be copied; -1 for all else."""
+    dim = len(indices) - 1
+    if not 0 <= dim < self.dim() or not self.is_contiguous() or self.is_meta:
+        return -1
+    last = indices[dim]
+    if last is None or last.dtype.name not in INDEX_TYPES or not last.is_contiguous():
+        return -1
+    return dim if not last.is_meta and all(one is None for one in indices[:dim]) else -1
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Elements chosen: `base` and `index` have one shape; see `picking.pick`."""
+
+    base: Tensor
+    index: Tensor
+    step: int
+
+
+def _choose(self: Tensor, indices: Indices) -> _Choice:
+    """The elements at the indices, which are checked."""
+    self, given = _without_masks(self, indices)
+    dims = [dim for dim, one in enumerate(given) if one is not None]
+    if not dims:
+        raise IndexError("at least one index must be given")
+    if len(given) > self.dim():
+        raise IndexError(
+            f"too many indices for tensor of dimension {self.dim()} (got {len(given)})"
+        )
+    common = common_shape([one.shape for one in given if one is not None])
+    first = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    kept = [dim for dim in range(self.dim()) if dim not in dims]
+    shape = (
+        *(self.shape[dim] for dim in kept[:first]),
+        *common,
+        *(self.shape[dim] for dim in kept[first:]),
+    )
+    strides = (
+        *(self.stride(dim) for dim in kept[:first]),
+        *(0 for _ in common),
+        *(self.stride(dim) for dim in kept[first:]),
+    )
+    empty = 0 in common
+    offsets, step = _offsets(self, [(dim, given[dim]) for dim in dims], common, empty)
+    base = self.as_strided(shape, strides, self.storage_offset())
+    return _Choice(base, spread(offsets, shape, first), step)
+
+
+def _offsets(
+    self: Tensor, chosen: Sequence[tuple[int, Tensor | None]], common: tuple[int, ...], empty: bool
+) -> tuple[Tensor, int]:
+    """How far each chosen element lies behind the first, in steps of the second result."""
+    negative = False
+    places: list[tuple[int, Tensor]] = []
+    for dim, one in chosen:
+        assert one is not None
+        size = self.size(dim)
+        message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
+        negative |= check_range(one, size, message, low=-size)
+        places.append((dim, as_int64(one).expand(common)))
+    if self.is_meta or (len(places) == 1 and not negative):
+        return places[0][1], self.stride(places[0][0])
+    made = places[0][1].new_zeros(common)
+    for dim, place in places:
+        picking.add_offsets(made, place, self.size(dim), self.stride(dim))
+    return made, 1
+
+
+def _without_masks(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor | None]]:
+    """The indices with integers in place of masks; and `self`, as a view that fits them.
+
+    Where there is but a mask, its dimensions may become one.
+    """
+    alone = sum(one is not None for one in indices) == 1
+    plain: list[Tensor | None] = []
+    for position, one in enumerate(indices):
+        if one is None or one.dtype.name in INDEX_TYPES:
+            plain.append(one)
+            continue
+        if one.dtype.name not in MASK_TYPES:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        _check_mask(self, one, position, len(plain))
+        joined = _joined(self, len(plain), one.dim()) if alone and one.dim() > 1 else None
+        places = picking.positions(one.contiguous(), joined is not None)
+        plain.extend(places.select(0, place) for place in range(places.size(0)))
+        self = self if joined is None else joined
+    return self, plain
+
+
+def _joined(self: Tensor, dim: int, count: int) -> Tensor | None:
+    """A view with `count` dimensions from `dim` on as one; None where there is none."""
+    size = 1
+    for place in range(dim, dim + count):
+        size *= self.size(place)
+    return try_view(self, (*self.shape[:dim], size, *self.shape[dim + count :]))
+
+
+def _check_mask(self: Tensor, mask: Tensor, position: int, dim: int) -> None:
+    if mask.is_meta:
+        raise NotImplementedError("index: a mask's elements are not known on the meta device")
+    for place, size in enumerate(mask.shape):
+        if dim + place >= self.dim() or self.size(dim + place) != size:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {place} does not match the "
+                f"shape of the indexed tensor {list(self.shape)} at index {dim + place}"
+            )
+
+
+@op("index_put", inplace="preserve_format")
+def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values`, broadcast, to the elements `index` would give; or adds them.
 
-    Elements that are named twice get one of their values, or all of them added.
+    Of the values for an element that is named twice the last one stays, or all are added in turn.
+    Raises what `index` raises, and RuntimeError for values of another dtype or shape.
     """
     if values.dtype is not self.dtype:
         raise RuntimeError(
@@ -58,271 +179,216 @@ def index_put_(self: Tensor, indices: Indices, values: Tensor, accumulate: bool 
             f"{self.dtype.scalar_type_name} for the destination and "
             f"{values.dtype.scalar_type_name} for the source."
         )
-    if self.is_meta:
-        return self
-    key = _numpy_key(self, indices)
-    try:
-        if accumulate:
-            _add_at(self, key, values)
-        else:
-            as_bits(self)[key] = as_bits(values)
-    except ValueError:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
-            f"indexing result of shape {list(as_bits(self)[key].shape)}"
-        ) from None
-    memory.mark_written(self)
+    filled = None if accumulate else _filling_mask(self, indices, values)
+    if filled is not None:
+        return ops.aten.masked_fill_.Tensor(self, filled, values)  # type: ignore[no-any-return]
+    chosen = _choose(self, indices)
+    source = _expanded_values(values, chosen.base)
+    if not self.is_meta:
+        given = [one for one in indices if one is not None]
+        require_other_memory(self, values, *given)
+        write(chosen.base, chosen.index, source, chosen.step, "sum" if accumulate else "")
     return self
 
 
-@op
-def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False) -> Tensor:
-    return index_put_(self.clone(), indices, values, accumulate)
+def _filling_mask(self: Tensor, indices: Indices, values: Tensor) -> Tensor | None:
+    """The mask, lined up with `self`, that all else of an index_put of one number is; or None."""
+    last = indices[-1] if indices else None
+    if last is None or last.dtype.name != "bool" or values.dim() or last.is_meta:
+        return None
+    before = len(indices) - 1
+    if before + last.dim() > self.dim() or any(one is not None for one in indices[:before]):
+        return None
+    _check_mask(self, last, before, before)
+    after = self.dim() - before - last.dim()
+    mask: Tensor = last.reshape((*last.shape, *(1 for _ in range(after))))
+    return mask
 
 
-def _add_at(self: Tensor, key: Any, values: Tensor) -> None:
-    import numpy
-
-    if self.dtype.kind == "bool":
-        numpy.logical_or.at(as_array(self), key, as_array(values))
-    elif self.dtype.name in ("bfloat16", "float16"):
-        wide = self.float()
-        numpy.add.at(as_array(wide), key, as_array(values.float()))
-        self.copy_(wide)
-    else:
-        numpy.add.at(as_array(self), key, as_array(values))
-
-
-def _numpy_key(self: Tensor, indices: Indices) -> tuple[Any, ...]:
-    """The indices for NumPy, checked: its own rules allow more."""
-    key: list[Any] = []
-    shapes = []
-    for position, one in enumerate(indices):
-        if one is None:
-            key.append(_WHOLE)
-            continue
-        expanded = _checked_index(self, one, position, len(key))
-        shapes.append(tuple(expanded[0].shape))
-        key.extend(expanded)
-    if len(key) > self.dim():
-        raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(key)})")
-    _common_shape(shapes)
-    for dim, one in enumerate(key):
-        if one is not _WHOLE:
-            _check_range(one, dim, self.size(dim))
-    return tuple(key)
+def _expanded_values(values: Tensor, base: Tensor) -> Tensor:
+    try:
+        # Ones in front of the shape count for nothing.
+        extra = max(values.dim() - base.dim(), 0)
+        if extra and all(size == 1 for size in values.shape[:extra]):
+            values = values.reshape(values.shape[extra:])
+        return values.expand(base.shape)
+    except RuntimeError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(base.shape)}"
+        ) from None
 
 
-def _checked_index(self: Tensor, one: Tensor, position: int, dim: int) -> list[Any]:
-    """An index as arrays of integers, one for each dimension it stands for."""
-    if one.dtype.name in _INDEX_TYPES:
-        return [as_array(one)]
-    if one.dtype.name not in _MASK_TYPES:
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    for place, size in enumerate(one.shape):
-        if dim + place >= self.dim() or self.size(dim + place) != size:
-            raise IndexError(
-                f"The shape of the mask {list(one.shape)} at index {place} does not match the "
-                f"shape of the indexed tensor {list(self.shape)} at index {dim + place}"
-            )
-    return list(as_array(one).nonzero())
+@op("_index_put_impl_")
+def index_put_impl(
+    self: Tensor,
+    indices: Indices,
+    values: Tensor,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> Tensor:
+    return index_put(self, indices, values, accumulate)
 
 
-def _check_range(index: Any, dim: int, size: int) -> None:
-    if index.size == 0:
-        return
-    least, greatest = int(index.min()), int(index.max())
-    if least < -size or greatest >= size:
-        wrong = least if least < -size else greatest
-        raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+@op("_unsafe_index_put")
+def unsafe_index_put(
+    self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False
+) -> Tensor:
+    return ops.aten.index_put(self, indices, values, accumulate)  # type: ignore[no-any-return]
 
 
-def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    rank = max((len(shape) for shape in shapes), default=0)
-    common = [1] * rank
-    for shape in shapes:
-        for place, size in enumerate(shape, rank - len(shape)):
-            if common[place] == 1:
-                common[place] = size
-            elif size not in (1, common[place]):
-                listed = ", ".join(str(list(one)) for one in shapes)
-                raise IndexError(
-                    "shape mismatch: indexing tensors could not be broadcast together with "
-                    f"shapes {listed}"
-                )
-    return tuple(common)
-
-
-def _indexed_shape(self: Tensor, indices: Indices) -> tuple[int, ...]:
-    given = [place for place, one in enumerate(indices) if one is not None]
-    if len(indices) > self.dim():
-        raise IndexError(
-            f"too many indices for tensor of dimension {self.dim()} (got {len(indices)})"
-        )
-    shapes = []
+def _clamped(self: Tensor, mask: Tensor, indices: Indices) -> list[Tensor | None]:
+    if mask.dtype.name != "bool":
+        raise RuntimeError(f"expected a mask of bools, got {mask.dtype.scalar_type_name}")
     for one in indices:
-        if one is not None and one.dtype.name in _MASK_TYPES:
-            raise NotImplementedError("index: a mask's elements are not known on the meta device")
-        if one is not None:
-            shapes.append(tuple(one.shape))
-    common = _common_shape(shapes)
-    kept = [size for dim, size in enumerate(self.shape) if dim not in given]
-    together = not given or given[-1] - given[0] + 1 == len(given)
-    place = given[0] if given and together else 0
-    return (*kept[:place], *common, *kept[place:])
+        if one is not None and one.dtype.name not in INDEX_TYPES:
+            raise IndexError("tensors used as indices must be long or int tensors")
+    return [
+        None if one is None else one.clamp(min=0, max=self.size(dim) - 1)
+        for dim, one in enumerate(indices)
+    ]
 
 
-def _checked_vector(name: str, self: Tensor, dim: int, index: Tensor) -> int:
-    if index.dim() > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, got {index.dim()}-d")
-    if index.dtype.name not in _INDEX_TYPES:
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}")
-    return wrap_dimension(dim, self.dim())
+@op("_unsafe_masked_index")
+def unsafe_masked_index(self: Tensor, mask: Tensor, indices: Indices, fill: Number) -> Tensor:
+    """As `index` where `mask` holds, and `fill` elsewhere, where indices may lead anywhere."""
+    clamped = _clamped(self, mask, indices)
+    if self.numel() == 0:
+        places = common_shape([one.shape for one in clamped if one is not None])
+        return ops.aten.fill_(self.new_empty(places), fill)  # type: ignore[no-any-return]
+    picked = ops.aten.index.Tensor(self, clamped)
+    return picked.masked_fill(mask.logical_not(), fill)  # type: ignore[no-any-return]
 
 
-@op
+@op("_unsafe_masked_index_put_accumulate")
+def unsafe_masked_index_put_accumulate(
+    self: Tensor, mask: Tensor, indices: Indices, values: Tensor
+) -> Tensor:
+    """`values` added at the indices where `mask` holds; indices elsewhere may lead anywhere."""
+    clamped = _clamped(self, mask, indices)
+    if self.numel() == 0:
+        return self.clone()
+    added = values.masked_fill(mask.logical_not(), 0)
+    return ops.aten.index_put(self, clamped, added, True)  # type: ignore[no-any-return]
+
+
+@op("index_select", exact_out=True)
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `dim` at the indices in a vector.
 
     Raises IndexError for indices that are negative or too large.
     """
-    dim = _checked_vector("index_select", self, dim, index)
+    dim = checked_vector("index_select", self, dim, index)
     shape = list(self.shape)
     if shape:
         shape[dim] = index.numel()
-    if self.is_meta:
+    elif index.dim() == 1 and index.numel() != 1:
+        raise IndexError(
+            f"index_select(): a tensor without dimensions takes one index, got {index.numel()}"
+        )
+    if self.is_meta or index.is_meta:
         return self.new_empty(shape)
     if not shape:
-        return take(self.reshape((1,)), 0, index.reshape(()), False)
-    return take(self, dim, _contiguous(index.reshape((-1,))), False)
+        return take_slices(self.reshape((1,)), 0, index.reshape(()), False)
+    return take_slices(self, dim, index.reshape((-1,)).contiguous(), False)
 
 
-@op
-def embedding(
-    weight: Tensor,
-    indices: Tensor,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    """The rows of `weight` at `indices`; the other arguments matter for derivatives only.
+@op("take", exact_out=True)
+def take(self: Tensor, index: Tensor) -> Tensor:
+    """The elements at positions among all of `self`; negative ones count from the end.
 
-    Raises IndexError for indices that are negative or too large.
+    Raises IndexError for positions out of range, RuntimeError for other dtypes than int64.
     """
-    if weight.dim() != 2:
-        raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()}-D")
-    if indices.dtype.name not in _INDEX_TYPES:
+    if index.dtype is not INT64:
         raise RuntimeError(
-            "Expected tensor for argument 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {indices.dtype.scalar_type_name} instead"
+            f"take(): expected a long tensor for index, got {index.dtype.scalar_type_name}"
         )
-    shape = (*indices.shape, weight.size(1))
-    if weight.is_meta or indices.is_meta:
-        return weight.new_empty(shape)
-    return take(weight, 0, _contiguous(indices), False)
+    out = self.new_empty(index.shape)
+    if self.is_meta or index.is_meta or index.numel() == 0:
+        return out
+    if self.numel() == 0:
+        raise IndexError("take(): there are no elements to take")
+    base, at = _flat_places(self, index)
+    picking.pick(base, at, out, 1)
+    return out
 
 
-@op
-def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """out[i][j][k] = self[index[i][j][k]][j][k] for dim 0, and so on.
+def _flat_places(self: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    """The first element of `self` seen in the index's shape, and offsets from there."""
+    count = self.numel()
+    negative = check_range(index, count, _TAKEN, low=-count)
+    at = index
+    if not self.is_contiguous():
+        at = picking.spread_offsets(index.contiguous(), self)
+    elif negative:
+        at = picking.spread_offsets(index.contiguous(), self.reshape((-1,)))
+    strides = (0,) * index.dim()
+    return self.as_strided(index.shape, strides, self.storage_offset()), at
 
-    Raises RuntimeError where `index` is larger than `self` in other dimensions or out of range.
+
+@op("put", inplace="preserve_format")
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Writes, or adds, the elements of `source` in order to positions among all of `self`.
+
+    Raises IndexError for positions out of range or too many, RuntimeError for other dtypes.
     """
-    dim = wrap_dimension(dim, self.dim())
-    if index.dtype.name not in _INDEX_TYPES:
-        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    if index.numel() == 0 or self.is_meta:
-        return self.new_empty(index.shape)
-    if max(index.dim(), 1) != max(self.dim(), 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    source, place = _at_least_vector(as_bits(self)), _at_least_vector(as_array(index))
-    for other, size in enumerate(place.shape):
-        if other != dim and size > source.shape[other]:
-            raise RuntimeError(
-                f"Size does not match at dimension {other} expected index {list(index.shape)} to "
-                f"be no larger than self {list(self.shape)} apart from dimension {dim}"
-            )
-    _check_gathered(place, dim, source.shape[dim])
-    import numpy
-
-    within = tuple(
-        _WHOLE if other == dim else slice(size) for other, size in enumerate(place.shape)
-    )
-    picked = numpy.take_along_axis(source[within], place.astype(numpy.int64), axis=dim)
-    return from_bits(picked.reshape(tuple(index.shape)), self)
-
-
-def _at_least_vector(array: Any) -> Any:
-    return array.reshape(1) if array.ndim == 0 else array
-
-
-def _check_gathered(index: Any, dim: int, size: int) -> None:
-    least, greatest = int(index.min()), int(index.max())
-    if least < 0 or greatest >= size:
-        wrong = least if least < 0 else greatest
-        raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
-
-
-@op
-def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    place = wrap_dimension(dim, self.dim())
-    if index.dim() > 1:
-        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})")
+    if index.dtype is not INT64:
+        raise RuntimeError(
+            f"put_(): expected a long tensor for index, got {index.dtype.scalar_type_name}"
+        )
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{self.dtype.scalar_type_name} and (source) {source.dtype.scalar_type_name}"
+            f"put_(): self and source must have one dtype, got {self.dtype.scalar_type_name} and "
+            f"{source.dtype.scalar_type_name}"
         )
-    if index.dtype.name != "int64":
+    if index.numel() != source.numel():
         raise IndexError(
-            "index_copy_(): Expected a long tensor for index, but got "
-            f"{index.dtype.scalar_type_name}"
+            f"put_(): as many elements as indices are needed, got {source.numel()} and "
+            f"{index.numel()}"
+        )
+    if self.is_meta or index.numel() == 0:
+        return self
+    require_apart(self, index, source)
+    if self.numel() == 0:
+        raise IndexError("put_(): there are no elements to put anything in place of")
+    base, at = _flat_places(self, index)
+    write(base, at, source.reshape(index.shape), 1, "sum" if accumulate else "")
+    return self
+
+
+@op("take_along_dim", exact_out=True)
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` with both operands broadcast in other dimensions; or from all elements in order."""
+    if indices.dtype is not INT64:
+        raise RuntimeError(
+            f"take_along_dim(): indices must be long, got {indices.dtype.scalar_type_name}"
+        )
+    if dim is None:
+        return ops.aten.gather(  # type: ignore[no-any-return]
+            self.reshape((-1,)), 0, indices.reshape((-1,))
+        )
+    if self.dim() != indices.dim():
+        raise RuntimeError(
+            f"take_along_dim(): self and indices must have the same number of dimensions, got "
+            f"{self.dim()} and {indices.dim()}"
         )
     if self.dim() == 0:
-        return self.clone().copy_(source.reshape(()))
-    count = source.shape[place] if source.dim() else 1
-    if count != index.numel():
-        raise IndexError(
-            f"index_copy_(): Number of indices ({index.numel()}) should be equal to "
-            f"source.size(dim) ({count})"
-        )
-    indices = [None] * place + [index.reshape(-1)]
-    return ops.aten.index_put(self, indices, source)  # type: ignore[no-any-return]
+        raise IndexError("take_along_dim(): a tensor without dimensions has none to take along")
+    dim = wrap_dimension(dim, self.dim())
+    place = ops.aten.remainder(indices, self.size(dim))
+    whole = _broadcast_but(self.shape, indices.shape, dim)
+    at = _broadcast_but(indices.shape, self.shape, dim)
+    return ops.aten.gather(self.expand(whole), dim, place.expand(at))  # type: ignore[no-any-return]
 
 
-@op("masked_fill.Tensor", check=scalar_fill)
-def masked_fill_by_tensor(self: Value, mask: Value, value: Value) -> Value:
-    return masked_fill(self, mask, value)
-
-
-@op
-def masked_fill(self: Value, mask: Value, value: Value) -> Value:
-    if mask.dtype.name != "bool":
-        raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
-        )
-    return p.where(mask, converted(value, self.dtype), self)
-
-
-@op
-def masked_select(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements, in order, where `mask`, broadcast with `self`, is true; 1-d."""
-    import numpy
-
-    if mask.dtype.name != "bool":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    if self.is_meta:
-        raise NotImplementedError("masked_select: the mask is not known on the meta device")
-    bits, chosen = numpy.broadcast_arrays(as_bits(self), as_array(mask))
-    return from_bits(bits[chosen], self)
-
-
-@op
-def nonzero(self: Tensor) -> Tensor:
-    """The indices of elements that are not zero, one row each, in row-major order."""
-    if self.is_meta:
-        raise NotImplementedError("nonzero: the elements are not known on the meta device")
-    import numpy
-
-    found = numpy.argwhere(as_array(self.ne(0)))
-    return from_bits(found.astype(numpy.int64), self, DTYPES["int64"])
+def _broadcast_but(shape: Sequence[int], other: Sequence[int], dim: int) -> list[int]:
+    """The common shape, with the first one's size in `dim`."""
+    common = []
+    for place, (size, second) in enumerate(zip(shape, other, strict=True)):
+        if place != dim and 1 not in (size, second) and size != second:
+            raise RuntimeError(
+                f"take_along_dim(): {list(shape)} and {list(other)} do not broadcast in "
+                f"dimension {place}"
+            )
+        common.append(size if place == dim or size != 1 else second)
+    return common

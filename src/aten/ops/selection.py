@@ -12,7 +12,7 @@ from aten.prims import Number, Value
 from aten.prims import elementwise as p
 
 
-@op
+@op("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
 def where(condition: Value, self: Value, other: Value) -> Value:
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(

@@ -84,10 +84,10 @@ def topk(
 
     Raises RuntimeError for a `k` out of range, for bool and for complex numbers.
     """
+    dim = wrap_dimension(dim, self.dim())
     if self.dtype.name == "bool" or self.dtype.is_complex:
         raise RuntimeError(f"topk: there are no ranks among elements of type {self.dtype}")
     require_ranks("topk", self)
-    dim = wrap_dimension(dim, self.dim())
     length = self.size(dim) if self.dim() else 1
     if not 0 <= k <= length:
         raise RuntimeError(f"topk: k must be within [0, {length}], the size of dim, but is {k}")
@@ -108,8 +108,8 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tupl
 
     Raises RuntimeError for a `k` out of range, IndexError for a dimension without elements.
     """
-    require_ranks("kthvalue", self)
     dim = require_length("kthvalue", self, dim)
+    require_ranks("kthvalue", self)
     length = self.size(dim) if self.dim() else 1
     if not 1 <= k <= length:
         raise RuntimeError(f"kthvalue: k must be within [1, {length}], the size of dim, but is {k}")

@@ -1,0 +1,642 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Elements picked, placed and folded at places that integers in a tensor choose.
+
+All operands have one shape. At every point, an index times a step is added to the address that
+the *base*, the tensor chosen from, has there; along the dimensions that are indexed, the base has
+stride zero. So gather, scatter, index and index_put are one walk.
+
+What is read may be read in any order. What is written is written in the order of rows wherever
+two points may meet in one place: along the dimensions in which the base does not move. Threads
+share out the others. So the last one wins, and sums come out the same, for any number of threads.
+"""
+
+from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+                          uint64_t)
+from libc.string cimport memcpy
+
+from aten._core.device cimport META
+from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64,
+                                INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
+                                category_of, item_size)
+from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
+                                  run_walk)
+from aten._core.parallel cimport parallel_for
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
+                                make_strided)
+from aten._core.transfer cimport transfer_run
+
+cdef enum:
+    # Points in one chunk of work for the threads; from as many on, other Python threads may run.
+    GRAIN = 16384
+    # Operands of a walk, in the order they are added.
+    BASE = 0
+    INDEX = 1
+    OTHER = 2
+    # How elements meet, in the order of _FOLDS.
+    SUM = 0
+    PRODUCT = 1
+    LEAST = 2
+    GREATEST = 3
+    # What `range_of` finds.
+    WITHIN = 0
+    NEGATIVE = 1
+    OUTSIDE = 2
+
+_FOLDS = ("sum", "prod", "amin", "amax")
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    typedef struct { uint64_t low, high; } aten_picked_wide;
+    """
+    ctypedef struct aten_picked_wide:
+        pass
+
+ctypedef fused Raw:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    aten_picked_wide
+
+ctypedef fused Number:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    float
+    double
+    float complex
+    double complex
+
+ctypedef fused Index:
+    int32_t
+    int64_t
+
+cdef struct Way:
+    # What kernels get beside addresses; behind `Walk.reduced`.
+    int64_t step                # bytes that an index of one stands for
+    int code                    # element type of half types
+    int fold
+
+
+cdef void _pick(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                int64_t step, Raw unused) noexcept nogil:
+    cdef int64_t row, place
+    cdef int64_t from_step = s0[BASE], index_step = s0[INDEX], to_step = s0[OTHER]
+    cdef char* base
+    cdef char* index
+    cdef char* other
+    for row in range(n1):
+        base = data[BASE] + row * s1[BASE]
+        index = data[INDEX] + row * s1[INDEX]
+        other = data[OTHER] + row * s1[OTHER]
+        if index_step == 0:
+            base += (<int64_t*>index)[0] * step
+            if from_step == sizeof(Raw) and to_step == sizeof(Raw):
+                memcpy(other, base, n0 * sizeof(Raw))
+                continue
+            for place in range(n0):
+                (<Raw*>(other + place * to_step))[0] = (<Raw*>(base + place * from_step))[0]
+        elif index_step == sizeof(int64_t) and to_step == sizeof(Raw):
+            for place in range(n0):
+                (<Raw*>other)[place] = (
+                    <Raw*>(base + place * from_step + (<int64_t*>index)[place] * step))[0]
+        else:
+            for place in range(n0):
+                (<Raw*>(other + place * to_step))[0] = (
+                    <Raw*>(base + place * from_step
+                           + (<int64_t*>(index + place * index_step))[0] * step))[0]
+
+
+cdef void _place(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                 int64_t step, Raw unused) noexcept nogil:
+    cdef int64_t row, place
+    cdef int64_t to_step = s0[BASE], index_step = s0[INDEX], from_step = s0[OTHER]
+    cdef char* base
+    cdef char* index
+    cdef char* other
+    for row in range(n1):
+        base = data[BASE] + row * s1[BASE]
+        index = data[INDEX] + row * s1[INDEX]
+        other = data[OTHER] + row * s1[OTHER]
+        if index_step == 0:
+            base += (<int64_t*>index)[0] * step
+            if from_step == sizeof(Raw) and to_step == sizeof(Raw):
+                memcpy(base, other, n0 * sizeof(Raw))
+                continue
+            for place in range(n0):
+                (<Raw*>(base + place * to_step))[0] = (<Raw*>(other + place * from_step))[0]
+        else:
+            for place in range(n0):
+                (<Raw*>(base + place * to_step
+                        + (<int64_t*>(index + place * index_step))[0] * step))[0] = (
+                    <Raw*>(other + place * from_step))[0]
+
+
+cdef inline Number _folded(Number held, Number given, int fold) noexcept nogil:
+    if fold == SUM:
+        return held + given
+    if fold == PRODUCT:
+        return held * given
+    if Number is floatcomplex or Number is doublecomplex:
+        return given
+    else:
+        if Number is float or Number is double:
+            if given != given:      # a NaN is taken, and then kept
+                return given
+        if fold == LEAST:
+            return given if given < held else held
+        return given if given > held else held
+
+
+cdef void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                   int64_t step, int fold, Number unused) noexcept nogil:
+    cdef int64_t row, place
+    cdef char* base
+    cdef char* index
+    cdef char* other
+    cdef Number* target
+    for row in range(n1):
+        base = data[BASE] + row * s1[BASE]
+        index = data[INDEX] + row * s1[INDEX]
+        other = data[OTHER] + row * s1[OTHER]
+        if s0[INDEX] == 0:
+            base += (<int64_t*>index)[0] * step
+            if s0[BASE] == sizeof(Number) and s0[OTHER] == sizeof(Number):
+                for place in range(n0):
+                    (<Number*>base)[place] = _folded((<Number*>base)[place],
+                                                     (<Number*>other)[place], fold)
+                continue
+            for place in range(n0):
+                target = <Number*>(base + place * s0[BASE])
+                target[0] = _folded(target[0], (<Number*>(other + place * s0[OTHER]))[0], fold)
+        else:
+            for place in range(n0):
+                target = <Number*>(base + place * s0[BASE]
+                                   + (<int64_t*>(index + place * s0[INDEX]))[0] * step)
+                target[0] = _folded(target[0], (<Number*>(other + place * s0[OTHER]))[0], fold)
+
+
+cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                int64_t step, int fold, Number unused) noexcept nogil:
+    # One loop for each fold: the compiler sees which.
+    if fold == SUM:
+        _fold_by(data, n0, s0, n1, s1, step, SUM, unused)
+    elif fold == PRODUCT:
+        _fold_by(data, n0, s0, n1, s1, step, PRODUCT, unused)
+    elif fold == LEAST:
+        _fold_by(data, n0, s0, n1, s1, step, LEAST, unused)
+    else:
+        _fold_by(data, n0, s0, n1, s1, step, GREATEST, unused)
+
+
+cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                       const Way* way) noexcept nogil:
+    """Half types, each result rounded."""
+    cdef int64_t row, place
+    cdef char* base
+    cdef float held, given
+    for row in range(n1):
+        for place in range(n0):
+            base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * (
+                <int64_t*>(data[INDEX] + row * s1[INDEX] + place * s0[INDEX]))[0])
+            transfer_run(base, way.code, 1, <char*>&held, FLOAT32, 1, 1)
+            transfer_run(data[OTHER] + row * s1[OTHER] + place * s0[OTHER], way.code, 1,
+                         <char*>&given, FLOAT32, 1, 1)
+            held = _folded(held, given, way.fold)
+            transfer_run(<char*>&held, FLOAT32, 1, base, way.code, 1, 1)
+
+
+cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                         const int64_t* context) noexcept nogil:
+    cdef const Way* way = <const Way*>context
+    cdef aten_picked_wide wide
+    if way.code == 1:
+        _pick(data, n0, s0, n1, s1, way.step, <uint8_t>0)
+    elif way.code == 2:
+        _pick(data, n0, s0, n1, s1, way.step, <uint16_t>0)
+    elif way.code == 4:
+        _pick(data, n0, s0, n1, s1, way.step, <uint32_t>0)
+    elif way.code == 8:
+        _pick(data, n0, s0, n1, s1, way.step, <uint64_t>0)
+    else:
+        _pick(data, n0, s0, n1, s1, way.step, wide)
+
+
+cdef void _place_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                          const int64_t* s1, const int64_t* context) noexcept nogil:
+    cdef const Way* way = <const Way*>context
+    cdef aten_picked_wide wide
+    if way.code == 1:
+        _place(data, n0, s0, n1, s1, way.step, <uint8_t>0)
+    elif way.code == 2:
+        _place(data, n0, s0, n1, s1, way.step, <uint16_t>0)
+    elif way.code == 4:
+        _place(data, n0, s0, n1, s1, way.step, <uint32_t>0)
+    elif way.code == 8:
+        _place(data, n0, s0, n1, s1, way.step, <uint64_t>0)
+    else:
+        _place(data, n0, s0, n1, s1, way.step, wide)
+
+
+cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                         const int64_t* s1, const int64_t* context) noexcept nogil:
+    cdef const Way* way = <const Way*>context
+    cdef int64_t step = way.step
+    cdef int fold = way.fold
+    cdef float complex narrow = 0
+    cdef double complex wide = 0
+    if way.code == FLOAT32:
+        _fold(data, n0, s0, n1, s1, step, fold, <float>0)
+    elif way.code == FLOAT64:
+        _fold(data, n0, s0, n1, s1, step, fold, <double>0)
+    elif way.code == FLOAT16 or way.code == BFLOAT16:
+        _fold_halves(data, n0, s0, n1, s1, way)
+    elif way.code == COMPLEX64:
+        _fold(data, n0, s0, n1, s1, step, fold, narrow)
+    elif way.code == COMPLEX128:
+        _fold(data, n0, s0, n1, s1, step, fold, wide)
+    elif way.code == INT64:
+        _fold(data, n0, s0, n1, s1, step, fold, <int64_t>0)
+    elif way.code == INT32:
+        _fold(data, n0, s0, n1, s1, step, fold, <int32_t>0)
+    elif way.code == INT16:
+        _fold(data, n0, s0, n1, s1, step, fold, <int16_t>0)
+    elif way.code == INT8:
+        _fold(data, n0, s0, n1, s1, step, fold, <int8_t>0)
+    elif way.code == UINT64:
+        _fold(data, n0, s0, n1, s1, step, fold, <uint64_t>0)
+    elif way.code == UINT32:
+        _fold(data, n0, s0, n1, s1, step, fold, <uint32_t>0)
+    elif way.code == UINT16:
+        _fold(data, n0, s0, n1, s1, step, fold, <uint16_t>0)
+    else:
+        _fold(data, n0, s0, n1, s1, step, fold, <uint8_t>0)
+
+
+cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl other) except -1:
+    """The walk over operands of one shape. Raises ValueError where they have several."""
+    cdef int dim
+    cdef TensorImpl operand
+    for operand in (base, index, other):
+        if operand.device_type == META:
+            raise ValueError("there are no elements on the meta device")
+        if operand.rank != other.rank:
+            raise ValueError("operands of an indexed walk have one shape")
+        for dim in range(other.rank):
+            if operand.sizes[dim] != other.sizes[dim]:
+                raise ValueError("operands of an indexed walk have one shape")
+    if index.dtype_code != INT64 or base.dtype_code != other.dtype_code:
+        raise ValueError("an indexed walk takes 64-bit indices and elements of one type")
+    begin_walk(walk, other.rank, other.sizes)
+    add_operand(walk, base, other.rank, other.sizes)
+    add_operand(walk, index, other.rank, other.sizes)
+    add_operand(walk, other, other.rank, other.sizes)
+    return 0
+
+
+def result_like(Tensor base not None, Tensor index not None):
+    """An empty tensor of their shape, in the order that the strides of both suggest."""
+    cdef Walk walk
+    cdef int permutation[MAXIMUM_DIMS]
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef int64_t stride = 1
+    cdef int place, dim
+    begin_walk(&walk, base.rank, base.sizes)
+    add_operand(&walk, base, base.rank, base.sizes)
+    add_operand(&walk, index, base.rank, base.sizes)
+    reorder(&walk, permutation)
+    for place in range(base.rank):
+        dim = base.rank - 1 - permutation[place]
+        strides[dim] = stride
+        stride *= max(base.sizes[dim], 1)
+    return make_strided(base.dtype_code, base.rank, base.sizes, strides, base.device_type,
+                        base.device_index)
+
+
+def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64_t step):
+    """out[p] = the element `index[p]` · `step` elements behind base[p].
+
+    The tensors have one shape, `index` is int64. Nothing checks where that leads.
+    """
+    cdef Walk walk
+    cdef Way way
+    cdef int permutation[MAXIMUM_DIMS]
+    _line_up(&walk, base, index, out)
+    way.code = item_size(base.dtype_code)
+    way.step = step * way.code
+    # The result's order in memory decides, then the order of what is read.
+    walk.kernel = _pick_elements
+    walk.reduced = <int64_t*>&way
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    out.storage.version += 1
+    if walk.total < GRAIN:
+        run_walk(&walk, GRAIN)
+        return
+    with nogil:
+        run_walk(&walk, GRAIN)
+
+
+def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step):
+    """The element `index[p]` · `step` elements behind base[p] = source[p]; the last one stays.
+
+    The tensors have one shape, `index` is int64. Nothing checks where that leads.
+    """
+    cdef Walk walk
+    cdef Way way
+    _line_up(&walk, base, index, source)
+    way.code = item_size(base.dtype_code)
+    way.step = step * way.code
+    walk.kernel = _place_elements
+    walk.reduced = <int64_t*>&way
+    _write(&walk)
+    base.storage.version += 1
+
+
+def fold(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
+         str name not None):
+    """As `place`, but the element and source[p] become their sum, prod, amin or amax.
+
+    Sums of bools are their disjunction. Half types are rounded after each step. Raises
+    NotImplementedError for element types that do not have the fold.
+    """
+    cdef Walk walk
+    cdef Way way
+    _line_up(&walk, base, index, source)
+    way.fold = _FOLDS.index(name)
+    way.code = base.dtype_code
+    way.step = step * item_size(base.dtype_code)
+    if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
+            way.fold > PRODUCT or way.code not in (COMPLEX64, COMPLEX128))):
+        raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
+    if way.code == BOOL:
+        way.fold = GREATEST if way.fold == SUM else LEAST if way.fold == PRODUCT else way.fold
+    elif way.fold <= PRODUCT:
+        way.code = _wrapping(way.code)
+    walk.kernel = _fold_elements
+    walk.reduced = <int64_t*>&way
+    _write(&walk)
+    base.storage.version += 1
+
+
+cdef int _wrapping(int code) noexcept:
+    """The unsigned type for sums and products of integers: signed ones may not overflow in C."""
+    if code == INT64:
+        return UINT64
+    if code == INT32:
+        return UINT32
+    if code == INT16:
+        return UINT16
+    return UINT8 if code == INT8 else code
+
+
+cdef struct Division:
+    Walk* walk
+    int dim             # the dimension that threads share out
+
+
+cdef int _write(Walk* walk) except -1:
+    """Run a walk that writes to its base, in the order of rows where points may meet."""
+    cdef Division division
+    cdef int64_t rest
+    coalesce(walk)
+    if walk.total < GRAIN:
+        run_walk(walk, walk.total)
+        return 0
+    division.walk = walk
+    division.dim = _widest_apart(walk)
+    with nogil:
+        if division.dim < 0:
+            run_walk(walk, walk.total)
+        else:
+            rest = walk.total // walk.sizes[division.dim]
+            parallel_for(walk.sizes[division.dim], max(1, GRAIN // rest), _write_part, &division)
+    return 0
+
+
+cdef int _widest_apart(Walk* walk) noexcept:
+    """The largest dimension in which the base moves, the outer of equals; -1: there is none."""
+    cdef int dim, found = -1
+    for dim in range(walk.rank):
+        if walk.strides[dim][BASE] == 0 or walk.sizes[dim] < 2:
+            continue
+        if found < 0 or walk.sizes[dim] >= walk.sizes[found] or walk.sizes[dim] >= 64:
+            found = dim
+    return found
+
+
+cdef void _write_part(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Division* division = <Division*>context
+    cdef Walk walk = division.walk[0]
+    cdef int place
+    cdef int dim = division.dim
+    walk.total = walk.total // walk.sizes[dim] * (end - begin)
+    walk.sizes[dim] = end - begin
+    for place in range(walk.operands):
+        walk.data[place] += begin * walk.strides[dim][place]
+    run_walk(&walk, walk.total)
+
+
+cdef struct Bounds:
+    int64_t low
+    int64_t size
+    int64_t stride
+    int64_t found
+
+
+cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
+                       Index unused) noexcept nogil:
+    cdef int64_t at, low = bounds.low, size = bounds.size, value
+    cdef bint outside = False, negative = False
+    for at in range(count):
+        value = (<const Index*>(place + at * step))[0]
+        outside |= (value < low) | (value >= size)
+        negative |= value < 0
+    if outside:
+        bounds.found = OUTSIDE
+    elif negative and bounds.found == WITHIN:
+        bounds.found = NEGATIVE
+
+
+cdef void _look_narrow(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                       const int64_t* context) noexcept nogil:
+    cdef int64_t row
+    for row in range(n1):
+        _look(data[0] + row * s1[0], n0, s0[0], <Bounds*>context, <int32_t>0)
+
+
+cdef void _look_wide(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                     const int64_t* context) noexcept nogil:
+    cdef int64_t row
+    for row in range(n1):
+        _look(data[0] + row * s1[0], n0, s0[0], <Bounds*>context, <int64_t>0)
+
+
+cdef void _add_wrapped(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                       const int64_t* context) noexcept nogil:
+    cdef const Bounds* bounds = <const Bounds*>context
+    cdef int64_t row, at, value
+    for row in range(n1):
+        for at in range(n0):
+            value = (<int64_t*>(data[1] + row * s1[1] + at * s0[1]))[0]
+            value += bounds.size if value < 0 else 0
+            (<int64_t*>(data[0] + row * s1[0] + at * s0[0]))[0] += value * bounds.stride
+
+
+def range_of(TensorImpl index not None, int64_t low, int64_t size):
+    """0: all integers are within [0, size); 1: some are below zero, none below `low`; 2: else."""
+    cdef Walk walk
+    cdef Bounds bounds
+    cdef int permutation[MAXIMUM_DIMS]
+    if index.dtype_code != INT64 and index.dtype_code != INT32 or index.device_type == META:
+        raise ValueError("range_of: expected int32 or int64")
+    bounds.low = low
+    bounds.size = size
+    bounds.found = WITHIN
+    begin_walk(&walk, index.rank, index.sizes)
+    add_operand(&walk, index, index.rank, index.sizes)
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    walk.reduced = <int64_t*>&bounds
+    walk.kernel = _look_wide if index.dtype_code == INT64 else _look_narrow
+    if walk.total < GRAIN:
+        run_walk(&walk, walk.total)
+    else:
+        with nogil:
+            run_walk(&walk, walk.total)
+    return bounds.found
+
+
+def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, int64_t stride):
+    """offsets += index · stride, negative indices counted from `size`.
+
+    Both are int64, of one shape.
+    """
+    cdef Walk walk
+    cdef Bounds bounds
+    cdef int permutation[MAXIMUM_DIMS]
+    if offsets.dtype_code != INT64 or index.dtype_code != INT64 or index.rank != offsets.rank:
+        raise ValueError("add_offsets: expected int64 tensors of one shape")
+    bounds.size = size
+    bounds.stride = stride
+    begin_walk(&walk, offsets.rank, offsets.sizes)
+    add_operand(&walk, offsets, offsets.rank, offsets.sizes)
+    add_operand(&walk, index, offsets.rank, offsets.sizes)
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    walk.reduced = <int64_t*>&bounds
+    walk.kernel = _add_wrapped
+    with nogil:
+        run_walk(&walk, GRAIN)
+
+
+def spread_offsets(Tensor index not None, Tensor base not None):
+    """Positions among all elements of `base`, in row-major order, as offsets in its memory.
+
+    `index` is int64, row-major and within range; negative ones count from the end.
+    """
+    cdef Tensor made
+    cdef int64_t* values = <int64_t*>data_pointer(index)
+    cdef int64_t* offsets
+    cdef int64_t at, rest, offset
+    cdef int dim
+    if index.dtype_code != INT64 or not index.contiguous:
+        raise ValueError("spread_offsets: expected row-major int64")
+    made = make_contiguous(INT64, index.rank, index.sizes, index.device_type, index.device_index)
+    offsets = <int64_t*>data_pointer(made)
+    with nogil:
+        for at in range(index.count):
+            rest = values[at] + (base.count if values[at] < 0 else 0)
+            offset = 0
+            for dim in range(base.rank - 1, -1, -1):
+                offset += rest % base.sizes[dim] * base.strides[dim]
+                rest //= base.sizes[dim]
+            offsets[at] = offset
+    return made
+
+
+cdef enum:
+    # Elements of a mask that are counted, and then written, in one piece.
+    PIECE = 8192
+
+
+cdef struct Places:
+    const uint8_t* mask
+    int64_t total
+    int64_t* counts             # per piece; later, how many come before it
+    int64_t* out
+    int64_t found               # in all
+    int rank
+    int64_t sizes[MAXIMUM_DIMS]
+
+
+cdef void _count_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Places* places = <Places*>context
+    cdef int64_t piece, at, count
+    for piece in range(begin, end):
+        count = 0
+        for at in range(piece * PIECE, min((piece + 1) * PIECE, places.total)):
+            count += places.mask[at] != 0
+        places.counts[piece] = count
+
+
+cdef void _write_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Columns of coordinates; with rank 1, positions."""
+    cdef Places* places = <Places*>context
+    cdef int64_t piece, at, next, rest
+    cdef int dim
+    for piece in range(begin, end):
+        next = places.counts[piece]
+        for at in range(piece * PIECE, min((piece + 1) * PIECE, places.total)):
+            if places.mask[at] == 0:
+                continue
+            rest = at
+            for dim in range(places.rank - 1, 0, -1):
+                places.out[dim * places.found + next] = rest % places.sizes[dim]
+                rest //= places.sizes[dim]
+            places.out[next] = rest
+            next += 1
+
+
+def positions(Tensor mask not None, bint flat):
+    """Where a row-major tensor of bools is true: (rank, count), coordinates; or flat, (1, count).
+
+    In row-major order, int64.
+    """
+    cdef Places places
+    cdef Tensor counts, made
+    cdef int64_t pieces, piece, count, total = 0
+    cdef int64_t sizes[2]
+    cdef int dim
+    if item_size(mask.dtype_code) != 1 or not mask.contiguous or mask.device_type == META:
+        raise ValueError("positions: expected a row-major tensor of bools")
+    pieces = (mask.count + PIECE - 1) // PIECE
+    counts = make_contiguous(INT64, 1, &pieces, mask.device_type, mask.device_index)
+    places.mask = <uint8_t*>data_pointer(mask)
+    places.total = mask.count
+    places.counts = <int64_t*>data_pointer(counts)
+    with nogil:
+        parallel_for(pieces, 4, _count_pieces, &places)
+    for piece in range(pieces):
+        count = places.counts[piece]
+        places.counts[piece] = total
+        total += count
+    places.found = total
+    places.rank = 1 if flat else mask.rank
+    for dim in range(mask.rank):
+        places.sizes[dim] = mask.sizes[dim]
+    sizes[0] = places.rank
+    sizes[1] = total
+    made = make_contiguous(INT64, 2, sizes, mask.device_type, mask.device_index)
+    places.out = <int64_t*>data_pointer(made)
+    if places.rank > 0 and total > 0:
+        with nogil:
+            parallel_for(pieces, 4, _write_pieces, &places)
+    return made

@@ -1,0 +1,139 @@
+"""Choosing elements by masks, and masks' coordinates."""
+
+from __future__ import annotations
+
+from aten._core import picking
+from aten._core.device import MEMORY_FORMATS
+from aten._core.memory import check_writable, overlaps
+from aten._core.tensor import Tensor
+from aten.ops.definition import converted, op
+from aten.ops.places import INT64, common_shape, write
+from aten.ops.value_checks import scalar_fill
+from aten.prims import Value
+from aten.prims import elementwise as p
+from aten.registry import ops
+
+_ROWS = MEMORY_FORMATS["contiguous_format"]
+
+
+@op("masked_fill.Tensor", check=scalar_fill)
+def masked_fill_by_tensor(self: Value, mask: Value, value: Value) -> Value:
+    return masked_fill(self, mask, value)
+
+
+@op
+def masked_fill(self: Value, mask: Value, value: Value) -> Value:
+    if mask.dtype.name != "bool":
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
+        )
+    return p.where(mask, converted(value, self.dtype), self)
+
+
+def _positions(mask: Tensor) -> Tensor:
+    """Where a mask is true, in row-major order: one int64 for each."""
+    return picking.positions(mask.contiguous(), True).select(0, 0)
+
+
+def _require_elements(name: str, self: Tensor) -> None:
+    if self.is_meta:
+        raise NotImplementedError(f"{name}: the elements are not known on the meta device")
+
+
+@op("masked_select", exact_out=True)
+def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements, in order, where `mask`, broadcast with `self`, is true; 1-d."""
+    if mask.dtype.name != "bool":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    _require_elements("masked_select", mask)
+    _require_elements("masked_select", self)
+    shape = common_shape((self.shape, mask.shape), RuntimeError)
+    self, mask = self.expand(shape), mask.expand(shape)
+    flat = self.reshape((-1,))
+    return ops.aten.index_select(flat, 0, _positions(mask))  # type: ignore[no-any-return]
+
+
+@op("masked_scatter", exact_out=True)
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`self`, broadcast with `mask`, with elements of `source` in order where `mask` is true."""
+    shape = common_shape((self.shape, mask.shape), RuntimeError)
+    return masked_scatter_(self.expand(shape).clone(memory_format=_ROWS), mask, source)
+
+
+@op
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Writes elements of `source` in order to where `mask`, broadcast, is true.
+
+    Raises RuntimeError for other dtypes, and where `source` has too few elements.
+    """
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            f"masked_scatter: self and source must have one dtype, got "
+            f"{self.dtype.scalar_type_name} and {source.dtype.scalar_type_name}"
+        )
+    if mask.dtype.name != "bool":
+        raise RuntimeError(
+            f"masked_scatter: expected a mask of bools, got {mask.dtype.scalar_type_name}"
+        )
+    mask = mask.expand(self.shape)
+    if self.is_meta or mask.is_meta:
+        return self
+    check_writable(self)
+    places = _positions(mask)
+    count = places.numel()
+    if source.numel() < count:
+        raise RuntimeError(
+            f"masked_scatter: {count} elements are to be written, source has {source.numel()}"
+        )
+    # A copy, where what is written would be read later.
+    given = source.clone() if overlaps(self, source) else source
+    if not self.is_contiguous():
+        places = picking.spread_offsets(places, self)
+    base = self.as_strided((count,), (0,), self.storage_offset())
+    write(base, places, given.reshape((-1,)).narrow(0, 0, count), 1)
+    return self
+
+
+@op("nonzero", exact_out=True)
+def nonzero(self: Tensor) -> Tensor:
+    """The indices of elements that are not zero, one row each, in row-major order."""
+    return _coordinates("nonzero", self).t()
+
+
+@op
+def argwhere(self: Tensor) -> Tensor:
+    return ops.aten.nonzero(self)  # type: ignore[no-any-return]
+
+
+@op("where")
+def where_true(condition: Tensor) -> list[Tensor]:
+    """For each dimension, the indices of elements that are not zero."""
+    return list(ops.aten.unbind(ops.aten.nonzero(_with_dimension(condition)), 1))
+
+
+@op
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    return where_true(self)
+
+
+def _with_dimension(self: Tensor) -> Tensor:
+    return self.reshape((1,)) if self.dim() == 0 else self
+
+
+def _coordinates(name: str, self: Tensor) -> Tensor:
+    _require_elements(name, self)
+    return picking.positions(self.ne(0).contiguous(), False)
+
+
+@op("nonzero_static", exact_out=True)
+def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of `nonzero`, or all of them and rows of `fill_value`."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: size must not be negative, got {size}")
+    made = ops.aten.full((size, self.dim()), fill_value, dtype=INT64, device=self.device)
+    if self.is_meta:
+        return made  # type: ignore[no-any-return]
+    found = _coordinates("nonzero_static", self).t()
+    count = min(size, found.size(0))
+    made.narrow(0, 0, count).copy_(found.narrow(0, 0, count))
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,123 @@
+"""What the operators that choose elements by integers share: checks, and operands lined up.
+
+The loops, in _core/picking.pyx, want operands of one shape; these are views with strides of zero
+along the dimensions that an operand does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aten._core import picking
+from aten._core.dtypes import DTYPES
+from aten._core.memory import check_writable, overlaps
+from aten._core.tensor import Tensor, wrap_dimension
+
+INT64 = DTYPES["int64"]
+INDEX_TYPES = ("int32", "int64")
+
+
+def as_int64(index: Tensor) -> Tensor:
+    """The index itself, or a copy where it is narrower."""
+    return index if index.dtype is INT64 else index.to(INT64)
+
+
+def check_range(
+    index: Tensor,
+    size: int,
+    message: str,
+    *,
+    low: int = 0,
+    error: type[Exception] = IndexError,
+) -> bool:
+    """Whether an index is below zero. Raises `error` for one that is not in [low, size).
+
+    `message` may name `{index}` and `{size}`.
+    """
+    if index.is_meta:
+        return False
+    found = picking.range_of(index, low, size)
+    if found == 2:
+        wrong = next(one for one in index.reshape((-1,)).tolist() if not low <= one < size)
+        raise error(message.format(index=wrong, size=size))
+    return found == 1
+
+
+def wrapped(index: Tensor, size: int) -> Tensor:
+    """The index with negative places counted from the end."""
+    made = index.new_zeros(index.shape)
+    picking.add_offsets(made, index, size, 1)
+    return made
+
+
+def spread(tensor: Tensor, shape: Sequence[int], first: int) -> Tensor:
+    """`tensor` with its dimensions in the place of `first` and following ones of `shape`."""
+    before, after = first, len(shape) - first - tensor.dim()
+    strides = (0,) * before + tensor.stride() + (0,) * after
+    return tensor.as_strided(tuple(shape), strides, tensor.storage_offset())
+
+
+def along(self: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
+    """`self` as seen from a window of `shape`, at the first place of `dim` everywhere."""
+    strides = list(self.stride())
+    strides[dim] = 0
+    return self.as_strided(tuple(shape), strides, self.storage_offset())
+
+
+def at_least_vector(tensor: Tensor) -> Tensor:
+    """A view with one dimension of a tensor that has none."""
+    return tensor.as_strided((1,), (1,), tensor.storage_offset()) if tensor.dim() == 0 else tensor
+
+
+def require_apart(out: Tensor, *operands: Tensor) -> None:
+    """Refuse operands that share memory with what is written, and outputs that overlap themselves.
+
+    Raises RuntimeError.
+    """
+    check_writable(out)
+    require_other_memory(out, *operands)
+
+
+def require_other_memory(out: Tensor, *operands: Tensor) -> None:
+    """Refuse operands that share memory with what is written. Raises RuntimeError."""
+    for operand in operands:
+        if overlaps(out, operand) and out.numel() and operand.numel():
+            raise RuntimeError(
+                "unsupported operation: what is written shares memory with an operand; give a "
+                "clone() of one of them"
+            )
+
+
+def write(base: Tensor, index: Tensor, source: Tensor, step: int, fold: str = "") -> None:
+    """Place `source`, or fold it into what is there: sum, prod, amin or amax; see `picking`."""
+    if fold:
+        picking.fold(base, index, source, step, fold)
+    else:
+        picking.place(base, index, source, step)
+
+
+def checked_vector(name: str, self: Tensor, dim: int, index: Tensor) -> int:
+    """The dimension from the front; `index` must be a vector of integers, or one without dims."""
+    if index.dim() > 1:
+        raise IndexError(f"{name}(): index is to be a vector, got {index.dim()} dimensions")
+    if index.dtype.name not in INDEX_TYPES:
+        raise RuntimeError(
+            f"{name}(): expected dtype int32 or int64 for index, got {index.dtype.scalar_type_name}"
+        )
+    return wrap_dimension(dim, self.dim())
+
+
+def common_shape(
+    shapes: Sequence[Sequence[int]], error: type[Exception] = IndexError
+) -> tuple[int, ...]:
+    """What the shapes broadcast to. Raises `error` where they do not."""
+    rank = max(len(shape) for shape in shapes)
+    common = [1] * rank
+    for shape in shapes:
+        for place, size in enumerate(shape, rank - len(shape)):
+            if common[place] == 1:
+                common[place] = size
+            elif size not in (1, common[place]):
+                listed = ", ".join(str(list(one)) for one in shapes)
+                raise error(f"shape mismatch: {listed} cannot be broadcast together")
+    return tuple(common)
