@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aten._core.dtypes import dtype
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.plan import Launch, Plan
 from aten.loops.geometry import (
     Dimension,
@@ -253,7 +253,7 @@ class _Builder:
         for place, (fold, partial) in enumerate(zip(folds, partials, strict=True)):
             value = interpreter.input(place, partial.dtype, partial.sizes)
             inputs.append(value)
-            made[id(fold)] = Prim.table[fold.prim](value, dims=(1,))
+            made[id(fold)] = _folded_widely(fold, value)
         for node in self.graph.nodes():
             if id(node) in made or not _follows_folds(node):
                 continue
@@ -281,6 +281,15 @@ class _Builder:
         ]
         kept, reduced = dimensions(space, operands, keep_order=False)
         return self._launch(graph, space, kept, reduced, memories, extent=extent)
+
+
+def _folded_widely(fold: Node, partial: Any) -> Any:
+    """Partial results folded; those of float32 in float64, for there are few of them."""
+    folded = Prim.table[fold.prim]
+    if fold.dtype.name != "float32":
+        return folded(partial, dims=(1,))
+    convert = Prim.table["convert_element_type"]
+    return convert(folded(convert(partial, dtype=DTYPES["float64"]), dims=(1,)), dtype=fold.dtype)
 
 
 def _depends_on_fold(node: Node) -> bool:
