@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core.ranking import arrange
+from aten._core.ranking import arrange, take_least
 
 LENGTHS = (1, 2, 3, 4, 15, 16, 17, 33, 500, 5000)
 
@@ -61,7 +61,25 @@ def test_selecting(length, share):
     assert (pairs[:, rank - 1, 0] == least[:, -1]).all()
 
 
+@pytest.mark.parametrize("length", [64, 65, 1000, 5000])
+def test_the_least_are_those_that_sorting_them_finds(length):
+    keys = rows(length)
+    for rank in {1, length // 64}:
+        pairs, least = pairs_of(keys), numpy.zeros((len(keys), rank, 2), numpy.uint64)
+        arrange(pairs, "sort least", rank)
+        take_least(keys, least)
+        assert (least == pairs[:, :rank]).all()
+
+
 def test_what_is_refused():
+    for keys, pairs in (
+        ((3, 4), (3, 5, 2)),
+        ((3, 4), (2, 4, 2)),
+        ((3, 4), (3, 0, 2)),
+        ((4,), (4, 2)),
+    ):
+        with pytest.raises(ValueError, match="take_least"):
+            take_least(numpy.zeros(keys, numpy.uint64), numpy.zeros(pairs, numpy.uint64))
     pairs = pairs_of(rows(4))
     with pytest.raises(ValueError, match="no arrangement"):
         arrange(pairs, "shuffle")
