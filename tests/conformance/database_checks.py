@@ -428,6 +428,8 @@ def _check_errors(entry: Any, dtype: Any, limit: int | None) -> None:
                 for one, other in zip(
                     _tensors((arguments, keywords)), _tensors(before), strict=True
                 ):
+                    if one.is_meta:
+                        continue
                     torch.testing.assert_close(
                         to_torch(one), to_torch(other), rtol=0, atol=0, equal_nan=True
                     )
