@@ -43,7 +43,9 @@ backends.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
-_DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
+_DEFERRED_MODULES = frozenset(
+    {"export", "fft", "library", "linalg", "memory", "nn", "safetensors", "special"}
+)
 
 _DEFERRED_NAMES = {
     "finfo": "type_info",

@@ -167,6 +167,11 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
+def _set_state(self: Tensor, state: dict[str, Any]) -> None:
+    """What pickle and copy do with a tensor's attributes."""
+    vars(self).update(state)
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
@@ -174,5 +179,6 @@ _ATTRIBUTES: dict[str, Any] = {
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "__setstate__": _set_state,
     "__rdiv__": _reflected_by_tensor("div"),
 }
