@@ -14,7 +14,9 @@ from typing import Any
 
 import torch
 import torch.masked
-from torch.testing._internal.common_utils import freeze_rng_state
+import torch.testing._utils
+from comparison import memory_of
+from torch.testing._internal import common_utils
 
 import aten
 from aten._core.tensor import tensor_from_buffer
@@ -36,6 +38,9 @@ _PLACES = (
 _TOOLS = frozenset({"utils", "testing", "backends", "overrides", "jit", "cuda"})
 
 
+_FREEZES = (torch.testing._utils.freeze_rng_state, common_utils.freeze_rng_state)
+
+
 class MissingError(Exception):
     """aten has nothing of this name."""
 
@@ -52,7 +57,7 @@ def _paths() -> dict[int, str]:
     """The path below torch of every callable that has one, by identity."""
     found: dict[int, str] = {}
     for place, holder in _PLACES:
-        for name in dir(holder):
+        for name in sorted(dir(holder), key=lambda name: name.startswith("_")):
             with contextlib.suppress(Exception):
                 value = getattr(holder, name)
                 if callable(value):
@@ -123,7 +128,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(bytearray(bytes(storage)), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(memory_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
@@ -143,11 +148,16 @@ class Translator:
 
     def function(self, function: Any) -> Any:
         """The function of aten that stands for one of torch, or of its test suite."""
-        if function is freeze_rng_state:
-            return contextlib.nullcontext
+        if function in _FREEZES:
+            return resolve("random.fork_rng")
         if isinstance(function, functools.partial):
             return functools.partial(
                 self(function.func), *self(function.args), **self(function.keywords)
+            )
+        if isinstance(function, torch.nn.PairwiseDistance):
+            distance = resolve("nn.functional.pairwise_distance")
+            return functools.partial(
+                distance, p=function.norm, eps=function.eps, keepdim=function.keepdim
             )
         if isinstance(function, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
             return resolve("ops." + str(function).replace("::", "."))

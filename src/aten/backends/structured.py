@@ -169,6 +169,7 @@ def install_loops_pointwise(op: OpOverload) -> None:
             defaults,
             definition.out_position,
             op.entry.variant != "out",
+            definition.options.repeatable,
         )
         op.register(backend.key, kernel, definition.place)
 

@@ -10,7 +10,7 @@ from aten.prims import Number, Value
 from aten.registry import ops
 
 
-@op("fill.Scalar", check=fits)
+@op("fill.Scalar", check=fits, repeatable=True)
 def fill(self: Value, value: Value) -> Value:
     return converted(value, self.dtype)
 
@@ -20,7 +20,7 @@ def fill_tensor(self: Value, value: Value) -> Value:
     return converted(value, self.dtype)
 
 
-@op
+@op("zero", repeatable=True)
 def zero(self: Value) -> Number:
     return 0
 
