@@ -367,9 +367,9 @@ def fft_ihfftn(
     norm: str | None = None,
 ) -> Tensor:
     """The inverse of `fft_hfftn`."""
-    _require_real("ihfftn", self)
     dims, sizes = _dims_and_sizes(self, s, dim)
     _require_dims("ihfftn", dims)
+    _require_real("ihfftn", self)
     self = _resized(_promoted(self, to_complex=False), dims, sizes)
     mode = _normalization(norm, False)
     half = ops.aten.conj_physical(ops.aten._fft_r2c(self, dims[-1:], mode, True))
@@ -391,6 +391,8 @@ def fft_fftfreq(
 ) -> Tensor:
     """The frequencies of `fft_fft`: 0, 1, …, then from -n/2 to -1, over n·d."""
     options = _frequency_options("fftfreq", dtype, layout, device, pin_memory)
+    if n < 0:
+        raise RuntimeError(f"fftfreq: expected n >= 0, got {n}")
     positive = ops.aten.arange((n + 1) // 2, **options)
     negative = ops.aten.arange(-(n // 2), 0, **options) if n > 0 else positive[:0]
     return ops.aten.cat((positive, negative)).mul_(_inverse(n * d))  # type: ignore[no-any-return]
@@ -408,7 +410,7 @@ def fft_rfftfreq(
 ) -> Tensor:
     """The frequencies of `fft_rfft`: 0, 1, …, n/2, over n·d."""
     options = _frequency_options("rfftfreq", dtype, layout, device, pin_memory)
-    return ops.aten.arange(n // 2 + 1, **options).mul_(_inverse(n * d))  # type: ignore[no-any-return]
+    return ops.aten.arange(int(n / 2) + 1, **options).mul_(_inverse(n * d))  # type: ignore[no-any-return]
 
 
 def _frequency_options(

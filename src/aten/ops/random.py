@@ -112,7 +112,8 @@ def uniform_(
     Raises NotImplementedError for bool and integers, RuntimeError for bounds out of order or out
     of the dtype's range.
     """
-    _check_bounds("uniform_", self.dtype, low, high)
+    if self.numel() or not self.is_complex():
+        _check_bounds("uniform_", self.dtype, low, high)
     source = given_or_default(generator)
     if self.dtype.name not in ("float16", "bfloat16"):
         return fill(self, _computed(self.dtype), lambda out: source.uniform(out, low, high))
@@ -134,7 +135,7 @@ def normal_(
 
     Raises NotImplementedError for bool and integers, RuntimeError for a negative deviation.
     """
-    check_normal(self.dtype, std)
+    check_normal(self.dtype, std, self.numel())
     if self.is_complex():
         std = std / math.sqrt(2)
     source, blocked = given_or_default(generator), self.is_contiguous()
@@ -146,18 +147,19 @@ def normal_(
     )
 
 
-def check_normal(element: dtype, std: float = 1.0) -> None:
-    """Raise for what `normal_` refuses."""
+def check_normal(element: dtype, std: float = 1.0, count: int = 1) -> None:
+    """Raise for what `normal_` refuses, which takes any dtype without elements."""
     if not std >= 0:
         raise RuntimeError(f"normal_: expected std >= 0, got {std}")
-    if element.kind not in ("float", "complex"):
+    if count and element.kind not in ("float", "complex"):
         raise refusal("normal_kernel_cpu", element)
 
 
 @op("exponential", inplace="preserve_format")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Exponential numbers of rate `lambd`. Raises RuntimeError where it is not positive."""
-    _require_real_floating("exponential_", self)
+    if self.numel():
+        _require_real_floating("exponential_", self)
     if not lambd > 0:
         raise RuntimeError(f"exponential_: expected lambd > 0, got {lambd}")
     return _fill_from(self, generator, "exponential", lambd)
@@ -181,7 +183,8 @@ def log_normal_(
     """Numbers whose logarithms are normal. Raises RuntimeError where std is not positive."""
     if not std > 0:
         raise RuntimeError(f"log_normal_: expected std > 0, got {std}")
-    if not self.is_floating_point():
+    check_writable(self)
+    if self.numel() and not self.is_floating_point():
         raise refusal("log_normal_cpu", self.dtype)
     return _fill_from(self, generator, "log_normal", mean, std)
 
@@ -191,11 +194,16 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     """Trials up to the first success. Raises RuntimeError for p outside of (0, 1)."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_: expected p in (0, 1), got {p}")
-    _require_number("geometric_cpu", self.dtype, boolean=False)
+    _require_number("geometric_cpu", self, boolean=False)
     return _fill_from(self, generator, "geometric", p)
 
 
-def _require_number(kernel: str, element: dtype, *, boolean: bool) -> None:
+def _require_number(kernel: str, self: Tensor, *, boolean: bool) -> None:
+    """Refuse memory written twice; and dtypes, except for tensors without elements."""
+    check_writable(self)
+    element = self.dtype
+    if self.numel() == 0:
+        return
     if element.is_complex or element.name in ("uint16", "uint32", "uint64"):
         raise refusal(kernel, element)
     if element.kind == "bool" and not boolean:
@@ -206,7 +214,7 @@ def _require_number(kernel: str, element: dtype, *, boolean: bool) -> None:
 def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability p, else 0. Raises RuntimeError for p outside of [0, 1]."""
     check_probability(p)
-    _require_number("bernoulli_scalar_cpu_", self.dtype, boolean=True)
+    _require_number("bernoulli_scalar_cpu_", self, boolean=True)
     return _fill_from(self, generator, "bernoulli", p)
 
 
@@ -230,7 +238,7 @@ def bernoulli_tensor_(self: Tensor, p: Tensor, *, generator: Generator | None = 
     Raises RuntimeError for probabilities outside of [0, 1].
     """
     probabilities = p.expand(self.shape)
-    _require_number("bernoulli_tensor_cpu_self_", self.dtype, boolean=True)
+    _require_number("bernoulli_tensor_cpu_self_", self, boolean=True)
     check_probabilities(p)
     if self.is_meta or self.numel() == 0:
         return self
@@ -266,7 +274,9 @@ def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
 
     Raises NotImplementedError for complex numbers and wide unsigned integers.
     """
-    _require_number("random_kernel_cpu", self.dtype, boolean=True)
+    _require_number("random_kernel_cpu", self, boolean=True)
+    if self.numel() == 0:
+        return self
     wide = self.dtype.name in ("int64", "float64")
     return _fill_integers(self, generator, _largest_integer(self.dtype) + 1, 0, wide=wide)
 
@@ -286,8 +296,9 @@ def random_from_(
     Raises RuntimeError where there are none, or where the dtype does not hold them.
     """
     element = self.dtype
+    check_writable(self)
     if to is None and start == -_INT64_LIMIT:
-        if element.name not in ("int64", "float64", "float32", "bfloat16"):
+        if self.numel() and element.name not in ("int64", "float64", "float32", "bfloat16"):
             exception = RuntimeError if element.kind == "signed" else NotImplementedError
             exception = RuntimeError if element.name == "uint8" else exception
             raise exception(f"random_: expected int64 or a wide floating dtype, got {element}")

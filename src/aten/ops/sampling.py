@@ -79,7 +79,7 @@ def normal_around(
 ) -> Tensor:
     """Normal numbers, each around a mean of its own."""
     check_normal((mean if out is None else out).dtype, std)
-    drawn = ops.aten.empty_like(mean) if out is None else _target(out, mean, mean.shape)
+    drawn = _target(out, mean, mean.shape)
     return normal_(drawn, 0.0, std, generator=generator).add_(mean)
 
 
@@ -90,7 +90,7 @@ def normal_with_deviations(
     """Normal numbers, each with a deviation of its own."""
     _check_deviations(std)
     check_normal((std if out is None else out).dtype)
-    drawn = ops.aten.empty_like(std) if out is None else _target(out, std, std.shape)
+    drawn = _target(out, std, std.shape)
     return normal_(drawn, generator=generator).mul_(std).add_(mean)
 
 
@@ -139,10 +139,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     for name, given in (("count", count), ("prob", prob)):
         if not given.is_floating_point():
             raise ValueError(f"binomial: expected {name} of a floating dtype, got {given.dtype}")
-        if given.itemsize < 4:
-            raise refusal("binomial_cpu", given.dtype)
     if count.dtype is not prob.dtype:
         raise RuntimeError(f"binomial: expected one dtype, got {count.dtype} and {prob.dtype}")
+    if count.itemsize < 4:
+        raise refusal("binomial_cpu", count.dtype)
     sizes = broadcast_shapes(count.shape, prob.shape)
     made: Tensor = ops.aten.empty.memory_format(sizes, dtype=count.dtype, device=count.device)
     if made.is_meta or made.numel() == 0:
