@@ -95,7 +95,8 @@ def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool
     values = not entry.name.startswith(_WITHOUT_VALUES)
     _compare(given, expected, values, lambda: _wide(theirs, originals))
     if values:
-        _compare((our_arguments, our_keywords), (arguments, keywords), True, None)
+        written = (lambda: _wide_operands(theirs, originals)) if inplace else None
+        _compare((our_arguments, our_keywords), (arguments, keywords), True, written)
     _compare_sharing((our_arguments, our_keywords, given), (arguments, keywords, expected))
     if inplace and isinstance(arguments[0], torch.Tensor) and expected is arguments[0]:
         assert given is our_arguments[0], "an in-place call returns its first operand"
@@ -105,6 +106,13 @@ def _wide(function: Any, originals: Any) -> Any:
     """The result on operands of twice the precision."""
     arguments, keywords = _mapped(originals, _widened)
     return function(*arguments, **keywords)
+
+
+def _wide_operands(function: Any, originals: Any) -> Any:
+    """The operands of twice the precision, as the call leaves them."""
+    arguments, keywords = operands = _mapped(originals, _widened)
+    function(*arguments, **keywords)
+    return operands
 
 
 def _widened(value: Any) -> Any:
