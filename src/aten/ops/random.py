@@ -7,6 +7,7 @@ torch's, bit for bit: the kernels are in _core/generator.pyx.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 from aten._core.device import device
@@ -24,7 +25,12 @@ _CPU = device("cpu")
 _FLOAT32, _FLOAT64, _INT64 = DTYPES["float32"], DTYPES["float64"], DTYPES["int64"]
 # Bits of a significand: up to 2^bits all integers can be told apart.
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": sys.float_info.max,
+}
 _INT64_LIMIT = 1 << 63
 # Types of the same width into which int64 is cut off.
 _SIGNED = {name: DTYPES[name[1:]] for name in ("uint16", "uint32", "uint64")}
@@ -91,7 +97,7 @@ def _check_bounds(name: str, element: dtype, low: float, high: float) -> None:
     if not (element.is_floating_point or element.is_complex):
         raise refusal("check_uniform_bounds", element)
     real = element.to_real() if element.is_complex else element
-    largest = _LARGEST.get(real.name, math.inf)
+    largest = _LARGEST[real.name]
     for bound, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
             raise RuntimeError(f"{name}: {bound} is out of bounds for {real}, got {value}")
@@ -318,7 +324,7 @@ def random_from_(
 
 def _check_integers(element: dtype, first: int, last: int) -> None:
     if element.is_floating_point:
-        largest = int(_LARGEST.get(element.name, 1 << 64))
+        largest = int(_LARGEST[element.name])
         least = -largest
     else:
         largest = _largest_integer(element)
