@@ -91,12 +91,16 @@ def _fill_from(
 def _require_real_floating(name: str, self: Tensor) -> None:
     if not self.is_floating_point():
         raise RuntimeError(f"{name}: expected a tensor of a floating dtype, got {self.dtype}")
+    if self.dtype.name not in _DIGITS:
+        raise refusal(name, self.dtype)
 
 
 def _check_bounds(name: str, element: dtype, low: float, high: float) -> None:
     if not (element.is_floating_point or element.is_complex):
         raise refusal("check_uniform_bounds", element)
     real = element.to_real() if element.is_complex else element
+    if real.name not in _LARGEST:
+        raise refusal("check_uniform_bounds", element)
     largest = _LARGEST[real.name]
     for bound, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
@@ -141,7 +145,7 @@ def normal_(
 
     Raises NotImplementedError for bool and integers, RuntimeError for a negative deviation.
     """
-    check_normal(self.dtype, std, self.numel())
+    _check_normal(self.dtype, std, self.numel())
     if self.is_complex():
         std = std / math.sqrt(2)
     source, blocked = given_or_default(generator), self.is_contiguous()
@@ -153,11 +157,11 @@ def normal_(
     )
 
 
-def check_normal(element: dtype, std: float = 1.0, count: int = 1) -> None:
+def _check_normal(element: dtype, std: float, count: int) -> None:
     """Raise for what `normal_` refuses, which takes any dtype without elements."""
     if not std >= 0:
         raise RuntimeError(f"normal_: expected std >= 0, got {std}")
-    if count and element.kind not in ("float", "complex"):
+    if count and not (element.is_complex or element.name in _DIGITS):
         raise refusal("normal_kernel_cpu", element)
 
 
@@ -190,7 +194,7 @@ def log_normal_(
     if not std > 0:
         raise RuntimeError(f"log_normal_: expected std > 0, got {std}")
     check_writable(self)
-    if self.numel() and not self.is_floating_point():
+    if self.numel() and self.dtype.name not in _DIGITS:
         raise refusal("log_normal_cpu", self.dtype)
     return _fill_from(self, generator, "log_normal", mean, std)
 
@@ -210,7 +214,7 @@ def _require_number(kernel: str, self: Tensor, *, boolean: bool) -> None:
     element = self.dtype
     if self.numel() == 0:
         return
-    if element.is_complex or element.name in ("uint16", "uint32", "uint64"):
+    if element.is_complex or element.name in _SIGNED or element.name.startswith("float8"):
         raise refusal(kernel, element)
     if element.kind == "bool" and not boolean:
         raise refusal(kernel, element)
@@ -219,17 +223,13 @@ def _require_number(kernel: str, self: Tensor, *, boolean: bool) -> None:
 @op("bernoulli_.float")
 def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability p, else 0. Raises RuntimeError for p outside of [0, 1]."""
-    check_probability(p)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_: expected p in [0, 1], got {p}")
     _require_number("bernoulli_scalar_cpu_", self, boolean=True)
     return _fill_from(self, generator, "bernoulli", p)
 
 
-def check_probability(p: float) -> None:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_: expected p in [0, 1], got {p}")
-
-
-def check_probabilities(p: Tensor) -> None:
+def _check_probabilities(p: Tensor) -> None:
     """Raise for tensors that hold anything but probabilities."""
     if not p.is_floating_point():
         raise refusal("bernoulli_tensor_cpu_p_", p.dtype)
@@ -245,7 +245,7 @@ def bernoulli_tensor_(self: Tensor, p: Tensor, *, generator: Generator | None = 
     """
     probabilities = p.expand(self.shape)
     _require_number("bernoulli_tensor_cpu_self_", self, boolean=True)
-    check_probabilities(p)
+    _check_probabilities(p)
     if self.is_meta or self.numel() == 0:
         return self
     name = "bernoulli" if p.dtype is _FLOAT64 else "bernoulli_float"
@@ -313,6 +313,8 @@ def random_from_(
         raise RuntimeError(f"random_: expected from < to, got from={start} and to={to}")
     if element.is_complex:
         raise RuntimeError(f"random_: expected a real dtype, got {element}")
+    if element.is_floating_point and element.name not in _DIGITS:
+        raise refusal("random_from_to", element)
     if to is None:
         to = min(_largest_integer(element) + 1, _INT64_LIMIT)
     _check_integers(element, start, to - 1)
