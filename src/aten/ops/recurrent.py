@@ -39,21 +39,22 @@ def _parts(gates: Tensor, count: int) -> list[Tensor]:
     return [gates.narrow(1, place * width, width) for place in range(count)]
 
 
-def _from_hidden(state: State, weights: _Weights) -> Tensor:
-    return _linear(state[0], weights.hidden, weights.hidden_bias)
+def _sum(added: Tensor, state: State, weights: _Weights) -> Tensor:
+    """What input and hidden state make together; the biases are in `added`."""
+    return added.addmm(state[0], weights.hidden.t())
 
 
 def _tanh_step(added: Tensor, state: State, weights: _Weights) -> State:
-    return ((added + _from_hidden(state, weights)).tanh(),)
+    return (_sum(added, state, weights).tanh(),)
 
 
 def _relu_step(added: Tensor, state: State, weights: _Weights) -> State:
-    return ((added + _from_hidden(state, weights)).relu(),)
+    return (_sum(added, state, weights).relu(),)
 
 
 def _lstm_step(added: Tensor, state: State, weights: _Weights) -> State:
     """Hochreiter and Schmidhuber, Long Short-Term Memory (1997), with forget gates."""
-    entering, keeping, candidate, leaving = _parts(added + _from_hidden(state, weights), 4)
+    entering, keeping, candidate, leaving = _parts(_sum(added, state, weights), 4)
     cell = keeping.sigmoid() * state[1] + entering.sigmoid() * candidate.tanh()
     hidden = leaving.sigmoid() * cell.tanh()
     if weights.projection is not None:
@@ -63,11 +64,19 @@ def _lstm_step(added: Tensor, state: State, weights: _Weights) -> State:
 
 def _gru_step(added: Tensor, state: State, weights: _Weights) -> State:
     """Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014)."""
-    own = _parts(_from_hidden(state, weights), 3)
+    own = _parts(_linear(state[0], weights.hidden, weights.hidden_bias), 3)
     reset, update, candidate = _parts(added, 3)
     reset, update = (reset + own[0]).sigmoid(), (update + own[1]).sigmoid()
     candidate = (candidate + reset * own[2]).tanh()
     return (candidate + update * (state[0] - candidate),)
+
+
+def _added(step: Step, input: Tensor, weights: _Weights) -> Tensor:
+    """What inputs (rows, width) add to the gates. Only a GRU needs the biases apart."""
+    bias = weights.input_bias
+    if step is not _gru_step and bias is not None and weights.hidden_bias is not None:
+        bias = bias + weights.hidden_bias
+    return _linear(input, weights.input, bias)
 
 
 def _check_cell(name: str, input: Tensor, hidden: Tensor, weights: _Weights) -> None:
@@ -77,7 +86,7 @@ def _check_cell(name: str, input: Tensor, hidden: Tensor, weights: _Weights) -> 
             f"{name}: expected an input of width {width} and a state of {length}, but got "
             f"{list(input.shape)} and {list(hidden.shape)}"
         )
-    if input.shape[:-1] != hidden.shape[:-1]:
+    if input.dim() != 2 or input.shape[:-1] != hidden.shape[:-1]:
         raise RuntimeError(f"{name}: {list(input.shape)} inputs for {list(hidden.shape)} states")
 
 
@@ -87,7 +96,7 @@ def _cell(name: str, step: Step, input: Tensor, state: State, *weights: Tensor |
     assert w_hh is not None
     given = _Weights(w_ih, w_hh, b_ih, b_hh)
     _check_cell(name, input, state[0], given)
-    return step(_linear(input, w_ih, b_ih), state, given)
+    return step(_added(step, input, given), state, given)
 
 
 @op
@@ -225,7 +234,7 @@ def _layers(
             place = layer * directions + direction
             own, state = weights[place], tuple(one.select(0, place) for one in states)
             _check_cell(name, rows, rows.new_empty((*rows.shape[:1], state[0].shape[1])), own)
-            added = _linear(rows, own.input, own.input_bias)
+            added = _added(step, rows, own)
             side, after = _along(step, added, sizes, state, own, bool(direction))
             sides.append(side)
             last.append(after)
