@@ -89,7 +89,8 @@ def scaled_dot_product_attention(
     allows attention or a number is added. A row that may attend to nothing gives zeros. `scale`
     is 1/sqrt(E) unless given. With `enable_gqa` a head of key and value serves several of query.
 
-    Raises RuntimeError for types and sizes that do not go together.
+    With `dropout_p`, weights are left out at that probability. Raises RuntimeError for types and
+    sizes that do not go together.
     """
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
