@@ -11,7 +11,8 @@
     errors     samples that torch refuses: the same type of exception, operands untouched
 
 Values agree within torch.testing's own tolerance for the dtype; or they are at most twice as far
-from the float64 result as torch's are, relative to their own and the mean size of the elements.
+from the float64 result as torch's are, or as one rounding, relative to their own and the mean size
+of the elements.
 """
 
 from __future__ import annotations
@@ -220,7 +221,8 @@ def _as_near(given: Any, expected: Any, exact: Any) -> bool:
         return float((error / (size + size.mean()).clamp_min(1e-30)).max())
 
     agree = torch.equal(given[~finite].nan_to_num(), expected[~finite].nan_to_num())
-    return agree and distance(given) <= 2 * distance(expected)
+    rounding = torch.finfo(expected.dtype).eps
+    return agree and distance(given) <= 2 * max(distance(expected), rounding)
 
 
 def _start(tensor: Any) -> int:
