@@ -155,25 +155,13 @@ def _check_sizes(self: Tensor, target: Tensor, rank: int) -> None:
 
 
 @op
-def nll_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Tensor:
-    return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+def nll_loss(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
+    return nll_loss_forward(self, target, weight, *rest)[0]
 
 
 @op
-def nll_loss2d(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Tensor:
-    return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
+    return nll_loss2d_forward(self, target, weight, *rest)[0]
 
 
 @op

@@ -8,6 +8,7 @@ states are the labels with blanks between and around them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aten._core.construct import on_device, tensor_from_data
 from aten._core.dtypes import DTYPES
@@ -128,16 +129,11 @@ def _ctc_loss(
 
 @op("_ctc_loss.Tensor")
 def _ctc_loss_tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor]:
     """`_ctc_loss` with lengths in tensors."""
-    inputs, labels = _lengths(input_lengths), _lengths(target_lengths)
-    return _ctc_loss(log_probs, targets, inputs, labels, blank, zero_infinity)
+    lengths = _lengths(input_lengths), _lengths(target_lengths)
+    return _ctc_loss(log_probs, targets, *lengths, *rest)
 
 
 @op("ctc_loss.IntList")
@@ -168,14 +164,8 @@ def ctc_loss(
 
 @op("ctc_loss.Tensor")
 def ctc_loss_tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    reduction: int = MEAN,
-    zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
 ) -> Tensor:
     """`ctc_loss` with lengths in tensors."""
-    inputs, labels = _lengths(input_lengths), _lengths(target_lengths)
-    return ctc_loss(log_probs, targets, inputs, labels, blank, reduction, zero_infinity)
+    lengths = _lengths(input_lengths), _lengths(target_lengths)
+    return ctc_loss(log_probs, targets, *lengths, *rest)

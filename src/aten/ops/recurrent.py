@@ -7,7 +7,7 @@ Sequences of one batch may differ in length: then the rows of all steps lie belo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
@@ -19,8 +19,8 @@ class _Weights(NamedTuple):
 
     input: Tensor
     hidden: Tensor
-    input_bias: Tensor | None
-    hidden_bias: Tensor | None
+    input_bias: Tensor | None = None
+    hidden_bias: Tensor | None = None
     projection: Tensor | None = None
 
 
@@ -90,62 +90,31 @@ def _check_cell(name: str, input: Tensor, hidden: Tensor, weights: _Weights) -> 
         raise RuntimeError(f"{name}: {list(input.shape)} inputs for {list(hidden.shape)} states")
 
 
-def _cell(name: str, step: Step, input: Tensor, state: State, *weights: Tensor | None) -> State:
-    w_ih, w_hh, b_ih, b_hh = weights
-    assert w_ih is not None
-    assert w_hh is not None
-    given = _Weights(w_ih, w_hh, b_ih, b_hh)
+def _cell(name: str, step: Step, input: Tensor, state: State, *weights: Any) -> State:
+    given = _Weights(*weights)
     _check_cell(name, input, state[0], given)
     return step(_added(step, input, given), state, given)
 
 
 @op
-def rnn_tanh_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    return _cell("rnn_tanh_cell", _tanh_step, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+def rnn_tanh_cell(input: Tensor, hx: Tensor, *weights: Tensor | None) -> Tensor:
+    return _cell("rnn_tanh_cell", _tanh_step, input, (hx,), *weights)[0]
 
 
 @op
-def rnn_relu_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    return _cell("rnn_relu_cell", _relu_step, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+def rnn_relu_cell(input: Tensor, hx: Tensor, *weights: Tensor | None) -> Tensor:
+    return _cell("rnn_relu_cell", _relu_step, input, (hx,), *weights)[0]
 
 
 @op
-def gru_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    return _cell("gru_cell", _gru_step, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+def gru_cell(input: Tensor, hx: Tensor, *weights: Tensor | None) -> Tensor:
+    return _cell("gru_cell", _gru_step, input, (hx,), *weights)[0]
 
 
 @op
-def lstm_cell(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> State:
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], *weights: Tensor | None) -> State:
     _check_states("lstm_cell", hx)
-    return _cell("lstm_cell", _lstm_step, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    return _cell("lstm_cell", _lstm_step, input, tuple(hx), *weights)
 
 
 def _check_states(name: str, hx: Sequence[Tensor]) -> None:
@@ -245,21 +214,22 @@ def _layers(
 
 
 def _over_batch(
-    name: str, step: Step, input: Tensor, states: State, batch_first: bool, *rest: object
+    name: str, step: Step, input: Tensor, states: State, *rest: Any
 ) -> tuple[Tensor, ...]:
     """Layers over sequences of one length: (steps, batch, *), or (batch, steps, *)."""
     if input.dim() != 3:
         raise RuntimeError(f"{name}: expected a 3-d input, but got {list(input.shape)}")
+    *options, batch_first = rest
     input = input.transpose(0, 1) if batch_first else input
     steps, batch, width = input.shape
     rows = input.reshape(steps * batch, width)
-    out, *last = _layers(name, step, rows, [batch] * steps, states, *rest)  # type: ignore[arg-type]
+    out, *last = _layers(name, step, rows, [batch] * steps, states, *options)
     out = out.view((steps, batch, out.shape[1]))
     return out.transpose(0, 1) if batch_first else out, *last
 
 
 def _over_packed(
-    name: str, step: Step, data: Tensor, batch_sizes: Tensor, states: State, *rest: object
+    name: str, step: Step, data: Tensor, batch_sizes: Tensor, states: State, *rest: Any
 ) -> tuple[Tensor, ...]:
     """Layers over sequences of several lengths, packed: `batch_sizes` counts those at each step."""
     sizes = batch_sizes.tolist()
@@ -267,142 +237,56 @@ def _over_packed(
         raise RuntimeError(
             f"{name}: batch_sizes must fall and sum up to {list(data.shape)[:1]}: {sizes}"
         )
-    return _layers(name, step, data, sizes, states, *rest)  # type: ignore[arg-type]
+    return _layers(name, step, data, sizes, states, *rest)
 
 
 @op("lstm.input")
-def lstm(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def lstm(input: Tensor, hx: Sequence[Tensor], *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last hidden and cell state."""
     _check_states("lstm", hx)
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("lstm", _lstm_step, input, tuple(hx), batch_first, *rest)
+    return _over_batch("lstm", _lstm_step, input, tuple(hx), *rest)
 
 
 @op("lstm.data")
 def lstm_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
+    data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], *rest: Any
 ) -> tuple[Tensor, ...]:
     """`lstm.input` for packed sequences."""
     _check_states("lstm", hx)
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("lstm", _lstm_step, data, batch_sizes, tuple(hx), *rest)
 
 
 @op("gru.input")
-def gru(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def gru(input: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last one."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("gru", _gru_step, input, (hx,), batch_first, *rest)
+    return _over_batch("gru", _gru_step, input, (hx,), *rest)
 
 
 @op("gru.data")
-def gru_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, ...]:
+def gru_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`gru.input` for packed sequences."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("gru", _gru_step, data, batch_sizes, (hx,), *rest)
 
 
 @op("rnn_tanh.input")
-def rnn_tanh(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def rnn_tanh(input: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last one."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("rnn_tanh", _tanh_step, input, (hx,), batch_first, *rest)
+    return _over_batch("rnn_tanh", _tanh_step, input, (hx,), *rest)
 
 
 @op("rnn_tanh.data")
-def rnn_tanh_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, ...]:
+def rnn_tanh_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`rnn_tanh.input` for packed sequences."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("rnn_tanh", _tanh_step, data, batch_sizes, (hx,), *rest)
 
 
 @op("rnn_relu.input")
-def rnn_relu(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def rnn_relu(input: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last one."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("rnn_relu", _relu_step, input, (hx,), batch_first, *rest)
+    return _over_batch("rnn_relu", _relu_step, input, (hx,), *rest)
 
 
 @op("rnn_relu.data")
-def rnn_relu_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, ...]:
+def rnn_relu_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`rnn_relu.input` for packed sequences."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("rnn_relu", _relu_step, data, batch_sizes, (hx,), *rest)
