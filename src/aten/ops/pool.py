@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten._core.dtypes import DTYPES
-from aten._core.pooling import average_pool, max_pool
+from aten._core.pooling import Windows, average_pool, max_pool
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory_order import empty_image, ordered_like
-from aten.ops.pool_windows import Windows, adaptive_window_lists, for_each_dim, window_lists
+from aten.ops.pool_windows import adaptive_window_lists, for_each_dim, window_lists
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
 _INT64 = DTYPES["int64"]
 _FLOAT32 = DTYPES["float32"]
 _HALF_TYPES = ("float16", "bfloat16")
-_Tables = Sequence[Sequence[int]]
 
 
 def sizes_of(self: Tensor, windows: Sequence[Windows]) -> list[int]:
     """The sizes of what comes out of pooling `self`."""
-    return [*self.shape[: -len(windows)], *(len(begins) for begins, _, _ in windows)]
+    return [*self.shape[: -len(windows)], *map(len, windows)]
 
 
 def batched(self: Tensor, rank: int) -> Tensor:
@@ -47,8 +46,7 @@ def narrowed(out: Tensor, self: Tensor) -> Tensor:
 def largest_in_windows(
     name: str,
     self: Tensor,
-    begins: _Tables,
-    ends: _Tables,
+    windows: Sequence[Windows],
     sizes: Sequence[int],
     steps: Sequence[int],
     apart: bool = False,
@@ -59,15 +57,14 @@ def largest_in_windows(
     """
     if self.dtype.kind in ("bool", "complex"):
         raise refusal(name, self.dtype)
-    rank = len(begins)
+    rank = len(windows)
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=widened(self).dtype)
     indices: Tensor = ops.aten.empty.memory_format(sizes, dtype=_INT64)
     max_pool(
         batched(widened(self), rank),
         batched(out, rank),
         batched(indices, rank),
-        begins,
-        ends,
+        windows,
         steps,
         apart,
     )
@@ -88,9 +85,8 @@ def _max_pooled(
     sizes = sizes_of(self, windows)
     if self.is_meta:
         return empty_image(sizes, self, self.dtype), empty_image(sizes, self, _INT64)
-    begins, ends, _ = zip(*windows, strict=True)
     steps = for_each_dim(name, "dilation", dilation, rank)
-    out, indices = largest_in_windows(name, self, begins, ends, sizes, steps)
+    out, indices = largest_in_windows(name, self, windows, sizes, steps)
     return ordered_like(out, self), ordered_like(indices, self)
 
 
@@ -154,26 +150,15 @@ def _check_line(name: str, self: Tensor, *windows: Sequence[int]) -> None:
         raise RuntimeError(f"{name}: a window has one size, stride, padding and dilation")
 
 
-def averaged(self: Tensor, windows: list[Windows], extents: _Tables, divisor: int) -> Tensor:
-    """The average of each window, row-major."""
+def averaged(self: Tensor, windows: list[Windows], inside: bool, divisor: int) -> Tensor:
+    """The average of each window, row-major; padding does not count if `inside`."""
     rank = len(windows)
     source = self if self.is_meta else widened(self)
     sizes = sizes_of(self, windows)
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=source.dtype, device=self.device)
     if not self.is_meta:
-        begins, ends, _ = zip(*windows, strict=True)
-        average_pool(batched(source, rank), batched(out, rank), begins, ends, extents, divisor)
+        average_pool(batched(source, rank), batched(out, rank), windows, inside, divisor)
     return narrowed(out, self)
-
-
-def divided_extents(windows: Sequence[Windows], count_include_pad: bool) -> list[tuple[int, ...]]:
-    """What the averages divide by, in each dimension."""
-    return [
-        extent
-        if count_include_pad
-        else tuple(end - begin for begin, end in zip(begins, ends, strict=True))
-        for begins, ends, extent in windows
-    ]
 
 
 def _average_pooled(
@@ -190,8 +175,7 @@ def _average_pooled(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     windows = window_lists(name, self, rank, kernel_size, stride, padding, (1,), ceil_mode)
-    extents = divided_extents(windows, count_include_pad)
-    return averaged(self, windows, extents, divisor_override or 0)
+    return averaged(self, windows, not count_include_pad, divisor_override or 0)
 
 
 def check_average_3d(name: str, self: Tensor, kernel_size: Sequence[int]) -> None:
@@ -246,7 +230,7 @@ def _adaptive_averages(
     windows = adaptive_window_lists(name, self, rank, size)
     if not self.is_floating_point() and 0 not in size:
         raise refusal(kernel, self.dtype)
-    return averaged(self, windows, [extents for _, _, extents in windows], 0)
+    return averaged(self, windows, True, 0)
 
 
 @op
@@ -311,8 +295,7 @@ def _adaptive_largest(
     sizes = sizes_of(self, windows)
     if self.is_meta:
         return self.new_empty(sizes), self.new_empty(sizes, dtype=_INT64)
-    begins, ends, _ = zip(*windows, strict=True)
-    return largest_in_windows(kernel, self, begins, ends, sizes, (1,) * rank)
+    return largest_in_windows(kernel, self, windows, sizes, (1,) * rank)
 
 
 @op
