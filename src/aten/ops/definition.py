@@ -80,6 +80,8 @@ def op(*marked: Any, **options: Any) -> Any:
     it; the functional form hands it a copy in the memory format named here. `exact_out` says that
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
     A function that names `types` gets the operands' element types before conversion, by name.
+    Composites, factories and library calls whose first parameter is `called` get the operator
+    there, for functions that serve several.
     """
     if len(marked) == 1 and callable(marked[0]):
         return marked[0]
