@@ -45,13 +45,18 @@ backends.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
-_DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
+_DEFERRED_MODULES = frozenset(
+    {"export", "fft", "library", "linalg", "masked", "memory", "nn", "signal", "special"}
+)
 
 _DEFERRED_NAMES = {
+    "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",
     "get_printoptions": "printing",
     "set_printoptions": "printing",
+    "unique": "methods",
+    "unique_consecutive": "methods",
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
-from aten._core.dtypes import can_cast
+from aten._core.dtypes import can_cast, dtype
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
 from aten.backends.lazy_views import skip_laziness
@@ -138,6 +138,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     base = operator(op.entry.base)
     options = options_of(op.entry.function) if op.entry.function else None
     exact = options is not None and options.exact_out
+    row_major = options is not None and options.row_major_out
     spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
@@ -153,10 +154,14 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
-            keywords["dtype"] = outs[0].dtype
+            keywords["dtype"] = _computed_in(outs[0], arguments)
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        if len(outs) > 1:
+            _require_types(op.name, outs, results)
+        if row_major:
+            results = tuple(result.contiguous() for result in results)
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)
@@ -168,6 +173,16 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _computed_in(out: Tensor, operands: tuple[Any, ...]) -> dtype | None:
+    """The dtype to compute in; None, for the operator's own, where a complex operand would lose
+    its imaginary part before a norm is taken."""
+    if out.is_complex() or not any(
+        isinstance(one, Tensor) and one.is_complex() for one in operands
+    ):
+        return out.dtype
+    return None
 
 
 def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:
@@ -235,6 +250,13 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Several results are written as they are. Raises RuntimeError for tensors of other dtypes."""
+    for out, result in zip(outs, results, strict=True):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:
