@@ -14,6 +14,8 @@ from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 
 cdef enum:
     SPATIAL = 3
+    # Neighbours of a point, at most.
+    NEIGHBOURS = 64
     # Multiplications in one chunk of work for the threads.
     GRAIN = 32768
 
@@ -228,17 +230,24 @@ cdef void _sample(const Sampling* work, int64_t begin, int64_t end, Real* out) n
     cdef int64_t point, image, channel
     cdef int64_t places[SPATIAL][4]
     cdef Real weights[SPATIAL][4]
+    cdef int64_t offsets[NEIGHBOURS]
+    cdef Real flat[NEIGHBOURS]
+    cdef Real total
     cdef const Real* data
     cdef Real* target
-    cdef int taps = _taps(work)
+    cdef int count, neighbour
     for point in range(begin, end):
         image = point // work.points
         _find_neighbours(work, <const Real*>work.grid + point * work.rank, places, weights)
+        count = _flatten(work, places, weights, offsets, flat)
         data = <const Real*>work.data + image * work.batch_stride
         target = out + image * work.channels * work.points + point % work.points
         for channel in range(work.channels):
-            target[channel * work.points] = _sum_neighbours(
-                work, data + channel * work.channel_stride, taps, places, weights)
+            total = 0
+            for neighbour in range(count):
+                total += flat[neighbour] * data[offsets[neighbour]]
+            target[channel * work.points] = total
+            data += work.channel_stride
 
 
 cdef inline int _taps(const Sampling* work) noexcept nogil:
@@ -336,25 +345,21 @@ cdef inline void _set_cubic_weights(Real share, Real* weights) noexcept nogil:
     weights[3] = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
-cdef inline Real _sum_neighbours(const Sampling* work, const Real* plane, int taps,
-                                 int64_t (*places)[4], Real (*weights)[4]) noexcept nogil:
-    cdef int i, j, k
-    cdef int layers = taps if work.rank == SPATIAL else 1
-    cdef Real total = 0, line
-    cdef const Real* row
-    for i in range(layers):
-        if places[0][i] < 0:
-            continue
+cdef inline int _flatten(const Sampling* work, int64_t (*places)[4], Real (*weights)[4],
+                         int64_t* offsets, Real* flat) noexcept nogil:
+    """The neighbours there are, as offsets in a plane, and their weights; returns how many."""
+    cdef int i, j, k, count = 0
+    cdef int taps = _taps(work)
+    for i in range(taps if work.rank == SPATIAL else 1):
         for j in range(taps):
-            if places[1][j] < 0:
-                continue
-            row = plane + places[0][i] * work.strides[0] + places[1][j] * work.strides[1]
-            line = 0
             for k in range(taps):
-                if places[2][k] >= 0:
-                    line += weights[2][k] * row[places[2][k] * work.strides[2]]
-            total += weights[0][i] * weights[1][j] * line
-    return total
+                if places[0][i] < 0 or places[1][j] < 0 or places[2][k] < 0:
+                    continue
+                offsets[count] = (places[0][i] * work.strides[0] + places[1][j] * work.strides[1]
+                                  + places[2][k] * work.strides[2])
+                flat[count] = weights[0][i] * weights[1][j] * weights[2][k]
+                count += 1
+    return count
 
 
 cdef void _sample_images_backward(void* context, int64_t begin, int64_t end) noexcept nogil:

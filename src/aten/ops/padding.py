@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aten._core.construct import from_array_interface, on_device
@@ -150,10 +150,41 @@ def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
         raise RuntimeError(
             f"pad: nothing is left of input of size {list(self.shape)} with padding {list(pad)}"
         )
+    if self.is_meta or min(pad) < 0:
+        for dim, places in all_places.items():
+            self = _taken(self, dim, places)
+        return self
+    return _framed(self, pad, all_places)
+
+
+def _taken(self: Tensor, dim: int, places: Any) -> Tensor:
+    index = on_device(from_array_interface(places), self.device)
+    return ops.aten.index_select.default(self, dim, index)  # type: ignore[no-any-return]
+
+
+def _framed(self: Tensor, pad: Sequence[int], all_places: Mapping[int, Any]) -> Tensor:
+    """Copies the whole, then its frame one dimension after the other, each from what is there."""
+    inside = _by_dim(self, pad)
+    sizes = [len(all_places.get(dim, range(size))) for dim, size in enumerate(self.shape)]
+    out = self.new_empty(sizes)
+    _without_frame(out, self, inside).copy_(self)
     for dim, places in all_places.items():
-        index = on_device(from_array_interface(places), self.device)
-        self = ops.aten.index_select.default(self, dim, index)
-    return self
+        before, after = inside.pop(dim)
+        size = self.shape[dim]
+        part = _without_frame(out, self, inside)
+        middle = part.narrow(dim, before, size)
+        if before:
+            part.narrow(dim, 0, before).copy_(_taken(middle, dim, places[:before]))
+        if after:
+            part.narrow(dim, before + size, after).copy_(_taken(middle, dim, places[-after:]))
+    return out
+
+
+def _without_frame(out: Tensor, self: Tensor, inside: Mapping[int, tuple[int, int]]) -> Tensor:
+    """The part of `out` that is `self` in the dimensions of `inside`."""
+    for dim, (before, _) in inside.items():
+        out = out.narrow(dim, before, self.shape[dim])
+    return out
 
 
 def _places(mode: str, size: int, before: int, after: int) -> Any:
