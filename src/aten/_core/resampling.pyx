@@ -14,8 +14,9 @@ from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 
 cdef enum:
     SPATIAL = 3
-    # Neighbours of a point, at most.
-    NEIGHBOURS = 64
+    # Neighbours of a point, at most, and points looked at together.
+    NEIGHBOURS = 16
+    RUN = 64
     # Multiplications in one chunk of work for the threads.
     GRAIN = 32768
 
@@ -227,27 +228,35 @@ cdef void _sample_points(void* context, int64_t begin, int64_t end) noexcept nog
 
 
 cdef void _sample(const Sampling* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
-    cdef int64_t point, image, channel
+    """Some points at a time: their neighbours are found once, then summed channel by channel."""
     cdef int64_t places[SPATIAL][4]
     cdef Real weights[SPATIAL][4]
-    cdef int64_t offsets[NEIGHBOURS]
-    cdef Real flat[NEIGHBOURS]
+    cdef int64_t offsets[RUN][NEIGHBOURS]
+    cdef Real flat[RUN][NEIGHBOURS]
+    cdef int counts[RUN]
+    cdef int64_t image, channel, index, length
+    cdef int neighbour
     cdef Real total
     cdef const Real* data
     cdef Real* target
-    cdef int count, neighbour
-    for point in range(begin, end):
-        image = point // work.points
-        _find_neighbours(work, <const Real*>work.grid + point * work.rank, places, weights)
-        count = _flatten(work, places, weights, offsets, flat)
+    while begin < end:
+        image = begin // work.points
+        length = min(min(end, (image + 1) * work.points) - begin, RUN)
+        for index in range(length):
+            _find_neighbours(work, <const Real*>work.grid + (begin + index) * work.rank, places,
+                             weights)
+            counts[index] = _flatten(work, places, weights, offsets[index], flat[index])
         data = <const Real*>work.data + image * work.batch_stride
-        target = out + image * work.channels * work.points + point % work.points
+        target = out + image * work.channels * work.points + begin % work.points
         for channel in range(work.channels):
-            total = 0
-            for neighbour in range(count):
-                total += flat[neighbour] * data[offsets[neighbour]]
-            target[channel * work.points] = total
+            for index in range(length):
+                total = 0
+                for neighbour in range(counts[index]):
+                    total += flat[index][neighbour] * data[offsets[index][neighbour]]
+                target[index] = total
             data += work.channel_stride
+            target += work.points
+        begin += length
 
 
 cdef inline int _taps(const Sampling* work) noexcept nogil:

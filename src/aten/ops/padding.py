@@ -16,6 +16,8 @@ from aten.registry import ops
 
 # Places in a dimension that no tensor has.
 _MOST = 1 << 48
+# Elements that are copied once for each dimension, rather than in parts.
+_SMALL = 1 << 14
 _OPERATORS = {
     "reflect": "reflection_pad{rank}d",
     "replicate": "replication_pad{rank}d",
@@ -150,7 +152,7 @@ def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
         raise RuntimeError(
             f"pad: nothing is left of input of size {list(self.shape)} with padding {list(pad)}"
         )
-    if self.is_meta or min(pad) < 0:
+    if self.is_meta or min(pad) < 0 or self.numel() < _SMALL:
         for dim, places in all_places.items():
             self = _taken(self, dim, places)
         return self
