@@ -141,9 +141,9 @@ def windows_at(Tensor begins not None, int64_t kernel):
 
 def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows, steps,
              bint apart=False):
-    """The largest element of each window of `input` (N, C, *) to `out`, which is row-major.
+    """The largest element of each window of `input` (N, C, *) to `out`.
 
-    A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
+    `out` is row-major; or both have their channels behind their pixels, as `indices` then must. A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
     plane, counted in rows. For each spatial dimension there are Windows, and in `steps` the
     distance of a window's elements; if `apart`, each plane has windows of its own, one plane's
     after the other's. Raises NotImplementedError for element types that are not ordered.
@@ -155,13 +155,16 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows
     _prepare(&pool, input, out, windows, steps, False)
     pool.indices = NULL if indices is None else <int64_t*>data_pointer(indices)
     pool.apart = apart
-    _run(&pool, out.count, _find_lines)
+    if _has_channels_behind(input, out) and indices is not None:
+        _run(&pool, out.count, _find_pixels, pool.channels)
+    else:
+        _run(&pool, out.count, _find_lines, pool.results[2])
     out.storage.version += 1
 
 
 def average_pool(Tensor input not None, Tensor out not None, windows, bint inside,
                  int64_t divisor):
-    """The sum of each window of `input` (N, C, *), divided, to `out`, which is row-major.
+    """The sum of each window of `input` (N, C, *), divided, to `out`, ordered as for `max_pool`.
 
     The divisor is the window's size, padding included unless `inside`, or `divisor` unless that
     is zero. Integers
@@ -174,7 +177,10 @@ def average_pool(Tensor input not None, Tensor out not None, windows, bint insid
             f"\"avg_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
     _prepare(&pool, input, out, windows, [1] * len(windows), inside)
     pool.divisor = divisor
-    _run(&pool, out.count, _average_lines)
+    if _has_channels_behind(input, out):
+        _run(&pool, out.count, _average_pixels, pool.channels)
+    else:
+        _run(&pool, out.count, _average_lines, pool.results[2])
     out.storage.version += 1
 
 
@@ -297,9 +303,13 @@ cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, windows, steps,
     return 0
 
 
-cdef int _run(Pool* pool, int64_t count, Task lines) except -1:
-    """Lines of results, all of them; each is a row of one channel of one image."""
-    cdef int64_t width = pool.results[2], looked, index
+cdef inline bint _has_channels_behind(TensorImpl input, TensorImpl out) noexcept:
+    return not out.contiguous and input.strides[1] == 1 and out.strides[1] == 1
+
+
+cdef int _run(Pool* pool, int64_t count, Task lines, int64_t width) except -1:
+    """Lines of `width` results, all of them: rows of a channel, or the channels of a pixel."""
+    cdef int64_t looked, index
     cdef int dim
     if count == 0:
         return 0
@@ -356,6 +366,73 @@ cdef void _find_largest(const Pool* pool, int64_t begin, int64_t end, Element* o
                 column + plane * pool.results[1] if pool.present[1] else 0,
                 x + plane * pool.results[2],
                 NULL if pool.indices == NULL else pool.indices + line * pool.results[2] + x)
+
+
+cdef void _find_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pixels begin … end of the result, all channels of each."""
+    cdef const Pool* pool = <const Pool*>context
+    if pool.code == FLOAT32:
+        _find_all_channels(pool, begin, end, <float*>pool.out)
+    elif pool.code == FLOAT64:
+        _find_all_channels(pool, begin, end, <double*>pool.out)
+    elif pool.code == UINT8:
+        _find_all_channels(pool, begin, end, <uint8_t*>pool.out)
+    elif pool.code == INT8:
+        _find_all_channels(pool, begin, end, <int8_t*>pool.out)
+    elif pool.code == INT16:
+        _find_all_channels(pool, begin, end, <int16_t*>pool.out)
+    elif pool.code == INT32:
+        _find_all_channels(pool, begin, end, <int32_t*>pool.out)
+    else:
+        _find_all_channels(pool, begin, end, <int64_t*>pool.out)
+
+
+cdef inline void _locate_pixel(const Pool* pool, int64_t pixel, int64_t* offset,
+                               int64_t* place) noexcept nogil:
+    """The image a pixel of the result belongs to, as an offset, and the pixel's place there."""
+    place[2] = pixel % pool.results[2]
+    pixel //= pool.results[2]
+    place[1] = pixel % pool.results[1]
+    pixel //= pool.results[1]
+    place[0] = pixel % pool.results[0]
+    offset[0] = pixel // pool.results[0] * pool.batch_stride
+
+
+cdef void _find_all_channels(const Pool* pool, int64_t begin, int64_t end,
+                             Element* out) noexcept nogil:
+    cdef int64_t place[SPATIAL]
+    cdef int64_t pixel, offset, channel, i, j, k, position
+    cdef int64_t channels = pool.channels
+    cdef bint wins
+    cdef const Element* source
+    cdef Element* largest
+    cdef int64_t* positions
+    for pixel in range(begin, end):
+        _locate_pixel(pool, pixel, &offset, place)
+        largest = out + pixel * channels
+        positions = pool.indices + pixel * channels
+        i = pool.begins[0][place[0]]
+        j = pool.begins[1][place[1]]
+        k = pool.begins[2][place[2]]
+        for channel in range(channels):
+            largest[channel] = _lowest(<Element>0)
+            positions[channel] = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+        while i < pool.ends[0][place[0]]:
+            j = pool.begins[1][place[1]]
+            while j < pool.ends[1][place[1]]:
+                k = pool.begins[2][place[2]]
+                while k < pool.ends[2][place[2]]:
+                    source = (<const Element*>pool.data + offset + i * pool.strides[0]
+                              + j * pool.strides[1] + k * pool.strides[2])
+                    position = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+                    for channel in range(channels):
+                        # Without jumps: they would be taken at random.
+                        wins = (source[channel] > largest[channel]) | _is_nan(source[channel])
+                        largest[channel] = source[channel] if wins else largest[channel]
+                        positions[channel] = position if wins else positions[channel]
+                    k += pool.steps[2]
+                j += pool.steps[1]
+            i += pool.steps[0]
 
 
 cdef inline Element _lowest(Element unused) noexcept nogil:
@@ -423,6 +500,41 @@ cdef void _average(const Pool* pool, int64_t begin, int64_t end, Averaged* out) 
         for x in range(pool.results[2]):
             divisor = _divisor(pool, row, column, x)
             out[line * pool.results[2] + x] = _total(pool, plane, row, column, x) / divisor
+
+
+cdef void _average_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pixels begin … end of the result, all channels of each."""
+    cdef const Pool* pool = <const Pool*>context
+    if pool.code == FLOAT32:
+        _average_all_channels(pool, begin, end, <float*>pool.out)
+    elif pool.code == FLOAT64:
+        _average_all_channels(pool, begin, end, <double*>pool.out)
+    else:
+        _average_all_channels(pool, begin, end, <int64_t*>pool.out)
+
+
+cdef void _average_all_channels(const Pool* pool, int64_t begin, int64_t end,
+                                Averaged* out) noexcept nogil:
+    cdef int64_t place[SPATIAL]
+    cdef int64_t pixel, offset, channel, divisor, i, j, k
+    cdef int64_t channels = pool.channels
+    cdef const Averaged* source
+    cdef Averaged* totals
+    for pixel in range(begin, end):
+        _locate_pixel(pool, pixel, &offset, place)
+        totals = out + pixel * channels
+        for channel in range(channels):
+            totals[channel] = 0
+        for i in range(pool.begins[0][place[0]], pool.ends[0][place[0]]):
+            for j in range(pool.begins[1][place[1]], pool.ends[1][place[1]]):
+                for k in range(pool.begins[2][place[2]], pool.ends[2][place[2]]):
+                    source = (<const Averaged*>pool.data + offset + i * pool.strides[0]
+                              + j * pool.strides[1] + k * pool.strides[2])
+                    for channel in range(channels):
+                        totals[channel] += source[channel]
+        divisor = _divisor(pool, place[0], place[1], place[2])
+        for channel in range(channels):
+            totals[channel] = totals[channel] / divisor
 
 
 cdef inline int64_t _divisor(const Pool* pool, int64_t row, int64_t column,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.pooling import Windows, average_pool, max_pool
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
-from aten.ops.memory_order import empty_image, ordered_like
+from aten.ops.memory_order import empty_image, ordered_like, suggested_format
 from aten.ops.pool_windows import adaptive_window_lists, for_each_dim, window_lists
 from aten.ops.requirements import refusal
 from aten.registry import ops
@@ -49,19 +49,21 @@ def largest_in_windows(
     windows: Sequence[Windows],
     sizes: Sequence[int],
     steps: Sequence[int],
+    ordered: bool = False,
     apart: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of each window and its place in the plane, both row-major.
+    """The largest element of each window and its place in the plane.
 
-    `apart` says that each plane has windows of its own.
+    Both are row-major; if `ordered`, they may be in the order of `self`. `apart` says that each
+    plane has windows of its own.
     """
     if self.dtype.kind in ("bool", "complex"):
         raise refusal(name, self.dtype)
     rank = len(windows)
-    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=widened(self).dtype)
-    indices: Tensor = ops.aten.empty.memory_format(sizes, dtype=_INT64)
+    source = widened(self)
+    out, indices = (_empty(source, sizes, one, ordered) for one in (source.dtype, _INT64))
     max_pool(
-        batched(widened(self), rank),
+        batched(source, rank),
         batched(out, rank),
         batched(indices, rank),
         windows,
@@ -69,6 +71,17 @@ def largest_in_windows(
         apart,
     )
     return narrowed(out, self), indices
+
+
+def _empty(source: Tensor, sizes: Sequence[int], element: dtype, ordered: bool) -> Tensor:
+    """Room for results; if `ordered`, with channels behind pixels where the source has them."""
+    behind = ordered and source.stride(1) == 1 and source.shape[1] > 1
+    return ops.aten.empty.memory_format(  # type: ignore[no-any-return]
+        sizes,
+        dtype=element,
+        device=source.device,
+        memory_format=suggested_format(source) if behind else None,
+    )
 
 
 def _max_pooled(
@@ -86,7 +99,7 @@ def _max_pooled(
     if self.is_meta:
         return empty_image(sizes, self, self.dtype), empty_image(sizes, self, _INT64)
     steps = for_each_dim(name, "dilation", dilation, rank)
-    out, indices = largest_in_windows(name, self, windows, sizes, steps)
+    out, indices = largest_in_windows(name, self, windows, sizes, steps, ordered=True)
     return ordered_like(out, self), ordered_like(indices, self)
 
 
@@ -151,11 +164,14 @@ def _check_line(name: str, self: Tensor, *windows: Sequence[int]) -> None:
 
 
 def averaged(self: Tensor, windows: list[Windows], inside: bool, divisor: int) -> Tensor:
-    """The average of each window, row-major; padding does not count if `inside`."""
+    """The average of each window; padding does not count if `inside`.
+
+    Row-major, or in two dimensions maybe in the order of `self`.
+    """
     rank = len(windows)
     source = self if self.is_meta else widened(self)
     sizes = sizes_of(self, windows)
-    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=source.dtype, device=self.device)
+    out = _empty(source, sizes, source.dtype, ordered=rank == 2)
     if not self.is_meta:
         average_pool(batched(source, rank), batched(out, rank), windows, inside, divisor)
     return narrowed(out, self)
@@ -295,7 +311,7 @@ def _adaptive_largest(
     sizes = sizes_of(self, windows)
     if self.is_meta:
         return self.new_empty(sizes), self.new_empty(sizes, dtype=_INT64)
-    return largest_in_windows(kernel, self, windows, sizes, (1,) * rank)
+    return largest_in_windows(kernel, self, windows, sizes, (1,) * rank, ordered=rank == 2)
 
 
 @op
