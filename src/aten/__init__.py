@@ -45,7 +45,9 @@ backends.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
-_DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
+_DEFERRED_MODULES = frozenset(
+    {"export", "fft", "library", "linalg", "masked", "memory", "nn", "signal", "special"}
+)
 
 _DEFERRED_NAMES = {
     "_segment_reduce": "functional.indexing",
@@ -53,6 +55,8 @@ _DEFERRED_NAMES = {
     "iinfo": "type_info",
     "get_printoptions": "printing",
     "set_printoptions": "printing",
+    "unique": "methods",
+    "unique_consecutive": "methods",
 }
 
 

@@ -174,6 +174,11 @@ def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
     return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
 
 
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma."""
+    return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
@@ -184,5 +189,6 @@ _ATTRIBUTES: dict[str, Any] = {
     "tolist": construct.tolist,
     "where": _where,
     "nonzero": _nonzero,
+    "polygamma": _polygamma,
     "__rdiv__": _reflected_by_tensor("div"),
 }

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.masked
 import torch.testing._utils
+from comparison import memory_of
 from torch.testing._internal import common_utils
 
 import aten
@@ -56,7 +57,7 @@ def _paths() -> dict[int, str]:
     """The path below torch of every callable that has one, by identity."""
     found: dict[int, str] = {}
     for place, holder in _PLACES:
-        for name in dir(holder):
+        for name in sorted(dir(holder), key=lambda name: name.startswith("_")):
             with contextlib.suppress(Exception):
                 value = getattr(holder, name)
                 if callable(value):
@@ -127,7 +128,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(bytearray(bytes(storage)), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(memory_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
@@ -152,6 +153,11 @@ class Translator:
         if isinstance(function, functools.partial):
             return functools.partial(
                 self(function.func), *self(function.args), **self(function.keywords)
+            )
+        if isinstance(function, torch.nn.PairwiseDistance):
+            distance = resolve("nn.functional.pairwise_distance")
+            return functools.partial(
+                distance, p=function.norm, eps=function.eps, keepdim=function.keepdim
             )
         if isinstance(function, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
             return resolve("ops." + str(function).replace("::", "."))

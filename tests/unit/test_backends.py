@@ -31,6 +31,7 @@ EXAMPLES: dict[str, Any] = {
     "momentum": 0.1,
     "training": False,
     "noise": None,
+    "input_dtype": aten.float32,
 }
 KINDS = ("pointwise", "reduction", "scan")
 

@@ -246,6 +246,7 @@ cdef class OpOverload:
         options = {} if self.entry is None else self.entry.options
         self.parser = make_parser(schema, options.get("numbers_as_tensors", False))
         self.count = len(schema.arguments)
+        self.results = named_results(self.name, [result.name for result in schema.returns])
         positions = <Py_ssize_t*> PyMem_Malloc((self.count + 1) * sizeof(Py_ssize_t))
         if positions == NULL:
             raise MemoryError()
@@ -499,6 +500,15 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
         tracing.nest(-1)
 
 
+cdef object named_results(str name, list names):
+    """The type of tuples of several results with names, such as `values` and `indices`."""
+    if len(names) < 2 or not all(names):
+        return None
+    from collections import namedtuple
+
+    return namedtuple(name, names)
+
+
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
                            Py_ssize_t nargs, PyObject* kwnames):
     cdef Py_ssize_t position
@@ -559,9 +569,12 @@ cdef class OpOverloadPacket:
         else:
             return call_without_match(self, self.candidates, args, nargs, kwnames)
         try:
-            return dispatch(op, op.keys_of(stack), stack)
+            result = dispatch(op, op.keys_of(stack), stack)
         finally:
             release(stack, op.count)
+        if op.results is None or type(result) is not tuple:
+            return result
+        return op.results._make(result)
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""

@@ -497,7 +497,7 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
             check_device(operands, tensor)
             if tensor.rank > operands.rank:
                 operands.rank = tensor.rank
-            if family.takes_part[index]:
+            if family.takes_part[index] and family.promotion != SAME:
                 promote_tensor(&state, tensor)
             continue
         operands.codes[index] = read_number(kernel.label, value, operands.scalars[index])

@@ -111,7 +111,10 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     if not op.entry.function:
         return
     function = load_function(op.entry.function)
-    op.register(key, PythonKernel(function), place_of(function))
+    # One function may serve several operators: it asks for the one that was called.
+    code = function.__code__
+    with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
+    op.register(key, PythonKernel(function, with_op=with_op), place_of(function))
 
 
 def _install_on_copy(op: OpOverload) -> None:
@@ -135,6 +138,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     base = operator(op.entry.base)
     options = options_of(op.entry.function) if op.entry.function else None
     exact = options is not None and options.exact_out
+    row_major = options is not None and options.row_major_out
     spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
@@ -154,6 +158,10 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        if len(outs) > 1:
+            _require_types(op.name, outs, results)
+        if row_major:
+            results = tuple(result.contiguous() for result in results)
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)
@@ -242,6 +250,13 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Several results are written as they are. Raises RuntimeError for tensors of other dtypes."""
+    for out, result in zip(outs, results, strict=True):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:

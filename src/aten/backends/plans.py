@@ -92,7 +92,7 @@ def plan_graph(
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]
     temporaries: list[Memory] = []
     launches: list[Launch] = []
-    if generate is not None and all(0 not in memory.sizes for memory in outputs):
+    if generate is not None and any(0 not in memory.sizes for memory in outputs):
         builder = _Builder(graph, [*inputs, *outputs], temporaries, generate)
         launches = builder.launches()
     return Plan(

@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Tensors that choose or mask take no part in finding the common type; nor do scalars, except
 # those that stand where a tensor might.
 _APART = frozenset({"condition", "mask"})
-_PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max"})
+_PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max", "x", "n"})
 _TAKES_KEYWORDS = 0x08  # the code flag of functions with **parameters
 _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 
@@ -32,7 +32,16 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check", "repeatable")
+    __slots__ = (
+        "check",
+        "constants",
+        "exact_out",
+        "inplace",
+        "integer_check",
+        "meta",
+        "repeatable",
+        "row_major_out",
+    )
 
     def __init__(
         self,
@@ -42,8 +51,12 @@ class Options:
         inplace: str = "",
         exact_out: bool = False,
         repeatable: bool = False,
+        meta: Callable[..., Any] | None = None,
+        row_major_out: bool = False,
     ) -> None:
         self.repeatable = repeatable
+        self.meta = meta
+        self.row_major_out = row_major_out
         self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
@@ -68,6 +81,8 @@ def op(
     inplace: str = ...,
     exact_out: bool = ...,
     repeatable: bool = ...,
+    meta: Callable[..., Any] | None = ...,
+    row_major_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -83,7 +98,10 @@ def op(*marked: Any, **options: Any) -> Any:
     it; the functional form hands it a copy in the memory format named here. `exact_out` says that
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
     `repeatable` says that an output's elements may share memory, as they get one value.
-    A function that names `types` gets the operands' element types before conversion, by name.
+    `meta`, a function of tensors, serves calls with tensors of the meta device instead.
+    `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
+    A function that names `types` gets the operands' element types before conversion, by name; one
+    that names `operator` the operator's name.
     """
     if len(marked) == 1 and callable(marked[0]):
         return marked[0]
@@ -156,8 +174,9 @@ class Definition:
 
     def __call__(self, arguments: dict[str, Any]) -> Any:
         """Call the function with those of the arguments, by name, that it has parameters for."""
+        given = {"operator": self.name, **arguments}
         return self.function(
-            **{name: value for name, value in arguments.items() if name in self.accepted}
+            **{name: value for name, value in given.items() if name in self.accepted}
         )
 
     def _find_out(self) -> int:
@@ -223,6 +242,9 @@ def pointwise_graph(
 
     The result ends in type `out`; None leaves it as the function made it.
     """
+    into_itself = definition.entry.variant == "inplace"
+    if into_itself and compute.is_complex and definition.promotion == "real":
+        raise RuntimeError(f"{definition.name}_: complex tensors cannot hold the real result")
     interpreter = GraphInterpreter()
     operands = [p for p in definition.parameters if is_operand(p, attributes)]
     if definition.entry.variant == "out":

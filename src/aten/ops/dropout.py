@@ -211,7 +211,7 @@ def _random_slopes(
     They are of the type that arithmetic is done in, and so are the bounds.
     """
     element = operation_type(self.dtype)
-    slopes: Tensor = ops.aten.ones_like(self, dtype=element)
+    slopes: Tensor = ops.aten.new_ones(self, self.shape, dtype=element)
     if self.is_meta:
         return slopes
     places = self.le(0)
@@ -220,7 +220,9 @@ def _random_slopes(
     )
     drawn = ops.aten.empty.memory_format((int(places.sum()),), dtype=_FLOAT64)
     given_or_default(generator).uniform(drawn, 0.0, 1.0)
-    return slopes.index_put_((places,), drawn.mul_(high - low).add_(low).to(element))
+    drawn = drawn.mul_(high - low).add_(low).to(element)
+    slopes.view((-1,)).index_put_((places.reshape((-1,)),), drawn)
+    return slopes
 
 
 @op

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.generator import Generator, default_generator
-from aten._core.memory import check_writable
+from aten._core.memory import check_writable, mark_written
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
@@ -57,6 +57,7 @@ def fill(self: Tensor, element: dtype, draw: Draw) -> Tensor:
     target = in_memory_order(self, self)
     if target.dtype is element and target.is_contiguous() and target.device == _CPU:
         draw(target)
+        mark_written(self)
         return self
     sizes = (*target.shape, 2) if self.is_complex() else target.shape
     drawn = ops.aten.empty.memory_format(sizes, dtype=element)
@@ -125,8 +126,7 @@ def uniform_(
     return fill(self, _FLOAT32, draw)
 
 
-@op("normal_functional")
-@op("normal_")
+@op("normal_functional", "normal_", inplace="preserve_format")
 def normal_(
     self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -134,10 +134,7 @@ def normal_(
 
     Raises NotImplementedError for bool and integers, RuntimeError for a negative deviation.
     """
-    if not std >= 0:
-        raise RuntimeError(f"normal_: expected std >= 0, got {std}")
-    if not (self.is_floating_point() or self.is_complex()):
-        raise refusal("normal_kernel_cpu", self.dtype)
+    check_normal(self.dtype, std)
     if self.is_complex():
         std = std / math.sqrt(2)
     source, blocked = given_or_default(generator), self.is_contiguous()
@@ -147,6 +144,14 @@ def normal_(
         _computed(self.dtype),
         lambda out: source.normal(out, mean, std, blocked, not is_half),
     )
+
+
+def check_normal(element: dtype, std: float = 1.0) -> None:
+    """Raise for what `normal_` refuses."""
+    if not std >= 0:
+        raise RuntimeError(f"normal_: expected std >= 0, got {std}")
+    if element.kind not in ("float", "complex"):
+        raise refusal("normal_kernel_cpu", element)
 
 
 @op("exponential", inplace="preserve_format")
@@ -200,10 +205,22 @@ def _require_number(kernel: str, element: dtype, *, boolean: bool) -> None:
 @op("bernoulli_.float")
 def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability p, else 0. Raises RuntimeError for p outside of [0, 1]."""
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_: expected p in [0, 1], got {p}")
+    check_probability(p)
     _require_number("bernoulli_scalar_cpu_", self.dtype, boolean=True)
     return _fill_from(self, generator, "bernoulli", p)
+
+
+def check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_: expected p in [0, 1], got {p}")
+
+
+def check_probabilities(p: Tensor) -> None:
+    """Raise for tensors that hold anything but probabilities."""
+    if not p.is_floating_point():
+        raise refusal("bernoulli_tensor_cpu_p_", p.dtype)
+    if not p.is_meta and not bool(p.ge(0).logical_and(p.le(1)).all()):
+        raise RuntimeError("bernoulli_: expected all of p in [0, 1]")
 
 
 @op("bernoulli_.Tensor")
@@ -214,12 +231,9 @@ def bernoulli_tensor_(self: Tensor, p: Tensor, *, generator: Generator | None = 
     """
     probabilities = p.expand(self.shape)
     _require_number("bernoulli_tensor_cpu_self_", self.dtype, boolean=True)
-    if not p.is_floating_point():
-        raise refusal("bernoulli_tensor_cpu_p_", p.dtype)
+    check_probabilities(p)
     if self.is_meta or self.numel() == 0:
         return self
-    if not bool(p.ge(0).logical_and(p.le(1)).all()):
-        raise RuntimeError("bernoulli_: expected all of p in [0, 1]")
     name = "bernoulli" if p.dtype is _FLOAT64 else "bernoulli_float"
     ordered = in_memory_order(probabilities, self).to(_FLOAT64).contiguous()
     source = given_or_default(generator)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from aten._core.dtypes import DTYPES
 from aten._core.generator import Generator
-from aten._core.memory import write_out
+from aten._core.memory import resize
 from aten._core.tensor import Tensor
 from aten.ops.arrays import as_array
 from aten.ops.definition import op
@@ -14,6 +15,9 @@ from aten.ops.matmul import broadcast_shapes
 from aten.ops.random import (
     bernoulli_,
     bernoulli_tensor_,
+    check_normal,
+    check_probabilities,
+    check_probability,
     exponential_,
     fill,
     given_or_default,
@@ -23,61 +27,81 @@ from aten.ops.requirements import refusal
 from aten.registry import ops
 
 _FLOAT64, _INT64 = DTYPES["float64"], DTYPES["int64"]
+_MAXIMUM_WEIGHTS = 1 << 24  # all integers up to which are numbers of float32
 
 
-def _empty_row_major(self: Tensor) -> Tensor:
-    return ops.aten.new_empty(self, self.shape)  # type: ignore[no-any-return]
+def _target(out: Tensor | None, like: Tensor, sizes: Sequence[int]) -> Tensor:
+    """`out`, of these sizes, or else a fresh row-major tensor like another."""
+    if out is None:
+        return ops.aten.new_empty(like, sizes)  # type: ignore[no-any-return]
+    return out if out.shape == tuple(sizes) else resize(out, sizes)
 
 
 @op("bernoulli")
-def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(
+    self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """1 with the probability that stands in its place, else 0."""
-    return bernoulli_tensor_(_empty_row_major(self), self, generator=generator)
+    check_probabilities(self)
+    return bernoulli_tensor_(_target(out, self, self.shape), self, generator=generator)
 
 
 @op("bernoulli.p")
-def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+@op("bernoulli.float_out")
+def bernoulli_p(
+    self: Tensor,
+    p: float = 0.5,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """As many of 1, with probability p, and 0 as `self` has elements."""
-    return bernoulli_(_empty_row_major(self), p, generator=generator)
+    check_probability(p)
+    return bernoulli_(_target(out, self, self.shape), p, generator=generator)
 
 
 @op("bernoulli.Tensor")
-def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """As `bernoulli.p`, each element with a probability of its own."""
-    return bernoulli_tensor_(_empty_row_major(self), p, generator=generator)
-
-
-@op("bernoulli.float_out")
-def bernoulli_out(
-    self: Tensor, p: float = 0.5, *, generator: Generator | None = None, out: Tensor
+def bernoulli_tensor(
+    self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """As `bernoulli.p`, into `out`."""
-    write_out("bernoulli", out, self, lambda into, _: bernoulli_(into, p, generator=generator))
-    return out
+    """As `bernoulli.p`, each element with a probability of its own."""
+    check_probabilities(p)
+    return bernoulli_tensor_(_target(out, self, self.shape), p, generator=generator)
 
 
 @op("normal.Tensor_float")
-def normal_around(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def normal_around(
+    mean: Tensor,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Normal numbers, each around a mean of its own."""
-    return normal_(ops.aten.empty_like(mean), 0.0, std, generator=generator).add_(mean)
+    check_normal((mean if out is None else out).dtype, std)
+    drawn = ops.aten.empty_like(mean) if out is None else _target(out, mean, mean.shape)
+    return normal_(drawn, 0.0, std, generator=generator).add_(mean)
 
 
 @op("normal.float_Tensor")
 def normal_with_deviations(
-    mean: float, std: Tensor, *, generator: Generator | None = None
+    mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Normal numbers, each with a deviation of its own."""
     _check_deviations(std)
-    drawn = normal_(ops.aten.empty_like(std), generator=generator)
-    return drawn.mul_(std).add_(mean)
+    check_normal((std if out is None else out).dtype)
+    drawn = ops.aten.empty_like(std) if out is None else _target(out, std, std.shape)
+    return normal_(drawn, generator=generator).mul_(std).add_(mean)
 
 
 @op("normal.Tensor_Tensor")
-def normal_of_tensors(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+def normal_of_tensors(
+    mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """Normal numbers, each with mean and deviation of its own; these are broadcast."""
     _check_deviations(std)
-    sizes = broadcast_shapes(mean.shape, std.shape)
-    drawn = ops.aten.empty.memory_format(sizes, dtype=mean.dtype, device=mean.device)
+    check_normal((mean if out is None else out).dtype)
+    drawn = _target(out, mean, broadcast_shapes(mean.shape, std.shape))
     return normal_(drawn, generator=generator).mul_(std).add_(mean)
 
 
@@ -96,7 +120,7 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     """
     if not self.is_floating_point():
         raise refusal("poisson_cpu", self.dtype)
-    made = _empty_row_major(self)
+    made = _target(None, self, self.shape)
     if self.is_meta or self.numel() == 0:
         return made
     if not bool(self.ge(0).all()):
@@ -137,6 +161,7 @@ def multinomial(
     replacement: bool = False,
     *,
     generator: Generator | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Indices into each row of weights (n) or (m, n), drawn with or without replacement.
 
@@ -145,6 +170,18 @@ def multinomial(
     that are negative, not finite or all zero, and for more samples than there are to draw.
     """
     _check_sampling(self, num_samples, replacement)
+    if out is None:
+        return _sample(self, num_samples, replacement, generator)
+    if out.dtype is not _INT64:
+        raise RuntimeError(f"multinomial: expected out of dtype int64, got {out.dtype}")
+    sizes = (*self.shape[:-1], num_samples)
+    drawn = _sample(self, num_samples, replacement, generator)
+    return _target(out, drawn, sizes).copy_(drawn)
+
+
+def _sample(
+    self: Tensor, num_samples: int, replacement: bool, generator: Generator | None
+) -> Tensor:
     if self.is_meta or self.numel() == 0:
         sizes = (*self.shape[:-1], num_samples)
         return ops.aten.empty.memory_format(sizes, dtype=_INT64, device=self.device)  # type: ignore[no-any-return]
@@ -171,6 +208,11 @@ def _check_sampling(self: Tensor, num_samples: int, replacement: bool) -> None:
         raise RuntimeError(
             f"multinomial: without replacement, expected num_samples of at most {self.shape[-1]}, "
             f"got {num_samples}"
+        )
+    if self.shape[-1] > _MAXIMUM_WEIGHTS:
+        raise RuntimeError(
+            f"multinomial: expected at most {_MAXIMUM_WEIGHTS} weights in a row, got "
+            f"{self.shape[-1]}"
         )
 
 
