@@ -35,18 +35,9 @@ def einsum(
     """
     if not tensors:
         raise RuntimeError("einsum: expected at least one operand")
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(tensors):
-        raise RuntimeError(
-            f"einsum: {equation!r} has {len(terms)} terms for {len(tensors)} operands"
-        )
-    pairs = list(zip(terms, tensors, strict=True))
-    named = [_labels(term, tensor.dim()) for term, tensor in pairs]
-    hidden = max(sum(label < 0 for label in labels) for labels in named)
-    output = _output_labels(right, hidden) if arrow else _implied_output(named, hidden)
+    named, output = _read(equation, tuple(tensor.dim() for tensor in tensors))
     operands = [
-        _without_repeats(tensor, labels) for (_, tensor), labels in zip(pairs, named, strict=True)
+        _without_repeats(tensor, labels) for tensor, labels in zip(tensors, named, strict=True)
     ]
     sizes = _common_sizes(operands)
     for label in output:
@@ -55,6 +46,18 @@ def einsum(
     operands = [_without_repetition(operand, sizes) for operand in operands]
     order = _given_order(path, len(operands)) if path is not None else None
     return _arranged(_contracted(operands, output, sizes, order), output)
+
+
+@lru_cache(maxsize=256)
+def _read(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
+    """The labels of operands of these ranks, and those of the output."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        raise RuntimeError(f"einsum: {equation!r} has {len(terms)} terms for {len(ranks)} operands")
+    named = [_labels(term, rank) for term, rank in zip(terms, ranks, strict=True)]
+    hidden = max(sum(label < 0 for label in labels) for labels in named)
+    return named, _output_labels(right, hidden) if arrow else _implied_output(named, hidden)
 
 
 def _labels(term: str, rank: int) -> Labels:
@@ -94,6 +97,8 @@ def _name(label: int) -> str:
 
 def _without_repeats(tensor: Tensor, labels: Labels) -> Labelled:
     """The diagonals over dimensions of the same label."""
+    if len(set(labels)) == len(labels):
+        return Labelled(tensor, labels)
     remaining = list(labels)
     for label in labels:
         while remaining.count(label) > 1:
@@ -150,7 +155,9 @@ def _contracted(
     sizes: dict[int, int],
     order: list[tuple[int, int]] | None,
 ) -> Labelled:
-    if order is None:
+    if order is None and len(operands) == 2:
+        order = [(0, 1)]
+    elif order is None:
         labels = tuple(operand.labels for operand in operands)
         order = list(_small_order(labels, output, tuple(sizes.items())))
     for one, two in order:

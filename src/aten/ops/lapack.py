@@ -139,7 +139,7 @@ def _run(
     for argument in arguments:
         if isinstance(argument, Workspace):
             space = spaces[argument]
-            passed.append(ctypes.c_void_p(space.ctypes.data))
+            passed.append(ctypes.c_void_p(_address(space)))
             if argument.told:
                 passed.append(ctypes.byref(ctypes.c_int64(-1 if asks else space.size)))
         elif isinstance(argument, str):
@@ -148,15 +148,20 @@ def _run(
         elif isinstance(argument, int):
             passed.append(ctypes.byref(ctypes.c_int64(argument)))
         else:
-            pointer = ctypes.c_void_p(argument.ctypes.data)
+            start = _address(argument)
+            pointer = ctypes.c_void_p(start)
             passed.append(pointer)
-            moved.append((pointer, argument.ctypes.data, argument.strides[0]))
+            moved.append((pointer, start, argument.strides[0]))
     # Fortran's compilers pass the lengths of texts behind everything else.
     passed += [ctypes.c_size_t(1)] * characters
     for index in range(count):
         for pointer, start, step in moved:
             pointer.value = start + index * step
         function(*passed)
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def real_type(element: Any) -> Any:
