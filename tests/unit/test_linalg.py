@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -114,13 +115,20 @@ def test_conjugates_that_are_views():
     assert close(aten.einsum("ij,jk", lazy, matrix), lazy.resolve_conj() @ matrix)
 
 
-def test_einsum_contracts_in_an_order_that_keeps_little():
-    from aten.ops.einsum import _small_order
+def test_einsum_contracts_in_the_order_that_costs_least():
+    from aten.ops.einsum import _cheap_order
 
-    labels = tuple(tuple(map(ord, term)) for term in ("ij", "jk", "kl"))
-    sizes = tuple((ord(name), size) for name, size in zip("ijkl", (2, 100, 100, 2), strict=True))
-    assert _small_order(labels, (ord("i"), ord("l")), sizes)[0] in ((0, 1), (1, 2))
-    assert len(_small_order(labels, (ord("i"), ord("l")), sizes)) == 2
+    def order(*sizes):
+        letters = "abcdefghij"[: len(sizes)]
+        terms = [tuple(map(ord, pair)) for pair in pairwise(letters)]
+        named = {ord(letter): size for letter, size in zip(letters, sizes, strict=True)}
+        return _cheap_order(terms, (ord(letters[0]), ord(letters[-1])), named)
+
+    assert order(2, 3) == []
+    assert order(2, 100, 90, 80) == [(0, 1), (0, 1)]
+    assert order(1000, 100, 90, 2) == [(1, 2), (0, 1)]
+    assert order(10, 30, 5, 60, 2) == [(2, 3), (1, 2), (0, 1)]
+    assert order(9, 8, 7, 6, 5, 4, 3, 2, 1)[0] == (6, 7)
 
 
 def test_multi_dot_multiplies_in_the_order_that_costs_least():
