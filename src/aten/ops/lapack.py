@@ -50,19 +50,12 @@ def set_lapack_opener(opener: Callable[[], ctypes.CDLL]) -> None:
 
 
 def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Array:
-    """A fresh stack of matrices (*, rows, columns), repeated over `batch`.
-
-    Of a tensor without memory, identities stand for it.
-    """
+    """A fresh stack of matrices (*, rows, columns), repeated over `batch`."""
     import numpy
 
     *own, rows, columns = tensor.shape
     shape = (*(own if batch is None else batch), rows, columns)
-    if tensor.is_meta:
-        name = tensor.dtype.name
-        given = numpy.broadcast_to(numpy.eye(rows, columns, dtype=name), shape)
-    else:
-        given = as_array(tensor.resolve_conj().resolve_neg().expand(shape))
+    given = as_array(tensor.resolve_conj().resolve_neg().expand(shape))
     return numpy.array(given.swapaxes(-1, -2), order="C").reshape(_count(shape), columns, rows)
 
 

@@ -9,6 +9,7 @@ from math import factorial, prod
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
+from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import Array, factor_lu, matrices_of, solve_lu, stack_of
 from aten.ops.matrix_checks import require_equal_sides, require_square
 from aten.registry import ops
@@ -140,6 +141,7 @@ _LARGEST_NORM = 5.371920351148152
 
 
 @op
+@known_by_shape
 def linalg_matrix_exp(self: Tensor) -> Tensor:
     """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
 
