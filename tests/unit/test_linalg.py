@@ -146,3 +146,9 @@ def test_multi_dot_multiplies_in_the_order_that_costs_least():
 
     cuts = _best_cuts((10, 30, 5, 60))
     assert cuts[0, 3] == 2  # (10×30 · 30×5) · 5×60
+
+
+@pytest.mark.parametrize("shapes", [((3, 4), (3, 0)), ((4,), (3, 4)), ((3, 4), (3, 5))], ids=str)
+def test_distances_of_points_that_differ_in_size(shapes):
+    with pytest.raises(RuntimeError, match="cdist"):
+        aten.ops.aten._cdist_forward(*map(aten.ones, shapes), 2.0, None)
