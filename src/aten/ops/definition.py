@@ -202,7 +202,7 @@ def _accepted_names(function: Callable[..., Any], parameters: list[Parameter]) -
 
 def place_of(function: Callable[..., Any]) -> str:
     """file:line of a function of the package."""
-    code = function.__code__
+    code = getattr(function, "__wrapped__", function).__code__
     return f"{'/'.join(code.co_filename.rsplit('/', 3)[1:])}:{code.co_firstlineno}"
 
 
