@@ -24,14 +24,16 @@ from aten._core.dtypes import (
     promote_types,
     set_default_dtype,
 )
+from aten._core.generator import Generator, default_generator
 from aten._core.keys import DispatchKey, DispatchKeySet
 from aten._core.parallel import get_num_threads, set_num_threads
 from aten._core.promotion import result_type
 from aten._core.tensor import Size, Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
-from aten.functional import FUNCTIONS
+from aten.functional import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
+from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from aten.surface import install_slots
 
 if TYPE_CHECKING:
@@ -43,13 +45,18 @@ backends.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
-_DEFERRED_MODULES = frozenset({"export", "fft", "library", "linalg", "memory", "nn", "special"})
+_DEFERRED_MODULES = frozenset(
+    {"export", "fft", "library", "linalg", "masked", "memory", "nn", "signal", "special"}
+)
 
 _DEFERRED_NAMES = {
+    "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",
     "get_printoptions": "printing",
     "set_printoptions": "printing",
+    "unique": "methods",
+    "unique_consecutive": "methods",
 }
 
 
@@ -66,4 +73,3 @@ globals().update(ALIASES)
 globals().update(LAYOUTS)
 globals().update(MEMORY_FORMATS)
 globals().update(registry.functions())
-globals().update(FUNCTIONS)

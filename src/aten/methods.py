@@ -24,6 +24,7 @@ _DTYPE_METHODS = {
     "bool": "bool",
     "cfloat": "complex64",
     "cdouble": "complex128",
+    "chalf": "complex32",
 }
 _POSITIONAL = {
     "device": ("device", "dtype", "non_blocking", "copy"),
@@ -120,21 +121,24 @@ def _dtype_of_type_name(name: str) -> dtype:
     raise ValueError(f"invalid type: '{name}'")
 
 
-def _reversed(self: Tensor) -> Tensor:
-    """The dimensions in reverse order."""
-    return self.permute(tuple(range(self.dim() - 1, -1, -1)))
+# Attribute → the operator that computes it.
+_OPERATOR_PROPERTIES = {
+    "T": "numpy_T",
+    "H": "matrix_H",
+    "mT": "mT",
+    "mH": "mH",
+    "real": "real",
+    "imag": "imag",
+    "data": "detach",
+}
 
 
-def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged; a 0-d tensor itself. Raises RuntimeError for 1-d."""
-    if self.dim() == 0:
-        return self
-    if self.dim() < 2:
-        raise RuntimeError(
-            "tensor.mT is only supported on matrices or batches of matrices. Got "
-            f"{self.dim()}-D tensor."
-        )
-    return self.transpose(-2, -1)
+def _called(name: str) -> Callable[[Tensor], Tensor]:
+    def get(self: Tensor) -> Tensor:
+        return getattr(registry.ops.aten, name)(self)  # type: ignore[no-any-return]
+
+    get.__doc__ = f"What `aten.ops.aten.{name}` gives."
+    return get
 
 
 def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
@@ -144,12 +148,45 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
     return registry.ops.aten.split_with_sizes(self, split_size, dim)
 
 
+def unique(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements, or slices of `dim`, in order; with the flags, a tuple.
+
+    `return_inverse` adds where each element is among them, `return_counts` how often it was there.
+    """
+    operators = registry.ops.aten
+    if dim is None:
+        found = operators._unique2(self, sorted, return_inverse, return_counts)
+    else:
+        found = operators.unique_dim(self, dim, sorted, return_inverse, return_counts)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices of `dim`, that differ from the one before them; else as `unique`."""
+    found = registry.ops.aten.unique_consecutive(self, return_inverse, return_counts, dim)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def _asked_for(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool) -> Any:
+    chosen = (found[0], *found[1:2] * inverse, *found[2:] * counts)
+    return chosen if len(chosen) > 1 else chosen[0]
+
+
 ATTRIBUTES: dict[str, Any] = {
     "to": to,
     "cpu": cpu,
     "type": type_,
-    "T": property(_reversed),
-    "mT": property(_matrix_transposed),
+    **{name: property(_called(operator)) for name, operator in _OPERATOR_PROPERTIES.items()},
     "split": split,
+    "unique": unique,
+    "unique_consecutive": unique_consecutive,
     **{name: _converter(name) for name in _DTYPE_METHODS},
 }

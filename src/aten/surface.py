@@ -172,6 +172,11 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
     return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
 
 
+def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of elements that are not zero: a row for each; or a vector for each dimension."""
+    return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
@@ -180,5 +185,6 @@ _ATTRIBUTES: dict[str, Any] = {
     "tolist": construct.tolist,
     "where": _where,
     "polygamma": _polygamma,
+    "nonzero": _nonzero,
     "__rdiv__": _reflected_by_tensor("div"),
 }

@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 import torch.masked
-from torch.testing._internal.common_utils import freeze_rng_state
+import torch.testing._utils
+from torch.testing._internal import common_utils
 
 import aten
 from aten._core.tensor import tensor_from_buffer
@@ -34,6 +35,9 @@ _PLACES = (
 
 # Parts of torch that rebuilt functions use, and that have nothing to do with tensors.
 _TOOLS = frozenset({"utils", "testing", "backends", "overrides", "jit", "cuda"})
+
+
+_FREEZES = (torch.testing._utils.freeze_rng_state, common_utils.freeze_rng_state)
 
 
 class MissingError(Exception):
@@ -58,6 +62,10 @@ def _paths() -> dict[int, str]:
                 if callable(value):
                     found.setdefault(id(value), f"{place}.{name}" if place else name)
     return found
+
+
+def _bytes_of(storage: Any) -> bytearray:
+    return bytearray(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
 
 
 def resolve(path: str) -> Any:
@@ -123,7 +131,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(bytearray(bytes(storage)), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(_bytes_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
@@ -143,8 +151,8 @@ class Translator:
 
     def function(self, function: Any) -> Any:
         """The function of aten that stands for one of torch, or of its test suite."""
-        if function is freeze_rng_state:
-            return contextlib.nullcontext
+        if function in _FREEZES:
+            return resolve("random.fork_rng")
         if isinstance(function, functools.partial):
             return functools.partial(
                 self(function.func), *self(function.args), **self(function.keywords)

@@ -14,6 +14,7 @@ from aten import registry
 from aten._generated.table import OPERATORS
 
 EXAMPLES: dict[str, Any] = {
+    "reduction": 1,
     "dim": 1,
     "correction": 1,
     "normalized_shape": (4,),
@@ -30,6 +31,7 @@ EXAMPLES: dict[str, Any] = {
     "momentum": 0.1,
     "training": False,
     "noise": None,
+    "input_dtype": aten.float32,
 }
 KINDS = ("pointwise", "reduction", "scan")
 

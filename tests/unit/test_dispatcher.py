@@ -234,7 +234,7 @@ def kernels_of(op, *keys):
     return served
 
 
-LOOKED_AT = ("CPU", "CUDA", "XLA", "SparseCPU", "AutogradCPU", "AutogradCUDA", "Conjugate")
+LOOKED_AT = ("CPU", "CUDA", "XLA", "SparseCPU", "AutogradCPU", "AutogradCUDA", "ZeroTensor")
 SKIPPED, MISSING = "skipped by default", "missing"
 
 
@@ -287,8 +287,8 @@ SKIPPED, MISSING = "skipped by default", "missing"
             ("Structured", *["CompositeExplicitAutograd"] * 3, SKIPPED, SKIPPED, MISSING),
         ),
         (
-            ["Structured", "CPU", "CUDA", "Conjugate"],
-            ("CPU", "CUDA", MISSING, MISSING, SKIPPED, SKIPPED, "Conjugate"),
+            ["Structured", "CPU", "CUDA", "ZeroTensor"],
+            ("CPU", "CUDA", MISSING, MISSING, SKIPPED, SKIPPED, "ZeroTensor"),
         ),
     ],
 )
@@ -500,8 +500,8 @@ def test_a_layer_that_changes_meaning_is_not_skipped(tensor):
     op = make_operator()
     op.register(DispatchKey.CPU, answer("cpu"))
     with (
-        dispatch.IncludeDispatchKeyGuard(DispatchKey.Conjugate),
-        pytest.raises(NotImplementedError, match="Conjugate"),
+        dispatch.IncludeDispatchKeyGuard(DispatchKey.ZeroTensor),
+        pytest.raises(NotImplementedError, match="ZeroTensor"),
     ):
         op(tensor)
 
@@ -510,16 +510,16 @@ def test_fallbacks_serve_operators_without_a_kernel(tensor):
     with_kernel, without = make_operator(), make_operator()
     for op in (with_kernel, without):
         op.register(DispatchKey.CPU, answer("cpu"))
-    with_kernel.register(DispatchKey.Negative, answer("own"))
-    handle = dispatch.register_fallback(DispatchKey.Negative, lambda op, *args, **kwargs: op)
+    with_kernel.register(DispatchKey.ZeroTensor, answer("own"))
+    handle = dispatch.register_fallback(DispatchKey.ZeroTensor, lambda op, *args, **kwargs: op)
     try:
-        with dispatch.IncludeDispatchKeyGuard(DispatchKey.Negative):
+        with dispatch.IncludeDispatchKeyGuard(DispatchKey.ZeroTensor):
             assert with_kernel(tensor) == "own"
             assert without(tensor) is without
     finally:
         handle.destroy()
     with (
-        dispatch.IncludeDispatchKeyGuard(DispatchKey.Negative),
+        dispatch.IncludeDispatchKeyGuard(DispatchKey.ZeroTensor),
         pytest.raises(NotImplementedError),
     ):
         without(tensor)

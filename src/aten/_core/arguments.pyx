@@ -35,6 +35,7 @@ from aten._core.device cimport device, layout, memory_format
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport category_of, dtype, dtype_from_code
 from aten._core.dtypes import ALIASES, DTYPES
+from aten._core.generator cimport Generator
 from aten._core.storage cimport Storage
 from aten._core.tensor cimport Tensor, TensorImpl
 
@@ -545,7 +546,7 @@ cdef object _converted_value(int code, value):
     if code == MEMORY_FORMAT_VALUE:
         return value if isinstance(value, memory_format) else _MISMATCH
     if code == GENERATOR_VALUE:
-        return value if type(value).__name__ == "Generator" else _MISMATCH
+        return value if isinstance(value, Generator) else _MISMATCH
     if code == STORAGE_VALUE:
         return value if isinstance(value, Storage) else _MISMATCH
     return value

@@ -14,9 +14,11 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 default_dtype_code, dtype, dtype_from_code, item_size,
                                 promote_codes)
 from aten._core.dtypes import DTYPES
+from aten._core.float8 import decode, encode
 from aten._core.storage cimport Storage, storage_at
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
-                                make_strided, make_tensor, read_sizes, storage_extent)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, is_lazy,
+                                make_contiguous, make_strided, make_tensor, read_sizes,
+                                storage_extent)
 
 cdef extern from "Python.h":
     double PyFloat_Unpack2(const char*, int) except? -1.0
@@ -61,17 +63,13 @@ cdef object read_element(const char* place, int code):
         return PyComplex_FromDoubles((<double*>place)[0], (<double*>place)[1])
     if code == COMPLEX32:
         return PyComplex_FromDoubles(PyFloat_Unpack2(place, 1), PyFloat_Unpack2(place + 2, 1))
-    return _read_by_numpy(place, code)
+    if is_float8(code):
+        return decode((<uint8_t*>place)[0], dtype_from_code(code).name)
+    raise TypeError(f"elements of {dtype_from_code(code)} are no Python numbers")
 
 
-cdef object _read_by_numpy(const char* place, int code):
-    from aten._core.numpy_types import numpy_dtype
-
-    import numpy
-
-    element = dtype_from_code(code)
-    raw = PyBytes_FromStringAndSize(place, item_size(code))
-    return float(numpy.frombuffer(raw, numpy_dtype(element))[0])
+cdef bint is_float8(int code):
+    return dtype_from_code(code).kind == "float8"
 
 
 cdef int write_element(char* place, int code, object value) except -1:
@@ -122,7 +120,9 @@ cdef int write_element(char* place, int code, object value) except -1:
             _pack_half(place, value.real)
             _pack_half(place + 2, value.imag)
         else:
-            _write_by_numpy(place, code, value)
+            if not is_float8(code):
+                raise TypeError(f"Python numbers cannot be elements of {dtype_from_code(code)}")
+            (<uint8_t*>place)[0] = encode(value, dtype_from_code(code).name)
     except OverflowError:
         raise RuntimeError(f"value cannot be converted to type {dtype_from_code(code).name} "
                            f"without overflow: {value}") from None
@@ -133,15 +133,6 @@ cdef int _pack_half(char* place, double value) except -1:
     if value == value and (value >= 65520.0 or value <= -65520.0):
         value = float("inf") if value > 0 else -float("inf")
     return PyFloat_Pack2(value, place, 1)
-
-
-cdef _write_by_numpy(char* place, int code, object value):
-    from aten._core.numpy_types import numpy_dtype
-
-    import numpy
-
-    raw = numpy.array(value).astype(numpy_dtype(dtype_from_code(code))).tobytes()
-    memcpy(place, <char*><bytes>raw, item_size(code))
 
 
 cdef int _require_memory(TensorImpl tensor, str what) except -1:
@@ -155,6 +146,8 @@ def item(Tensor tensor not None):
     if tensor.count != 1:
         raise RuntimeError(f"a Tensor with {tensor.count} elements cannot be converted to Scalar")
     _require_memory(tensor, "item")
+    if is_lazy(tensor):
+        tensor = tensor.clone()
     return read_element(data_pointer(tensor), tensor.dtype_code)
 
 
@@ -170,6 +163,8 @@ cdef object _nested(TensorImpl tensor, int dim, const char* place):
 def tolist(Tensor tensor not None):
     """Nested lists of Python numbers; a number for a 0-d tensor."""
     _require_memory(tensor, "tolist")
+    if is_lazy(tensor):
+        tensor = tensor.clone()
     if tensor.count == 0:
         return _empty_lists(tensor.shape)
     return _nested(tensor, 0, data_pointer(tensor))
@@ -306,6 +301,9 @@ def array_interface(Tensor tensor not None):
     if tensor.device_type != CPU:
         raise TypeError(f"can't convert {tensor.device} device type tensor to numpy. Use "
                         f"Tensor.cpu() to copy the tensor to host memory first.")
+    if is_lazy(tensor):
+        raise RuntimeError("what is in memory is not what the tensor reads as: it is a lazy "
+                           "conjugate or negative; use resolve_conj() or resolve_neg() first")
     if name not in _TYPE_STRINGS:
         raise TypeError(f"Got unsupported ScalarType {dtype_from_code(tensor.dtype_code).scalar_type_name}")
     return {

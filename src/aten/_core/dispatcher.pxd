@@ -34,6 +34,7 @@ cdef class OpOverload:
     cdef readonly object registrations      # kernels by key, and the rule of precedence
     cdef object parsed_schema               # FunctionSchema, parsed on first use
     cdef ArgumentParser parser              # compiled on first use
+    cdef object results                     # the named tuple of results, or None: they have no names
     cdef Py_ssize_t count
     cdef uint64_t mask                      # keys whose kernels are not fallthrough
     cdef bint mask_is_stale

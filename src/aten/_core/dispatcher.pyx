@@ -246,6 +246,7 @@ cdef class OpOverload:
         options = {} if self.entry is None else self.entry.options
         self.parser = make_parser(schema, options.get("numbers_as_tensors", False))
         self.count = len(schema.arguments)
+        self.results = named_results(self.name, [result.name for result in schema.returns])
         positions = <Py_ssize_t*> PyMem_Malloc((self.count + 1) * sizeof(Py_ssize_t))
         if positions == NULL:
             raise MemoryError()
@@ -340,7 +341,7 @@ cdef class OpOverload:
             larger = LargeStack(self.count)
             stack = larger.values
         if self.parser.parse(args, nargs, kwnames, stack) != 0:
-            return raise_no_match(self, (self,), args, nargs, kwnames)
+            return call_without_match(self, (self,), args, nargs, kwnames)
         try:
             if given is None:
                 return dispatch(self, self.keys_of(stack), stack)
@@ -499,7 +500,16 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
         tracing.nest(-1)
 
 
-cdef object raise_no_match(object named, tuple candidates, PyObject* const* args,
+cdef object named_results(str name, list names):
+    """The type of tuples of several results with names, such as `values` and `indices`."""
+    if len(names) < 2 or not all(names):
+        return None
+    from collections import namedtuple
+
+    return namedtuple(name, names)
+
+
+cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
                            Py_ssize_t nargs, PyObject* kwnames):
     cdef Py_ssize_t position
     cdef list values = [<object> args[position] for position in range(nargs)]
@@ -507,7 +517,7 @@ cdef object raise_no_match(object named, tuple candidates, PyObject* const* args
     if kwnames != NULL:
         for position, name in enumerate(<tuple> kwnames, nargs):
             keywords[name] = <object> args[position]
-    return explain().raise_no_match(named, candidates, values, keywords)
+    return explain().call_without_match(named, candidates, values, keywords)
 
 
 cdef class OpOverloadPacket:
@@ -557,11 +567,14 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
-            return raise_no_match(self, self.candidates, args, nargs, kwnames)
+            return call_without_match(self, self.candidates, args, nargs, kwnames)
         try:
-            return dispatch(op, op.keys_of(stack), stack)
+            result = dispatch(op, op.keys_of(stack), stack)
         finally:
             release(stack, op.count)
+        if op.results is None or type(result) is not tuple:
+            return result
+        return op.results._make(result)
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""

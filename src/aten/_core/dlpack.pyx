@@ -18,7 +18,7 @@ from aten._core.dtypes cimport dtype, dtype_from_code, item_size
 from aten._core.dtypes import DTYPES
 from aten._core.storage cimport storage_at
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, contiguous_strides, data_pointer,
-                                make_tensor, storage_extent)
+                                is_lazy, make_tensor, storage_extent)
 
 cdef enum:
     DEVICE_CPU = 1
@@ -133,6 +133,9 @@ def export(Tensor tensor not None, *, bint versioned, bint copied=False):
     cdef Versioned* with_version
     if tensor.device_type != CPU:
         raise BufferError(f"only CPU tensors can be exported, not {tensor.device}")
+    if is_lazy(tensor):
+        raise BufferError("a lazy conjugate or negative cannot be exported: use resolve_conj() or "
+                          "resolve_neg() first")
     # Sizes and strides stay where they are: nobody else has this view to resize it.
     cdef Tensor held = make_tensor(tensor.storage, tensor.dtype_code, tensor.rank, tensor.sizes,
                                    tensor.strides, tensor.offset)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     # Positional parameters (None: any number), and keyword names (None: any).
     Parameters = tuple[int | None, frozenset[str] | None]
 
+_TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory", "requires_grad"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -27,6 +28,26 @@ def raise_missing(op: OpOverload, key: DispatchKey) -> NoReturn:
         f"{op.qualified_name}: no kernel for the dispatch key {key.name}; "
         f"kernels are registered for: {places or 'no key'}"
     )
+
+
+def call_without_match(
+    called: OpOverload | OpOverloadPacket,
+    candidates: tuple[OpOverload, ...],
+    args: Sequence[object],
+    kwargs: dict[str, Any],
+) -> Any:
+    """No candidate's schema fits: factories may be told beside out= what `out` says itself.
+
+    Raises TypeError for all other calls, RuntimeError where it is not what `out` says.
+    """
+    told = _TENSOR_OPTIONS.intersection(kwargs)
+    if not told or kwargs.get("out") is None or candidates[0].entry.kind != "factory":
+        raise_no_match(called, candidates, args, kwargs)
+    for name in told:
+        value, found = kwargs.pop(name), getattr(kwargs["out"], name, False)
+        if value is not None and (type(found)(value) if name == "device" else value) != found:
+            raise RuntimeError(f"{called.name}: {name} is {value}, but that of out is {found}")
+    return called(*args, **kwargs)
 
 
 def raise_no_match(

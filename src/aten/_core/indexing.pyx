@@ -12,15 +12,21 @@ outside (`install`).
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
+from aten._core.construct cimport write_element
 from aten._core.construct import from_array_interface, tensor_from_data
+from aten._core.device cimport CPU
 from aten._core.dispatcher cimport OpOverload
+from aten._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, INT8, UINT8
 from aten._core.keys cimport LocalState, local_state, row_index
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl
+from aten._core.pointwise import PointwiseKernel
+from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer
 from aten._core.views cimport ViewKernel, view_of
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
     bint PyLong_CheckExact(PyObject*) noexcept
+    bint PyBool_Check(object) noexcept
+    bint PyFloat_CheckExact(object) noexcept
     bint PyTuple_CheckExact(PyObject*) noexcept
     bint PySlice_Check(PyObject*) noexcept
     bint PyIndex_Check(object) noexcept
@@ -49,6 +55,7 @@ cdef class _Operators:
     cdef list views
     cdef list compiled              # owned, so that no other kernel takes a view's address
     cdef object index, index_put, copy, fill
+    cdef object filling             # the compiled kernel last found in the row of `fill`
 
     def __init__(self, dict given):
         self.views = [given[name] for name in _VIEWS]
@@ -73,6 +80,23 @@ cdef class _Operators:
         if type(kernel) is not ViewKernel or (<ViewKernel>kernel).native != _VIEWS[place]:
             return False
         self.compiled[place] = kernel
+        return True
+
+
+    cdef bint fills_plainly(self, uint64_t keys) except -1:
+        """Whether a call of fill with these keys ends in its compiled loops, nothing before it."""
+        cdef OpOverload op = <OpOverload?>self.fill
+        cdef PyObject* served
+        if op.row != NULL:
+            served = op.row[row_index(keys & op.mask)]
+            if served != NULL and served == <PyObject*>self.filling:
+                return True
+        # The first look at a row also finds which keys its operator skips.
+        op.kernel_for(keys & op.mask)
+        kernel = op.kernel_for(keys & op.mask)
+        if type(kernel) is not PointwiseKernel:
+            return False
+        self.filling = kernel
         return True
 
 
@@ -123,10 +147,33 @@ def setitem(Tensor tensor not None, index, value):
         view, indices = _apply(tensor, _items(index))
     if indices:
         _put(tensor, view, indices, value)
+    elif _write_number(view, value):
+        return
     elif isinstance(value, Tensor):
         operators().copy(view, _without_leading_ones(value, (<Tensor>view).rank))
     else:
         operators().fill(view, _number(tensor, value))
+
+
+cdef bint _write_number(Tensor view, object value) except -1:
+    """Write a number that surely fits to a single element, if a call of fill_ would just do that."""
+    cdef LocalState* state = local_state()
+    cdef int code = view.dtype_code
+    if view.count != 1 or view.device_type != CPU or state.tracing != 0:
+        return False
+    if code == FLOAT32 or code == FLOAT64:
+        if not PyFloat_CheckExact(value) and not PyLong_CheckExact(<PyObject*>value):
+            return False
+    elif INT8 <= code <= INT64 or code == UINT8:
+        if not PyLong_CheckExact(<PyObject*>value):
+            return False
+    elif code != BOOL or not PyBool_Check(value):
+        return False
+    if not operators().fills_plainly((view.keys | state.included) & ~state.excluded):
+        return False
+    write_element(data_pointer(view), code, value)
+    view.storage.version += 1
+    return True
 
 
 cdef object _view_at(Tensor tensor, object index):

@@ -134,6 +134,22 @@ def resize(Tensor tensor not None, sizes):
     return tensor
 
 
+def become(Tensor tensor not None, Tensor window not None):
+    """Make `tensor` show what `window` shows: its storage, sizes, strides and offset.
+
+    Raises RuntimeError where dtype or device differ: these stay what they are.
+    """
+    if tensor.dtype_code != window.dtype_code or tensor.device_type != window.device_type:
+        raise RuntimeError(f"a {tensor.dtype} tensor on {tensor.device} cannot become a window on "
+                           f"{window.dtype} elements on {window.device}")
+    cdef Storage storage = window.storage
+    set_geometry(tensor, window.rank, window.sizes, window.strides)
+    tensor.storage = storage
+    tensor.offset = window.offset
+    tensor.keys = window.keys
+    return tensor
+
+
 def write_out(str name, Tensor out not None, Tensor result not None, copy):
     """Copy `result` into an `out=` tensor; one whose sizes differ gets its sizes and strides.
 

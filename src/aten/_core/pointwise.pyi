@@ -15,4 +15,5 @@ class PointwiseKernel(Kernel):
         defaults: tuple[object, ...],
         out_position: int,
         inplace: bool,
+        repeatable: bool = ...,
     ) -> None: ...

@@ -123,13 +123,15 @@ cdef class PointwiseKernel(Kernel):
     the operator refuses where no code is made,
     `result_type(kernel, attributes, operand dtypes)` → dtype, asked for promotion "same",
     `compile(kernel, attributes, operand dtypes, compute dtype, out dtype, accesses)` → (address,
-    owner), and `clone(tensor)`. A backend whose `executes` is false gets metadata only.
+    owner), and `clone(tensor)`. A backend whose `executes` is false gets metadata only. With
+    `repeatable`, elements of the output may share memory: all are written alike.
     """
 
     cdef readonly OpOverload op
     cdef readonly object backend
     cdef readonly tuple parameters
     cdef readonly str label
+    cdef bint repeatable                                # may write a place several times
     cdef tuple defaults
     cdef bint executes
     cdef int count
@@ -144,12 +146,13 @@ cdef class PointwiseKernel(Kernel):
     cdef Family plain                                   # all attributes and scalars at defaults
 
     def __init__(self, OpOverload op not None, backend, tuple parameters, tuple defaults,
-                 int out_position, bint inplace):
+                 int out_position, bint inplace, bint repeatable=False):
         cdef int index
         self.op = op
         self.backend = backend
         self.executes = backend.executes
         self.label = op.name
+        self.repeatable = repeatable
         self.parameters = parameters
         self.defaults = defaults
         self.count = <int>len(parameters)
@@ -368,7 +371,8 @@ cdef class PointwiseKernel(Kernel):
                 f"{[operands.sizes[index] for index in range(operands.rank)]}")
         if not same:
             prepare_out(self.label, out, operands.rank, operands.sizes)
-        check_internal_overlap(out)
+        if not self.repeatable:
+            check_internal_overlap(out)
         for index in range(count):
             if operands.tensors[index] == NULL:
                 continue
@@ -493,7 +497,7 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
             check_device(operands, tensor)
             if tensor.rank > operands.rank:
                 operands.rank = tensor.rank
-            if family.takes_part[index]:
+            if family.takes_part[index] and family.promotion != SAME:
                 promote_tensor(&state, tensor)
             continue
         operands.codes[index] = read_number(kernel.label, value, operands.scalars[index])

@@ -44,6 +44,9 @@ cdef class TensorImpl:
 cdef class Tensor(TensorImpl):
     pass
 
+cdef bint is_lazy(TensorImpl tensor) noexcept   # a conjugate or negative not carried out in memory
+cdef uint64_t conjugate_bit() noexcept
+cdef uint64_t negative_bit() noexcept
 cdef char* data_pointer(TensorImpl tensor) noexcept nogil
 cdef bint is_tensor(object value) noexcept
 cdef int wrap_dim(int64_t dim, int ndim) except -1

@@ -21,6 +21,7 @@ from aten._core.device cimport (CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORM
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport FLOAT32, dtype, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
+from aten._core.keys import DispatchKey
 from aten._core.storage cimport Storage, allocate, storage_over
 
 cdef extern from *:
@@ -34,6 +35,8 @@ cdef extern from "Python.h":
         PyObject* tp_dict
 
 cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
+cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
+cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
 cdef object _STRIDED = LAYOUTS["strided"]
 cdef object _CONTIGUOUS_FORMAT = MEMORY_FORMATS["contiguous_format"]
 cdef object _CHANNELS_LAST = MEMORY_FORMATS["channels_last"]
@@ -426,6 +429,14 @@ cdef class Tensor(TensorImpl):
     def is_signed(self):
         return dtype_from_code(self.dtype_code).is_signed
 
+    def is_conj(self):
+        """Whether the tensor reads as the complex conjugate of what is in memory."""
+        return self.keys & _CONJUGATE != 0
+
+    def is_neg(self):
+        """Whether the tensor reads as the negative of what is in memory."""
+        return self.keys & _NEGATIVE != 0
+
     @property
     def is_cpu(self):
         return self.device_type == CPU
@@ -468,6 +479,20 @@ cdef class Tensor(TensorImpl):
         cdef DispatchKeySet keys = DispatchKeySet.__new__(DispatchKeySet)
         keys.bits = self.keys
         return keys
+
+    def as_subclass(self, cls):
+        """The same window on the same storage as an object of `cls`, a subclass of Tensor."""
+        if not isinstance(cls, type) or not issubclass(cls, Tensor):
+            raise TypeError(f"as_subclass: cls must be a subclass of Tensor, not {cls!r}")
+        cdef Tensor made = cls.__new__(cls)
+        set_geometry(made, self.rank, self.sizes, self.strides)
+        made.storage = self.storage
+        made.offset = self.offset
+        made.dtype_code = self.dtype_code
+        made.device_type = self.device_type
+        made.device_index = self.device_index
+        made.keys = self.keys
+        return made
 
     # Number slots
 
@@ -672,11 +697,24 @@ cdef class Tensor(TensorImpl):
         return _slot(SLOT_REDUCE)(self, protocol)
 
     def __copy__(self):
-        return make_tensor(self.storage, self.dtype_code, self.rank, self.sizes, self.strides,
-                           self.offset)
+        cdef Tensor made = self.as_subclass(type(self))
+        vars(made).update(vars(self))
+        return made
 
     def __deepcopy__(self, memo):
         return _slot(SLOT_DEEPCOPY)(self, memo)
+
+
+cdef uint64_t conjugate_bit() noexcept:
+    return _CONJUGATE
+
+
+cdef uint64_t negative_bit() noexcept:
+    return _NEGATIVE
+
+
+cdef bint is_lazy(TensorImpl tensor) noexcept:
+    return tensor.keys & (_CONJUGATE | _NEGATIVE) != 0
 
 
 cdef bint _is_channels_last(TensorImpl tensor, int ndim) noexcept:

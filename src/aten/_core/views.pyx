@@ -12,8 +12,9 @@ from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from aten._core.device cimport META
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides, make_tensor,
-                                read_sizes, storage_extent, wrap_dim)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, conjugate_bit,
+                                contiguous_strides, is_lazy, make_tensor, negative_bit, read_sizes,
+                                storage_extent, wrap_dim)
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
 
@@ -45,6 +46,19 @@ cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64
 
 cdef Tensor _alias(TensorImpl base, PyObject** stack, Py_ssize_t count):
     return view_of(base, base.rank, base.sizes, base.strides, base.offset)
+
+
+cdef Tensor _conjugated(TensorImpl base, PyObject** stack, Py_ssize_t count):
+    """Reads as the complex conjugate; of a lazy conjugate, as what is in memory."""
+    cdef Tensor made = _alias(base, stack, count)
+    made.keys ^= conjugate_bit()
+    return made
+
+
+cdef Tensor _negated(TensorImpl base, PyObject** stack, Py_ssize_t count):
+    cdef Tensor made = _alias(base, stack, count)
+    made.keys ^= negative_bit()
+    return made
 
 
 cdef Tensor _t(TensorImpl base, PyObject** stack, Py_ssize_t count):
@@ -426,6 +440,9 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
     cdef int dim, last = base.rank - 1
     cdef int64_t offset = base.offset * old
     cdef Tensor made
+    if wanted.code != base.dtype_code and is_lazy(base):
+        raise RuntimeError("view: a lazy conjugate or negative has no bytes of its own to view as "
+                           "another dtype; use resolve_conj() or resolve_neg() first")
     for dim in range(base.rank):
         sizes[dim] = base.sizes[dim]
         strides[dim] = base.strides[dim]
@@ -458,8 +475,9 @@ cdef void* _find(str native):
 
 
 _NATIVE = ("alias", "detach", "t", "transpose", "permute", "unsqueeze", "squeeze", "expand",
-           "select", "slice", "view", "as_strided", "diagonal", "unfold", "view_dtype")
-cdef ViewFunction[15] _functions
+           "select", "slice", "view", "as_strided", "diagonal", "unfold", "view_dtype",
+           "conjugate", "negative")
+cdef ViewFunction[17] _functions
 _functions[:] = [_alias, _alias, _t, _transpose, _permute, _unsqueeze, _squeeze, _expand,
                  _select, _slice, _view, _as_strided, _diagonal, _unfold,
-                 _view_dtype]
+                 _view_dtype, _conjugated, _negated]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aten import registry
 from aten._core.registrations import set_code_generator
+from aten.backends import lazy_views
 
 if TYPE_CHECKING:
     from aten._core.dispatcher import OpOverload
@@ -22,6 +23,7 @@ _INSTALLERS = {
     "composite": "aten.backends.products:install_composite",
     "factory": "aten.backends.composite:install_explicit",
     "extern": "aten.backends.products:install_extern",
+    "copy": "aten.backends.composite:install_copy",
     "view": "aten.backends.composite:install_view",
 }
 
@@ -31,6 +33,7 @@ def install() -> None:
     for kind, location in _INSTALLERS.items():
         registry.register_kind(kind, _deferred(location))
     registry.register_namespace("prims", _load_prims)
+    lazy_views.install()
     register_backend("Reference", opset="prims")
 
 

@@ -6,7 +6,7 @@ compute the result and copy it to where it belongs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core import factories, memory, views
@@ -15,9 +15,11 @@ from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
+from aten.backends.lazy_views import skip_laziness
 from aten.ops.definition import load_function, options_of, place_of
 from aten.registry import operator, ops
 
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
@@ -51,18 +53,52 @@ def install_explicit(op: OpOverload) -> None:
 
 def install_view(op: OpOverload) -> None:
     """Views: a compiled kernel for all backends, which look at metadata only."""
+    if op.entry.variant == "inplace":
+        op.register(
+            DispatchKey.CompositeExplicitAutograd,
+            PythonKernel(_becoming(op)),
+            "aten/backends/composite.py",
+        )
+        return
     native = op.entry.options.get("native")
     if native:
         kernel = views.ViewKernel(op, str(native))
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
+        skip_laziness(op)
         return
     install_composite(op)
+
+
+def install_copy(op: OpOverload) -> None:
+    """Copies of what the view of the same name without "_copy" shows, in row-major order."""
+    if _is_variant(op):
+        install_variant(op)
+        return
+    view = operator(op.entry.base.replace("_copy", "", 1))
+
+    def copy(*arguments: Any, **keywords: Any) -> Any:
+        shown = view(*arguments, **keywords)
+        if isinstance(shown, Tensor):
+            return shown.clone(memory_format=_CONTIGUOUS)
+        return tuple(piece.clone(memory_format=_CONTIGUOUS) for piece in shown)
+
+    key = DispatchKey.CompositeExplicitAutograd
+    op.register(key, PythonKernel(copy), "aten/backends/composite.py")
 
 
 def install_variant(
     op: OpOverload, key: DispatchKey = DispatchKey.CompositeExplicitAutograd
 ) -> None:
-    """Make the in-place or out= overload `op` from the functional one."""
+    """Make the in-place or out= overload `op` from the functional one.
+
+    A function with a parameter `out` writes there itself.
+    """
+    if op.entry.variant == "out" and op.entry.function:
+        function = load_function(op.entry.function)
+        code = function.__code__
+        if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            op.register(key, PythonKernel(function), place_of(function))
+            return
     make = _writing_out if op.entry.variant == "out" else _in_place
     op.register(key, PythonKernel(make(op)), "aten/backends/composite.py")
 
@@ -99,11 +135,15 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     base = operator(op.entry.base)
     options = options_of(op.entry.function) if op.entry.function else None
     exact = options is not None and options.exact_out
+    row_major = options is not None and options.row_major_out
     spared = 1 if options is not None and options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
         names = _written_names(op)
         outs = [keywords.pop(name) for name in names]
+        if isinstance(outs[0], (list, tuple)):
+            _fill_list(op.name, outs[0], base(*arguments, **keywords))
+            return None
         if exact:
             same = spared if arguments and arguments[0] is outs[0] else 0
             others = (*arguments[same:], *keywords.values())
@@ -115,6 +155,10 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        if len(outs) > 1:
+            _require_types(op.name, outs, results)
+        if row_major:
+            results = tuple(result.contiguous() for result in results)
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)
@@ -154,6 +198,26 @@ def _resized(out: Tensor, result: Tensor) -> Tensor:
         return result
 
 
+def _fill_list(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    if len(outs) != len(results):
+        raise RuntimeError(f"{name}: expected {len(results)} tensors as out, got {len(outs)}")
+    pairs = list(zip(outs, results, strict=True))
+    for out, result in pairs:
+        _check_takes(name, out, result)
+    for out, result in pairs:
+        memory.write_out(name, out, result, ops.aten.copy_.default)
+
+
+def _becoming(op: OpOverload) -> Callable[..., Tensor]:
+    """The in-place overload `op` of a view: the tensor becomes what the view of it shows."""
+    base = operator(op.entry.base)
+
+    def become(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        return memory.become(self, base(self, *arguments, **keywords))
+
+    return become
+
+
 def _in_place(op: OpOverload) -> Callable[..., Tensor]:
     """The in-place overload `op`: the functional result, cast and copied into the first argument.
 
@@ -173,6 +237,13 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Several results are written as they are. Raises RuntimeError for tensors of other dtypes."""
+    for out, result in zip(outs, results, strict=True):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 
 
 def _written_names(op: OpOverload) -> tuple[str, ...]:

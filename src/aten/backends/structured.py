@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from aten import registry
 from aten._core.device import device_types
-from aten._core.dispatcher import OpOverload
+from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import dtype
 from aten._core.keys import DispatchKey
 from aten._core.plan import Plan, PlanKernel
@@ -22,7 +22,7 @@ from aten.backends.decomposition import decomposing_kernel
 from aten.backends.plans import Memory, plan_graph
 from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
-from aten.ops.definition import Definition, checks_of, load_function, pointwise_graph
+from aten.ops.definition import Definition, checks_of, load_function, place_of, pointwise_graph
 from aten.ops.folding import reduction_graph
 
 _definitions: dict[str, Definition] = {}
@@ -158,6 +158,10 @@ def install_loops_pointwise(op: OpOverload) -> None:
     )
     defaults = tuple(p.default if p.has_default else _NO_DEFAULT for p in definition.parameters)
     for backend in _backends:
+        if backend.key is DispatchKey.Meta and definition.options.meta is not None:
+            function = definition.options.meta
+            op.register(backend.key, PythonKernel(function), place_of(function))
+            continue
         kernel = PointwiseKernel(
             op,
             backend,
@@ -165,6 +169,7 @@ def install_loops_pointwise(op: OpOverload) -> None:
             defaults,
             definition.out_position,
             op.entry.variant != "out",
+            definition.options.repeatable,
         )
         op.register(backend.key, kernel, definition.place)
 

@@ -19,7 +19,7 @@ An entry is one operator overload and the variants made from it:
       aliases: [negative]           other names of the same operator, all its variants included;
                                     one that starts with special_ is functional or out= only, and
                                     not a function of the package
-      tags: [core]                  names from tags.yaml; pointwise and reduction follow from `kind`
+      tags: [core]                  names from tags.yaml; some follow from `kind`
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ KINDS = {
     "reduction": "dimensions are folded away, or folded and spread again (softmax)",
     "scan": "each element depends on those before it along a dimension",
     "view": "the result shares the operand's storage",
+    "copy": "a copy of what the view of the same name without _copy shows",
     "factory": "makes a tensor from sizes and values",
     "composite": "calls other operators",
     "extern": "a library kernel, or Python code of its own",
@@ -54,7 +55,7 @@ PROMOTIONS = {
 }
 PLACES = ("function", "method")
 _PROMOTED_KINDS = ("pointwise", "reduction", "scan")
-_TAGS_OF_KIND = {"pointwise": "pointwise", "reduction": "reduction"}
+_TAGS_OF_KIND = {"pointwise": "pointwise", "reduction": "reduction", "copy": "view_copy"}
 _FIELDS = (
     "func",
     "variants",

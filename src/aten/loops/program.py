@@ -66,7 +66,7 @@ class Instruction:
         return self.operation != "store"
 
 
-FOLDS = frozenset({"sum", "prod", "amax", "amin"})
+FOLDS = frozenset({"sum", "prod", "amax", "amin", "xor"})
 # A scan is the running value of a fold: it gives one value per element.
 SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
 

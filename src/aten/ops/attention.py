@@ -96,14 +96,10 @@ def scaled_dot_product_attention(
     allows attention or a number is added. A row that may attend to nothing gives zeros. `scale`
     is 1/sqrt(E) unless given. With `enable_gqa` a head of key and value serves several of query.
 
-    Raises RuntimeError for types and sizes that do not go together, NotImplementedError for
-    dropout.
+    With `dropout_p`, weights are left out at that probability. Raises RuntimeError for types and
+    sizes that do not go together.
     """
     _check(query, key, value, attn_mask, is_causal)
-    if dropout_p != 0.0:
-        raise NotImplementedError(
-            "scaled_dot_product_attention: dropout needs random numbers, which are not there yet"
-        )
     if enable_gqa:
         key = _repeated("key", key, query.shape[-3])
         value = _repeated("value", value, query.shape[-3])
@@ -111,7 +107,8 @@ def scaled_dot_product_attention(
         attn_mask = _causal_mask(query.shape[-2], key.shape[-2], query)
     if scale is None:
         scale = query.shape[-1] ** -0.5 if query.shape[-1] else 1.0
-    return _weights(query, key, attn_mask, scale, not is_causal).matmul(value)
+    weights = _weights(query, key, attn_mask, scale, not is_causal)
+    return ops.aten.dropout.default(weights, dropout_p, True).matmul(value)  # type: ignore[no-any-return]
 
 
 def _weights(

@@ -32,7 +32,16 @@ Check = Callable[..., None]
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
-    __slots__ = ("check", "constants", "exact_out", "inplace", "integer_check")
+    __slots__ = (
+        "check",
+        "constants",
+        "exact_out",
+        "inplace",
+        "integer_check",
+        "meta",
+        "repeatable",
+        "row_major_out",
+    )
 
     def __init__(
         self,
@@ -41,7 +50,13 @@ class Options:
         constants: Mapping[str, frozenset[Any]] | None = None,
         inplace: str = "",
         exact_out: bool = False,
+        repeatable: bool = False,
+        meta: Callable[..., Any] | None = None,
+        row_major_out: bool = False,
     ) -> None:
+        self.repeatable = repeatable
+        self.meta = meta
+        self.row_major_out = row_major_out
         self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
@@ -65,6 +80,9 @@ def op(
     constants: Mapping[str, frozenset[Any]] | None = ...,
     inplace: str = ...,
     exact_out: bool = ...,
+    repeatable: bool = ...,
+    meta: Callable[..., Any] | None = ...,
+    row_major_out: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -79,6 +97,9 @@ def op(*marked: Any, **options: Any) -> Any:
     `inplace` says that the function of an extern operator writes to its first argument and returns
     it; the functional form hands it a copy in the memory format named here. `exact_out` says that
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
+    `repeatable` says that an output's elements may share memory, as they get one value.
+    `meta`, a function of tensors, serves calls with tensors of the meta device instead.
+    `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
     A function that names `types` gets the operands' element types before conversion, by name; one
     that names `operator` the operator's name.
     """

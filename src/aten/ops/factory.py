@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from aten._core import factories
@@ -10,6 +11,8 @@ from aten._core.device import device, layout
 from aten._core.dtypes import DTYPES, dtype, get_default_dtype
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.rearranging import triangle_mask
+from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
 
@@ -108,8 +111,10 @@ def _range_length(start: Any, end: Any, step: Any, element: dtype) -> int:
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"arange: unsupported range: {start} -> {end}")
     given = (start, end, step)
-    if not element.is_floating_point:
+    if element.name == "int64":
         start, end, step = int(start), int(end), int(step)
+        if step == 0 != given[2]:
+            raise ValueError(f"arange: the step {given[2]} is 0 as an integer")
     if step == 0 or step != step:
         raise RuntimeError("arange: step must be nonzero")
     if (step > 0 and end < start) or (step < 0 and end > start):
@@ -185,10 +190,127 @@ def linspace_between_tensors(
     start: Number | Tensor, end: Number | Tensor, steps: int, **options: Any
 ) -> Tensor:
     """`linspace` between 0-d tensors. Raises RuntimeError for tensors with dimensions."""
-    for name, bound in (("start", start), ("end", end)):
+    _require_numbers("linspace", start=start, end=end)
+    return linspace(_plain(start), _plain(end), steps, **options)
+
+
+def _require_numbers(operator: str, **bounds: Number | Tensor) -> None:
+    for name, bound in bounds.items():
         if isinstance(bound, Tensor) and bound.dim() != 0:
             raise RuntimeError(
-                "linspace only supports 0-dimensional start and end tensors, but got "
-                f"{name} with {bound.dim()} dimension(s)."
+                f"{operator}: start and end must be numbers or 0-d tensors, but {name} has "
+                f"{bound.dim()} dimensions"
             )
-    return linspace(_plain(start), _plain(end), steps, **options)
+
+
+@op
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """`base` to the powers of evenly spaced exponents; whole numbers are cut off to be so.
+
+    Raises RuntimeError for a negative number of steps.
+    """
+    if steps < 0:
+        raise RuntimeError(f"logspace: steps must not be negative, got {steps}")
+    if dtype is None:
+        is_complex = isinstance(start, complex) or isinstance(end, complex)
+        dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
+    if dtype.kind == "bool":
+        raise NotImplementedError(f'"logspace_cpu" not implemented for {dtype.scalar_type_name!r}')
+    options: dict[str, Any] = {"layout": layout, "device": device, "pin_memory": pin_memory}
+    if dtype.is_floating_point or dtype.is_complex:
+        computed = dtype if dtype.itemsize > 2 else DTYPES["float32"]
+        exponents = linspace(start, end, steps, dtype=computed, **options)
+    else:
+        exponents = linspace(int(start), int(end), steps, dtype=_FLOAT64, **options)
+    powers = ops.aten.pow.Scalar(base, exponents)
+    return ops.aten._to_copy(powers, dtype=dtype) if powers.dtype is not dtype else powers  # type: ignore[no-any-return]
+
+
+@op("logspace.Tensor_Tensor")
+@op("logspace.Tensor_Scalar")
+@op("logspace.Scalar_Tensor")
+def logspace_between_tensors(
+    start: Number | Tensor, end: Number | Tensor, steps: int, base: float = 10.0, **options: Any
+) -> Tensor:
+    """`logspace` between 0-d tensors. Raises RuntimeError for tensors with dimensions."""
+    _require_numbers("logspace", start=start, end=end)
+    return logspace(_plain(start), _plain(end), steps, base, **options)
+
+
+@op("range")
+@op("range.step")
+def range_to(
+    start: Any, end: Any, step: Any = 1, *, dtype: dtype | None = None, **options: Any
+) -> Tensor:
+    """The numbers start, start + step, … up to `end`, which is included where it is met."""
+    start, end, step = _real_bounds(start, end, step)
+    if step == 0 or (end - start) / step < 0:
+        raise RuntimeError(f"range: no steps of {step} lead from {start} to {end}")
+    count = math.floor((end - start) / step) + 1
+    dtype = dtype or get_default_dtype()
+    made = arange_start_step(0, count, 1, dtype=_FLOAT64, **options)
+    return ops.aten._to_copy(made * step + start, dtype=dtype)  # type: ignore[no-any-return]
+
+
+@op
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
+    """An uninitialized tensor whose dimensions lie in memory in the order `physical_layout`.
+
+    Raises RuntimeError where that is no order of all dimensions.
+    """
+    if sorted(physical_layout) != list(range(len(size))):
+        raise RuntimeError(
+            f"empty_permuted: physical_layout must name each of {len(size)} dimensions once, from "
+            f"the front, got {list(physical_layout)}"
+        )
+    made = ops.aten.empty.memory_format([size[dim] for dim in physical_layout], **options)
+    return made.permute(  # type: ignore[no-any-return]
+        [list(physical_layout).index(dim) for dim in range(len(size))]
+    )
+
+
+@op
+def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal, as two rows, in row-major order."""
+    return _triangle_indices("tril", row, col, offset, **options)
+
+
+@op
+def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal, as two rows, in row-major order."""
+    return _triangle_indices("triu", row, col, offset, **options)
+
+
+def _triangle_indices(
+    name: str,
+    rows: int,
+    columns: int,
+    offset: int,
+    *,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if rows < 0 or columns < 0:
+        raise RuntimeError(
+            f"{name}_indices: row and col must not be negative, got {rows}, {columns}"
+        )
+    if layout is not None and layout.name != "strided":
+        raise RuntimeError(f"{name}_indices: only strided tensors can be made, not {layout}")
+    dtype = dtype or _INT64
+    if dtype.name in ("float16", "bfloat16") or dtype.kind not in ("signed", "unsigned", "float"):
+        raise refusal(f"{name}_indices", dtype)
+    mask = triangle_mask(name, rows, columns, offset, ops.aten.empty.memory_format((0,)))
+    places = ops.aten.nonzero(mask).t().contiguous()
+    return ops.aten._to_copy(places, dtype=dtype, device=device)  # type: ignore[no-any-return]

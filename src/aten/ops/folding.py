@@ -66,10 +66,11 @@ def run_reduction(
     named = dict(zip((p.name for p in definition.parameters), arguments, strict=True))
     tensors = [value for value in arguments if isinstance(value, Tensor)]
     compute = _compute_type(definition, tensors, named)
+    types = {name: value.dtype for name, value in named.items() if isinstance(value, Tensor)}
     for name, value in named.items():
         if isinstance(value, Tensor):
             named[name] = _in_operation_type(value_of(value), definition, compute)
-    made = definition(named)
+    made = definition({**named, "types": types})
     single = not isinstance(made, tuple)
     results = (made,) if single else made
     return tuple(_in_result_type(result, definition, compute) for result in results), single

@@ -10,6 +10,7 @@ from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.prims import Number
+from aten.registry import ops
 
 
 @op("size.int")
@@ -50,6 +51,64 @@ def equal(self: Tensor, other: Tensor) -> bool:
     if self.shape != other.shape:
         return False
     return self.numel() == 0 or bool(self.eq(other).all().item())
+
+
+@op
+def allclose(
+    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, as `isclose` says."""
+    return bool(ops.aten.isclose(self, other, rtol, atol, equal_nan).all().item())
+
+
+@op
+def _is_all_true(self: Tensor) -> Tensor:
+    """Whether all elements of a bool tensor are true."""
+    _require_bool("_is_all_true", self)
+    return self.all()
+
+
+@op
+def _is_any_true(self: Tensor) -> Tensor:
+    """Whether some element of a bool tensor is true."""
+    _require_bool("_is_any_true", self)
+    return self.any()
+
+
+def _require_bool(name: str, self: Tensor) -> None:
+    if self.dtype.kind != "bool":
+        raise RuntimeError(f"{name}: self must be of type bool, but is {self.dtype}")
+
+
+@op
+def _assert_async(self: Tensor) -> None:
+    """Raises RuntimeError where the only element is zero."""
+    _assert_async_msg(self, "the tensor's only element is zero")
+
+
+@op("_assert_async.msg")
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    if not self.is_meta and not is_nonzero(self):
+        raise RuntimeError(f"_assert_async: {assert_msg}")
+
+
+@op
+def _assert_scalar(self: Number, assert_msg: str) -> None:
+    """Raises RuntimeError where the number is zero."""
+    if not self:
+        raise RuntimeError(f"_assert_scalar: {assert_msg}")
+
+
+@op("_functional_assert_async.msg")
+def _functional_assert_async_msg(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
+    _assert_async_msg(self, assert_msg)
+    return dep_token.clone()
+
+
+@op
+def _functional_assert_scalar(self: Number, assert_msg: str, dep_token: Tensor) -> Tensor:
+    _assert_scalar(self, assert_msg)
+    return dep_token.clone()
 
 
 @op

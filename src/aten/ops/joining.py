@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aten._core import memory
 from aten._core.device import MEMORY_FORMATS, memory_format
-from aten._core.dtypes import dtype
+from aten._core.dtypes import can_cast
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
@@ -15,7 +16,7 @@ _CHANNELS_LAST = {4: MEMORY_FORMATS["channels_last"], 5: MEMORY_FORMATS["channel
 
 
 @op
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
 
     Raises ValueError for an empty list, RuntimeError for other sizes that differ and for 0-d
@@ -34,29 +35,56 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_sizes(tensors, first, dim)
     sizes = list(first.shape)
     sizes[dim] = sum(tensor.size(dim) for tensor in joined)
-    return _joined(joined, dim, sizes, result_type(*tensors), _order(tensors))
+    return _joined(tensors, dim, sizes, _order(tensors), out)
 
 
 def _joined(
     tensors: Sequence[Tensor],
     dim: int,
     sizes: Sequence[int],
-    element: dtype,
-    order: memory_format | None = None,
+    order: memory_format | None,
+    out: Tensor | None,
 ) -> Tensor:
-    """The tensors copied into a fresh one, one after the other."""
-    device = tensors[0].device if tensors else None
-    out: Tensor = ops.aten.empty.memory_format(
-        sizes, dtype=element, device=device, memory_format=order
-    )
+    """The tensors copied into `out`, or a fresh tensor, one after the other."""
+    element = result_type(*tensors)
+    if out is None:
+        target: Tensor = ops.aten.empty.memory_format(
+            sizes, dtype=element, device=tensors[0].device, memory_format=order
+        )
+    else:
+        wanted = ops.aten.empty.memory_format(
+            sizes, dtype=element, device="meta", memory_format=order
+        )
+        _check_out(out, tensors, wanted)
+        memory.write_out("cat", out, wanted, lambda into, _: _fill(into, tensors, dim))
+        return out
+    _fill(target, tensors, dim)
+    return target
+
+
+def _fill(target: Tensor, tensors: Sequence[Tensor], dim: int) -> None:
+    """Copy the tensors into `target`, one after the other; those of other ranks are left out."""
     start = 0
     piece, copy = ops.aten.slice.Tensor, ops.aten.copy_.default
     for tensor in tensors:
+        if tensor.dim() != target.dim():
+            continue
         end = start + tensor.size(dim)
         if end > start:
-            copy(piece(out, dim, start, end, 1), tensor)
+            copy(piece(target, dim, start, end, 1), tensor)
         start = end
-    return out
+
+
+def _check_out(out: Tensor, tensors: Sequence[Tensor], wanted: Tensor) -> None:
+    """Raises TypeError where `out` cannot hold the result, RuntimeError where it is elsewhere."""
+    if not can_cast(wanted.dtype, out.dtype):
+        raise TypeError(
+            f"cat: a result of {wanted.dtype} cannot be written to an out of {out.dtype}"
+        )
+    if out.device != tensors[0].device:
+        raise RuntimeError(f"cat: out is on {out.device}, but tensors are on {tensors[0].device}")
+    if any(tensor is out or memory.overlaps(tensor, out) for tensor in tensors):
+        raise RuntimeError("cat: out shares memory with one of the tensors")
 
 
 def _order(tensors: Sequence[Tensor]) -> memory_format | None:
@@ -95,7 +123,7 @@ def _check_sizes(tensors: Sequence[Tensor], first: Tensor, dim: int) -> None:
 
 
 @op
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors, all of one shape, along a new dimension `dim`."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -108,24 +136,76 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             )
     dim = wrap_dimension(dim, len(shape) + 1)
     sizes = (*shape[:dim], len(tensors), *shape[dim:])
-    if dim < len(shape):
+    if dim < len(shape) and out is None:
         # Along an existing dimension, so that the tensors' memory format is kept.
         return cat(tensors, dim).view(sizes)
-    return _joined([tensor.unsqueeze(dim) for tensor in tensors], dim, sizes, result_type(*tensors))
+    return _joined([tensor.unsqueeze(dim) for tensor in tensors], dim, sizes, None, out)
 
 
 @op
-def hstack(tensors: Sequence[Tensor]) -> Tensor:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side: along dimension 1, or 0 where they are 1-d. 0-d ones become 1-d."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     raised = [tensor.reshape((1,)) if tensor.dim() == 0 else tensor for tensor in tensors]
-    return cat(raised, 0 if raised[0].dim() == 1 else 1)
+    return cat(raised, 0 if raised[0].dim() == 1 else 1, out=out)
 
 
-@op
-def vstack(tensors: Sequence[Tensor]) -> Tensor:
+@op("vstack")
+@op("row_stack")
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one below the other: along dimension 0, 1-d ones as rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
-    return cat([tensor.reshape((1, -1)) if tensor.dim() < 2 else tensor for tensor in tensors], 0)
+    return cat(
+        [tensor.reshape((1, -1)) if tensor.dim() < 2 else tensor for tensor in tensors], 0, out=out
+    )
+
+
+@op
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors one behind the other: along dimension 2, vectors as rows."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return cat([ops.aten.atleast_3d(tensor) for tensor in tensors], 2, out=out)
+
+
+@op
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors side by side, vectors as columns."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    columns = [tensor.reshape((-1, 1)) if tensor.dim() < 2 else tensor for tensor in tensors]
+    return cat(columns, 1, out=out)
+
+
+@op
+def _chunk_cat(
+    tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None
+) -> Tensor:
+    """Each tensor cut into `num_chunks` flat pieces along `dim`, padded with zeros, then joined.
+
+    The result has the dimensions before `dim`, then the chunks, then their elements. Raises
+    RuntimeError for tensors whose dtype, device or leading dimensions differ.
+    """
+    if not tensors or num_chunks < 1:
+        raise RuntimeError(
+            f"_chunk_cat: expected one tensor or more and one chunk or more, got {len(tensors)} "
+            f"and {num_chunks}"
+        )
+    first = tensors[0]
+    dim = wrap_dimension(dim, first.dim())
+    flat = []
+    for tensor in tensors:
+        if tensor.dtype is not first.dtype or tensor.device != first.device:
+            raise RuntimeError("_chunk_cat: tensors must agree in dtype and device")
+        if tensor.numel() == 0 or tensor.dim() <= dim or tensor.shape[:dim] != first.shape[:dim]:
+            raise RuntimeError(
+                f"_chunk_cat: tensors must have elements and the sizes {list(first.shape[:dim])} "
+                f"before dimension {dim}, got {list(tensor.shape)}"
+            )
+        missing = -tensor.shape[dim] % num_chunks
+        padding = [0, 0] * (tensor.dim() - dim - 1) + [0, missing]
+        padded = ops.aten.constant_pad_nd(tensor, padding, 0) if missing else tensor
+        flat.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
+    return cat(flat, dim + 1, out=out)

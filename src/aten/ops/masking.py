@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aten._core import picking
 from aten._core.device import MEMORY_FORMATS
 from aten._core.memory import check_writable, overlaps
 from aten._core.tensor import Tensor
 from aten.ops.definition import converted, op
 from aten.ops.places import INT64, common_shape, write
-from aten.ops.value_checks import scalar_fill
+from aten.ops.value_checks import fits, scalar_fill
 from aten.prims import Value
 from aten.prims import elementwise as p
 from aten.registry import ops
@@ -21,13 +23,37 @@ def masked_fill_by_tensor(self: Value, mask: Value, value: Value) -> Value:
     return masked_fill(self, mask, value)
 
 
-@op
+@op("masked_fill.Scalar", check=fits)
 def masked_fill(self: Value, mask: Value, value: Value) -> Value:
     if mask.dtype.name != "bool":
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
         )
     return p.where(mask, converted(value, self.dtype), self)
+
+
+@op("masked_fill_.Scalar", "masked_fill_.Tensor")
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """As `masked_fill`; elements that share memory get the value where the mask has one of them.
+
+    Raises RuntimeError where `mask` is larger than `self`.
+    """
+    if common_shape((self.shape, mask.shape), RuntimeError) != tuple(self.shape):
+        raise RuntimeError(
+            f"masked_fill_: a mask of shape {list(mask.shape)} does not fit {list(self.shape)}"
+        )
+    sizes, strides = list(self.shape), self.stride()
+    shared = [dim for dim, size in enumerate(sizes) if size > 1 and strides[dim] == 0]
+    target = self
+    if shared and mask.dtype.name == "bool":
+        mask = ops.aten.any.dims(mask.expand(sizes), shared, True)
+        for dim in shared:
+            sizes[dim] = 1
+        target = self.as_strided(sizes, strides, self.storage_offset())
+    by_tensor = isinstance(value, Tensor)
+    fill = ops.aten.masked_fill.Tensor_out if by_tensor else ops.aten.masked_fill.Scalar_out
+    fill(target, mask, value, out=target)
+    return self
 
 
 def _positions(mask: Tensor) -> Tensor:

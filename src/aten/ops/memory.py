@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from aten._core.factories import empty_like
+from aten._core.tensor import Tensor
 from aten.ops.definition import converted, op
 from aten.ops.value_checks import fits, scalar_tensor
 from aten.prims import Number, Value
-
-if TYPE_CHECKING:
-    from aten._core.tensor import Tensor
+from aten.registry import ops
 
 
-@op("fill.Scalar", check=fits)
+@op("fill.Scalar", check=fits, repeatable=True)
 def fill(self: Value, value: Value) -> Value:
     return converted(value, self.dtype)
 
@@ -22,14 +20,28 @@ def fill_tensor(self: Value, value: Value) -> Value:
     return converted(value, self.dtype)
 
 
-@op
+@op("zero", repeatable=True)
 def zero(self: Value) -> Number:
     return 0
 
 
-@op
-def copy(self: Value, src: Value) -> Value:
+def _copy_without_data(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """`copy_` where `self` or `src` is on the meta device: the checks, and nothing else."""
+    if not self.is_meta:
+        raise NotImplementedError("copy_: src is on the meta device and has no data to copy")
+    ops.aten.empty.memory_format(src.shape, device="meta").expand(self.shape)
+    return self
+
+
+@op("copy_", meta=_copy_without_data)
+def copy_(self: Value, src: Value) -> Value:
     return converted(src, self.dtype)
+
+
+@op
+def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """The elements of `src`, broadcast, in a tensor like `self`."""
+    return empty_like(self).copy_(src)
 
 
 @op

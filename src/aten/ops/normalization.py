@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor
-from aten.ops.definition import normalized_dims, op
+from aten.ops.definition import converted, normalized_dims, op
 from aten.ops.folding import extent, fold, kept_dims, spread
+from aten.ops.requirements import require_floating
 from aten.prims import Value, broadcast_to
 from aten.prims import elementwise as p
 from aten.registry import ops
@@ -36,11 +37,32 @@ def _log_softmax(self: Value, dim: int, half_to_float: bool) -> Value:
 
 
 @op
+def _softmax_backward_data(
+    grad_output: Value, output: Value, dim: int, input_dtype: dtype
+) -> Value:
+    """output (grad - sum(grad * output)), as `input_dtype`."""
+    require_floating("softmax_backward", grad_output)
+    weighted = grad_output * output
+    total = spread(fold("sum", weighted, dim), output, dim)
+    return converted(weighted - output * total, input_dtype)
+
+
+@op
+def _log_softmax_backward_data(
+    grad_output: Value, output: Value, dim: int, input_dtype: dtype
+) -> Value:
+    """grad - exp(output) sum(grad), as `input_dtype`."""
+    require_floating("log_softmax_backward", grad_output)
+    total = spread(fold("sum", grad_output, dim), output, dim)
+    return converted(grad_output - p.exp(output) * total, input_dtype)
+
+
+@op("softmax", "special_softmax")
 def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.aten._softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
 
-@op
+@op("log_softmax", "special_log_softmax")
 def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.aten._log_softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 

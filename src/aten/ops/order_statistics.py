@@ -10,6 +10,7 @@ from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.ops.sorting import (
+    arranged,
     chosen_along,
     order_of,
     ordered_keys,
@@ -90,7 +91,7 @@ def _places_of_mode(rows: Any) -> Any:
     """The end of the longest run of equal keys in each sorted row."""
     import numpy
 
-    order = order_of(rows)
+    order = arranged(rows)
     keys = numpy.take_along_axis(ordered_keys(rows), order, -1)
     places = numpy.arange(keys.shape[-1])
     begins = numpy.ones(keys.shape, bool)

@@ -22,6 +22,13 @@ def as_int64(index: Tensor) -> Tensor:
     return index if index.dtype is INT64 else index.to(INT64)
 
 
+def integer(tensor: Tensor) -> int:
+    """The only element of a tensor of integers."""
+    value = tensor.item()
+    assert isinstance(value, int)
+    return value
+
+
 def check_range(
     index: Tensor,
     size: int,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from aten._core.dtypes import DTYPES
+from aten._core.dtypes import DTYPES, dtype
 from aten.ops.definition import converted, normalized_dims, op
 from aten.ops.folding import Dims, extent, fold, fold_size, kept_dims, spread
+from aten.ops.requirements import refusal, require_real
 from aten.prims import Value
 from aten.prims import elementwise as p
 
@@ -22,6 +24,20 @@ def prod(self: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 
 @op
+def nansum(
+    self: Value, dim: Dims = None, keepdim: bool = False, *, types: Mapping[str, dtype]
+) -> Value:
+    """The sum of what is not NaN. Integers have no NaN, and none comes of floating numbers."""
+    if self.dtype.is_complex:
+        raise RuntimeError(f"nansum: self must be real, but is of type {self.dtype}")
+    if not self.dtype.is_floating_point:
+        if types["self"].is_floating_point:
+            raise refusal("nansum_cpu", self.dtype)
+        return fold("sum", self, dim, keepdim)
+    return fold("sum", p.where(self == self, self, 0), dim, keepdim)
+
+
+@op
 def mean(self: Value, dim: Dims = None, keepdim: bool = False) -> Value:
     _require_floating("mean", self)
     return _shaped(fold("sum", self, dim) / extent(self, dim), self, dim, keepdim)
@@ -29,24 +45,28 @@ def mean(self: Value, dim: Dims = None, keepdim: bool = False) -> Value:
 
 @op
 def amax(self: Value, dim: Dims = (), keepdim: bool = False) -> Value:
+    require_real("amax", self)
     _require_elements("amax", self, dim)
     return fold("amax", self, dim, keepdim)
 
 
 @op
 def amin(self: Value, dim: Dims = (), keepdim: bool = False) -> Value:
+    require_real("amin", self)
     _require_elements("amin", self, dim)
     return fold("amin", self, dim, keepdim)
 
 
 @op
 def max(self: Value) -> Value:
+    require_real("max", self)
     _require_elements("max", self, None)
     return fold("amax", self, None)
 
 
 @op
 def min(self: Value) -> Value:
+    require_real("min", self)
     _require_elements("min", self, None)
     return fold("amin", self, None)
 
@@ -59,6 +79,30 @@ def max_dim(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]
 @op("min.dim")
 def min_dim(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     return _extreme_along("min", self, dim, keepdim)
+
+
+@op
+def aminmax(self: Value, *, dim: int | None = None, keepdim: bool = False) -> tuple[Value, Value]:
+    """The least and the greatest element."""
+    if self.dtype.is_complex:
+        raise refusal("aminmax_cpu", self.dtype)
+    _require_elements("aminmax", self, dim)
+    return fold("amin", self, dim, keepdim), fold("amax", self, dim, keepdim)
+
+
+@op
+def hash_tensor(self: Value, dim: Dims = (), *, keepdim: bool = False, mode: int = 0) -> Value:
+    """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0)."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: mode must be 0, but is {mode}")
+    if self.dtype.is_complex or self.dtype.name in ("uint16", "uint32", "uint64"):
+        raise refusal("xor_sum_cpu", self.dtype)
+    _require_elements("hash_tensor", self, dim)
+    if self.dtype.is_floating_point:
+        bits = p.bitcast(converted(self, DTYPES["float64"]), dtype=DTYPES["uint64"])
+    else:
+        bits = p.bitcast(converted(self, DTYPES["int64"]), dtype=DTYPES["uint64"])
+    return fold("xor", bits, dim, keepdim)
 
 
 @op
@@ -158,9 +202,9 @@ def norm(self: Value, p: float | None = 2, dim: Dims = None, keepdim: bool = Fal
 def logsumexp(self: Value, dim: Dims, keepdim: bool = False) -> Value:
     if fold_size(self, dim) == 0:
         return p.log(fold("sum", self, dim, keepdim))
-    largest = fold("amax", self, dim)
+    largest = fold("amax", p.real(self) if self.dtype.is_complex else self, dim)
     # An infinite maximum must not turn into inf - inf.
-    shift = p.where(p.abs(largest) == math.inf, 0.0, largest)
+    shift = converted(p.where(p.abs(largest) == math.inf, 0.0, largest), self.dtype)
     total = fold("sum", p.exp(self - spread(shift, self, dim)), dim)
     return _shaped(p.log(total) + shift, self, dim, keepdim)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.tensor import Tensor, wrap_dimension
+from aten.ops.arrays import as_array, from_bits
 from aten.ops.definition import normalized_dims, op
 from aten.ops.requirements import refusal
 from aten.prims import Prim, Value
@@ -48,6 +52,47 @@ def _running_extreme(name: str, value: Value, dim: int) -> tuple[Value, Value]:
 
 
 @op
+def logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    """log(sum(exp)) of the elements so far, folded in float64. NumPy accumulates real numbers."""
+    if self.dtype.kind not in ("float", "complex"):
+        raise refusal("logcumsumexp_out_cpu", self.dtype)
+    dim = wrap_dimension(dim, self.dim())
+    made: Tensor = ops.aten.empty(self.shape, dtype=self.dtype, device=self.device)
+    if self.is_meta or self.numel() == 0 or self.dim() == 0:
+        return made if self.is_meta or self.numel() == 0 else made.copy_(self)
+    import numpy
+
+    wide = DTYPES["complex128" if self.dtype.is_complex else "float64"]
+    rows = numpy.moveaxis(as_array(self.to(wide)), dim, -1)
+    with numpy.errstate(invalid="ignore"):
+        if self.dtype.is_complex:
+            found = _running_complex(rows)
+        else:
+            found = numpy.logaddexp.accumulate(rows, axis=-1)
+    return made.copy_(from_bits(numpy.moveaxis(found, -1, dim), self, wide))
+
+
+def _running_complex(rows: Any) -> Any:
+    """One after the other: the imaginary part depends on the order, by multiples of 2 pi."""
+    found = rows.copy()
+    for place in range(1, rows.shape[-1]):
+        found[..., place] = _log_of_sum(rows[..., place], found[..., place - 1])
+    return found
+
+
+def _log_of_sum(left: Any, right: Any) -> Any:
+    """log(exp(left) + exp(right)) of complex numbers."""
+    import numpy
+
+    swapped = left.real < right.real
+    most, least = numpy.where(swapped, right, left), numpy.where(swapped, left, right)
+    difference = numpy.where(least.real == -math.inf, -math.inf, least - most)
+    found = most + numpy.log1p(numpy.exp(difference))
+    missing = numpy.isnan(left) | numpy.isnan(right)
+    return numpy.where(missing, complex(math.nan, math.nan), found)
+
+
+@op
 def diff(
     self: Tensor,
     n: int = 1,
@@ -59,10 +104,10 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return self.clone()
     parts = [part for part in (prepend, self, append) if part is not None]
     made = ops.aten.cat(parts, dim) if len(parts) > 1 else self
-    if n == 0:
-        return made.clone()
     for _ in range(min(n, made.size(dim))):
         length = made.size(dim) - 1
         later, earlier = made.narrow(dim, 1, length), made.narrow(dim, 0, length)

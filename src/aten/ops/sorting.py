@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from aten._core import memory
 from aten._core.dtypes import DTYPES
+from aten._core.ranking import arrange
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.arrays import as_array, as_bits
 from aten.ops.definition import op
@@ -18,6 +20,8 @@ from aten.registry import ops
 
 _POSITION_BITS = 32
 _HALVES = frozenset({"float16", "bfloat16"})
+# Types whose unstable sort leaves equal elements as the algorithm does that torch has for them.
+_UNSTABLE = frozenset({"bool", "uint8", "int8", "int16", "float16", "bfloat16"})
 _UNRANKED = frozenset({"bool", "uint16", "uint32", "uint64"})
 
 
@@ -25,8 +29,8 @@ _UNRANKED = frozenset({"bool", "uint16", "uint32", "uint64"})
 def sort_stable(
     self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`sort`, which keeps equal elements in their order always."""
-    return sort(self, dim, descending)
+    """`sort` that keeps equal elements in their order."""
+    return _sorted(self, dim, descending, bool(stable))
 
 
 @op
@@ -35,6 +39,10 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor,
 
     Raises RuntimeError for complex numbers, IndexError for a dimension out of range.
     """
+    return _sorted(self, dim, descending, stable=False)
+
+
+def _sorted(self: Tensor, dim: int, descending: bool, stable: bool) -> tuple[Tensor, Tensor]:
     if self.dtype.is_complex:
         raise RuntimeError(f"sort: there is no order among elements of type {self.dtype}")
     if self.dtype.name.startswith("float8"):
@@ -43,9 +51,9 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor,
     values: Tensor = ops.aten.empty_like(self)
     indices: Tensor = ops.aten.empty_like(self, dtype=DTYPES["int64"])
     if not self.is_meta:
-        write_chosen(
-            self, dim, order_of(rows_of(self, dim), descending=descending), values, indices
-        )
+        rows = rows_of(self, dim)
+        choose = arranged if self.dtype.name in _UNSTABLE and not stable else order_of
+        write_chosen(self, dim, choose(rows, descending=descending), values, indices)
     return values, indices
 
 
@@ -59,7 +67,7 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 def argsort_stable(
     self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False
 ) -> Tensor:
-    return sort(self, dim, descending)[1]
+    return _sorted(self, dim, descending, stable)[1]
 
 
 @op
@@ -88,8 +96,9 @@ def topk(
         sizes[dim] = k
     values, indices = self.new_empty(sizes), self.new_empty(sizes, dtype=DTYPES["int64"])
     if not self.is_meta and values.numel():
-        order = order_of(rows_of(self, dim), descending=largest, stop=max(k, 1))
-        write_chosen(self, dim, order, values, indices)
+        how = "sort least" if sorted else "select least"
+        order = arranged(rows_of(self, dim), how, max(k, 1), descending=largest)
+        write_chosen(self, dim, order[..., : max(k, 1)], values, indices)
     return values, indices
 
 
@@ -104,7 +113,26 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tupl
     length = self.size(dim) if self.dim() else 1
     if not 1 <= k <= length:
         raise RuntimeError(f"kthvalue: k must be within [1, {length}], the size of dim, but is {k}")
-    return chosen_along(self, dim, keepdim, lambda rows: order_of(rows, stop=k)[..., k - 1 : k])
+
+    def choose(rows: Any) -> Any:
+        return arranged(rows, "select", k - 1)[..., k - 1 : k]
+
+    return chosen_along(self, dim, keepdim, choose)
+
+
+@op("kthvalue.values")
+def kthvalue_out(
+    self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Raises RuntimeError where a result is to be written over elements still to be read."""
+    if memory.overlaps(self, values) or memory.overlaps(self, indices):
+        raise RuntimeError("kthvalue: out= must not share memory with self")
+    found = kthvalue(self, k, dim, keepdim)
+    for out, result in zip((values, indices), found, strict=True):
+        if out.dtype is not result.dtype:
+            raise RuntimeError(f"kthvalue: out= must be of {result.dtype}, but is of {out.dtype}")
+        memory.write_out("kthvalue", out, result, ops.aten.copy_.default)
+    return values, indices
 
 
 def require_ranks(name: str, self: Tensor) -> None:
@@ -176,6 +204,21 @@ def order_of(rows: Any, *, descending: bool = False, stop: int | None = None) ->
     return (packed & ((1 << _POSITION_BITS) - 1)).astype(numpy.int64)
 
 
+def arranged(rows: Any, how: str = "sort", rank: int = 0, *, descending: bool = False) -> Any:
+    """The positions of each row's elements as `_core.ranking.arrange` leaves them."""
+    import numpy
+
+    keys = ordered_keys(rows)
+    pairs = numpy.empty((*keys.shape, 2), numpy.uint64)
+    pairs[..., 0] = keys
+    if descending:
+        numpy.invert(pairs[..., 0], out=pairs[..., 0])
+    pairs[..., 1] = numpy.arange(keys.shape[-1])
+    if keys.size:
+        arrange(pairs.reshape((-1, *pairs.shape[-2:])), how, rank)
+    return pairs[..., 1].astype(numpy.int64)
+
+
 def _order_of_wide(keys: Any) -> Any:
     """The order of 64-bit keys: by the fast sort, or by the stable one where it matters."""
     import numpy
@@ -188,7 +231,7 @@ def _order_of_wide(keys: Any) -> Any:
 
 
 def ordered_keys(rows: Any) -> Any:
-    """Unsigned integers in the order of the elements, row-major; all NaNs are one, and greatest."""
+    """Unsigned integers in the order of the elements; all NaNs are one, and greatest."""
     import numpy
 
     if rows.dtype.kind in "bu":

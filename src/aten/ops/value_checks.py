@@ -22,7 +22,10 @@ def negative_power(exponent: Tensor | Number) -> None:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
-def scalar_fill(value: Tensor) -> None:
+def scalar_fill(self: Tensor, value: Tensor) -> None:
+    """A value in a tensor that masked elements get: one number, not complex for real elements."""
+    if value.dtype.is_complex and not self.dtype.is_complex:
+        raise RuntimeError(f"masked_fill: a complex value does not fit {self.dtype.name}")
     if value.dim() != 0:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "

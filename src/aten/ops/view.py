@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from math import prod
 
@@ -21,6 +22,13 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     if try_view(self, shape) is None:
         self = self.clone(memory_format=_CONTIGUOUS)
     return ops.aten.view.default(self, shape)  # type: ignore[no-any-return]
+
+
+@op("view_copy")
+@op("_reshape_copy")
+def view_copy(self: Tensor, size: Sequence[int]) -> Tensor:
+    """`reshape` that always copies."""
+    return self.clone(memory_format=_CONTIGUOUS).view(size)
 
 
 @op
@@ -119,80 +127,9 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 @op("narrow.Tensor")
 def narrow_from_tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
-    if start.dim() != 0 or start.is_floating_point() or start.is_complex():
+    if start.dim() != 0 or start.dtype.kind not in ("signed", "unsigned"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return narrow(self, dim, int(start), length)
-
-
-@op("split.Tensor")
-def split(self: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of `split_size` along `dim`; the last one may be smaller."""
-    if self.dim() == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    if split_size < 0:
-        raise RuntimeError(
-            f"split expects split_size be non-negative, but got split_size={split_size}"
-        )
-    extent = self.size(dim)
-    if split_size == 0 and extent != 0:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {extent}"
-        )
-    if extent == 0:
-        return (ops.aten.alias(self),)
-    piece = ops.aten.slice.Tensor
-    return tuple(
-        piece(self, dim, start, min(start + split_size, extent), 1)
-        for start in range(0, extent, split_size)
-    )
-
-
-@op("split.sizes")
-@op("split_with_sizes")
-def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of these sizes along `dim`, which together must make it up."""
-    if self.dim() == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    extent = self.size(dim)
-    if any(size < 0 for size in split_sizes):
-        raise RuntimeError(
-            "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            f"split_sizes={list(split_sizes)}"
-        )
-    if sum(split_sizes) != extent:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's "
-            f"size at dimension {dim}), but got split_sizes={list(split_sizes)}"
-        )
-    pieces = []
-    start = 0
-    for size in split_sizes:
-        pieces.append(ops.aten.slice.Tensor(self, dim, start, start + size, 1))
-        start += size
-    return tuple(pieces)
-
-
-@op
-def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size along `dim`; the last one may be smaller."""
-    if self.dim() == 0:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    extent = self.size(dim)
-    if extent == 0:
-        return split_with_sizes(self, [0] * chunks, dim)
-    return split(self, -(-extent // chunks), dim)
-
-
-@op("unbind.int")
-def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices at each index of `dim`, without that dimension."""
-    if self.dim() == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    dim = wrap_dimension(dim, self.dim())
-    piece = ops.aten.select.int
-    return tuple(piece(self, dim, index) for index in range(self.size(dim)))
 
 
 @op("movedim.int")
@@ -220,3 +157,132 @@ def movedims(self: Tensor, source: Sequence[int], destination: Sequence[int]) ->
     others = iter(dim for dim in range(rank) if dim not in sources)
     order = [placed[place] if place in placed else next(others) for place in range(rank)]
     return self.permute(order)
+
+
+@op
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`narrow` as a copy; a dimension past the last is RuntimeError here."""
+    if self.dim() and dim >= self.dim():
+        raise RuntimeError(f"narrow_copy: self has {self.dim()} dimensions, so dim is not {dim}")
+    return narrow(self, dim, start, length).clone(memory_format=_CONTIGUOUS)
+
+
+@op
+def numpy_T(self: Tensor) -> Tensor:  # noqa: N802
+    """The dimensions in reverse order. Warns (UserWarning) unless there are two."""
+    if self.dim() not in (0, 2):
+        warnings.warn(
+            f"numpy_T: reversing {self.dim()} dimensions by .T is deprecated; permute says which "
+            "order is meant",
+            UserWarning,
+            stacklevel=2,
+        )
+    return self.permute(tuple(range(self.dim() - 1, -1, -1)))
+
+
+@op
+def mT(self: Tensor) -> Tensor:  # noqa: N802
+    """The last two dimensions exchanged; a 0-d tensor as it is. Raises RuntimeError for 1-d."""
+    return _matrix_transposed("mT", self)
+
+
+@op("adjoint")
+@op("mH")
+def adjoint(self: Tensor) -> Tensor:
+    """`mT` with complex numbers conjugated. Raises RuntimeError for 1-d tensors."""
+    return _matrix_transposed("adjoint", self).conj()
+
+
+@op
+def matrix_H(self: Tensor) -> Tensor:  # noqa: N802
+    """The adjoint of one matrix. Raises RuntimeError for 1-d tensors and for batches."""
+    if self.dim() == 0:
+        return self.conj()
+    if self.dim() != 2:
+        raise RuntimeError(f"H: self must be a matrix, but it has {self.dim()} dimensions")
+    return self.transpose(0, 1).conj()
+
+
+def _matrix_transposed(name: str, self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        return self.view(())
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"{name}: self must be a matrix or a batch of them, but it has {self.dim()} dimensions"
+        )
+    return self.transpose(-2, -1)
+
+
+@op("atleast_1d")
+def atleast_1d(self: Tensor) -> Tensor:
+    """The tensor with dimensions of size 1 in front, where it has none."""
+    return self.reshape((1,)) if self.dim() == 0 else self
+
+
+@op("atleast_2d")
+def atleast_2d(self: Tensor) -> Tensor:
+    """The tensor with dimensions of size 1 in front, up to two."""
+    return self.reshape((1, 1)) if self.dim() == 0 else _with_rows(self)
+
+
+@op("atleast_3d")
+def atleast_3d(self: Tensor) -> Tensor:
+    """The tensor as a stack of one matrix: a vector becomes its row, the stack's dimension last."""
+    rows = atleast_2d(self)
+    return rows.unsqueeze(-1) if rows.dim() == 2 else rows
+
+
+def _with_rows(self: Tensor) -> Tensor:
+    return self.unsqueeze(0) if self.dim() == 1 else self
+
+
+@op("atleast_1d.Sequence")
+def atleast_1d_each(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(atleast_1d(tensor) for tensor in tensors)
+
+
+@op("atleast_2d.Sequence")
+def atleast_2d_each(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(atleast_2d(tensor) for tensor in tensors)
+
+
+@op("atleast_3d.Sequence")
+def atleast_3d_each(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(atleast_3d(tensor) for tensor in tensors)
+
+
+@op("lift")
+@op("lift_fresh")
+def lift(self: Tensor) -> Tensor:
+    """The tensor itself: there are no wrappers to lift it into."""
+    return self
+
+
+@op
+def _reshape_alias(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+    return self.as_strided(size, stride)
+
+
+@op
+def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
+    """The sum over all dimensions that broadcasting `size` to the tensor's shape would repeat.
+
+    Raises RuntimeError where `size` does not broadcast to that shape.
+    """
+    if not size:
+        return self.sum()
+    leading = self.dim() - len(size)
+    wanted = (1,) * leading + tuple(size)
+    if leading < 0 or any(
+        target not in (1, extent) for target, extent in zip(wanted, self.shape, strict=True)
+    ):
+        raise RuntimeError(
+            f"sum_to_size: size {list(size)} does not broadcast to {list(self.shape)}, the shape "
+            "of self"
+        )
+    repeated = [
+        dim
+        for dim, extent in enumerate(self.shape)
+        if dim < leading or (wanted[dim] == 1 and extent != 1)
+    ]
+    return self.sum(repeated, keepdim=True).view(size) if repeated else self

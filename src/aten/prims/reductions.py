@@ -42,6 +42,12 @@ def _argument_reference(name: str) -> Callable[..., Any]:
     return call
 
 
+def _numpy_xor(array: Any, *, dims: Shape) -> Any:
+    import numpy
+
+    return numpy.bitwise_xor.reduce(array, axis=tuple(dims))
+
+
 def reduction(
     name: str,
     reference: Callable[..., Any],
@@ -65,6 +71,11 @@ sum = reduction("sum", _reference("sum"))
 prod = reduction("prod", _reference("prod"))
 amax = reduction("amax", _reference("max"), doc="NaN if any element is.")
 amin = reduction("amin", _reference("min"), doc="NaN if any element is.")
+xor = reduction(
+    "xor",
+    _numpy_xor,
+    doc="Bits that are set in an odd number of elements.",
+)
 argmax = reduction(
     "argmax",
     _argument_reference("argmax"),

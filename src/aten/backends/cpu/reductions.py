@@ -64,6 +64,8 @@ class Folder:
             )
         if name in ("sum", "prod"):
             return self.writer.let(f"{'add' if name == 'sum' else 'mul'} {kind} {left}, {right}")
+        if name == "xor":
+            return self.writer.let(f"xor {kind} {left}, {right}")
         sign = "s" if element.kind == "signed" else "u"
         return self.writer.call(f"llvm.{sign}{name[1:]}.{kind}", kind, left, right)
 
@@ -97,7 +99,7 @@ def _bits(element: dtype) -> int:
 
 
 def _identity_number(fold: str, element: dtype) -> complex | float | int:
-    if fold == "sum":
+    if fold in ("sum", "xor"):
         return 0
     if fold == "prod":
         return 1

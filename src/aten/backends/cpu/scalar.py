@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.dtypes import DTYPES, dtype
+from aten._core.float8 import encode
+from aten.backends.cpu import float8
 from aten.loops.program import Instruction
 
 Operand = Any  # an SSA name or literal; for complex values a pair of them
@@ -58,6 +60,8 @@ def register_type(element: dtype) -> str:
         return f"i{_INTEGER_BITS[element.name]}"
     if element.name in _FLOATS:
         return _FLOATS[element.name]
+    if element.kind == "float8":
+        return "i8"
     if element.is_complex:
         return _FLOATS[element.to_real().name]
     raise UnsupportedError(f'"cpu" not implemented for {element.scalar_type_name!r}')
@@ -80,6 +84,8 @@ def literal(value: Any, element: dtype) -> Operand:
     if element.name == "bfloat16":
         bits = struct.unpack("<I", struct.pack("<f", float(value)))[0]
         return str((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+    if element.kind == "float8":
+        return str(encode(float(value), element.name))
     if element.name == "float16":
         return f"0xH{struct.unpack('<H', struct.pack('<e', float(value)))[0]:04X}"
     number = float(value)
@@ -170,6 +176,8 @@ class ScalarEmitter:
         if name == "bitcast":
             target = register_type(instruction.dtype)
             return self.let(f"bitcast {register_type(source)} {arguments[0]} to {target}")
+        if source.kind == "float8":
+            return self._float8(name, source, arguments)
         if source.kind == "float":
             return self._float(name, source, arguments)
         return self._integer(name, source, arguments)
@@ -183,6 +191,12 @@ class ScalarEmitter:
                 for part in (0, 1)
             )
         return self.let(f"select i1 {condition}, {kind} {left}, {kind} {right}")
+
+    def _float8(self, name: str, element: dtype, arguments: list[Operand]) -> Operand:
+        if name not in ("eq", "ne"):
+            raise UnsupportedError(f'"{name}" not implemented for {element.scalar_type_name!r}')
+        widened = [float8.widen(self, argument, element) for argument in arguments]
+        return self._float(name, DTYPES["float32"], widened)
 
     def _float(self, name: str, element: dtype, arguments: list[Operand]) -> Operand:
         kind = register_type(element)
@@ -260,6 +274,10 @@ class ScalarEmitter:
             if source.is_complex:
                 return tuple(self.convert(half, source.to_real(), part) for half in value)
             return (self.convert(value, source, part), literal(0, part))
+        if source.kind == "float8":
+            return self.convert(float8.widen(self, value, source), DTYPES["float32"], target)
+        if target.kind == "float8":
+            return float8.narrow(self, self.convert(value, source, DTYPES["float32"]), target)
         if source.name in ("float16", "bfloat16"):
             return self.convert(self._widen_half(value, source), DTYPES["float32"], target)
         if target.name in ("float16", "bfloat16"):

@@ -9,8 +9,11 @@ from __future__ import annotations
 from aten._core.dispatcher import OpOverloadPacket
 from aten.nn.functional.activation import *
 from aten.nn.functional.classification import *
+from aten.nn.functional.dropout import *
+from aten.nn.functional.embedding import *
 from aten.nn.functional.loss import *
 from aten.nn.functional.pooling import *
+from aten.nn.functional.softmax import *
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.

@@ -1,7 +1,4 @@
-"""Functions of the package that take their arguments more freely than one schema says.
-
-They complete and name the arguments, and call operators; they compute nothing.
-"""
+"""Contractions and distances whose arguments are freer than their schemas say."""
 
 from __future__ import annotations
 
@@ -10,6 +7,8 @@ from typing import Any
 
 from aten._core.tensor import Tensor
 from aten.registry import ops
+
+__all__ = ["cdist", "chain_matmul", "einsum", "tensordot"]
 
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
@@ -77,6 +76,3 @@ def cdist(
 
 def _given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-FUNCTIONS = {function.__name__: function for function in (einsum, tensordot, chain_matmul, cdist)}

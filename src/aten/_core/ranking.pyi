@@ -1,0 +1,3 @@
+from typing import Any
+
+def arrange(pairs: Any, how: str, rank: int = 0) -> None: ...

@@ -1,0 +1,56 @@
+"""Functions about places of elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.dtypes import DTYPES
+from aten._core.tensor import Tensor
+from aten.construction import tensor
+from aten.registry import ops
+
+__all__ = ["nonzero", "unravel_index"]
+
+_INT64 = DTYPES["int64"]
+
+
+def nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False
+) -> Tensor | tuple[Tensor, ...]:
+    """The indices of elements that are not zero: a row for each; or a vector for each dimension.
+
+    Raises RuntimeError for `out` with `as_tuple`.
+    """
+    if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero: out is for a result that is one tensor")
+        return ops.aten.where(input)  # type: ignore[no-any-return]
+    given = {} if out is None else {"out": out}
+    return ops.aten.nonzero(input, **given)  # type: ignore[no-any-return]
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """For each dimension of `shape`, where positions in row-major order lie in it.
+
+    Raises TypeError for indices and sizes that are no integers, ValueError for negative sizes.
+    """
+    if indices.dtype.kind not in ("signed", "unsigned"):
+        raise TypeError(f"unravel_index: expected integers as indices, got {indices.dtype}")
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if not all(isinstance(size, int) for size in sizes):
+        raise TypeError(f"unravel_index: expected integers as sizes, got {shape!r}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index: sizes must not be negative, got {tuple(sizes)}")
+    if indices.numel() == 0:
+        sizes = [max(size, 1) for size in sizes]
+    steps = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    place, limit = (tensor(numbers, dtype=_INT64).to(indices.device) for numbers in (steps, sizes))
+    rows = ops.aten.floor_divide(indices.unsqueeze(-1), place)
+    return tuple(ops.aten.unbind(ops.aten.remainder(rows, limit), -1))
+
+
+def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
+    """Another name of `segment_reduce`."""
+    return ops.aten.segment_reduce(data, reduce, **options)  # type: ignore[no-any-return]

@@ -1,0 +1,104 @@
+"""Rows of tables by index: embeddings, bags of them, and one-hot vectors."""
+
+from __future__ import annotations
+
+from aten._core.tensor import Tensor
+from aten.registry import ops
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Vectors of zeros with a one at the place that each element names."""
+    return ops.aten.one_hot(tensor, num_classes)  # type: ignore[no-any-return]
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` at `input`; with `max_norm`, longer ones are scaled down in place.
+
+    Raises AssertionError for a `padding_idx` that is no row.
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        rows = weight.size(0)
+        if not (-rows <= padding_idx < rows or padding_idx == 0):
+            raise AssertionError(f"embedding: padding_idx {padding_idx} is not one of {rows} rows")
+        padding_idx += rows if padding_idx < 0 else 0
+    if max_norm is not None:
+        ops.aten.embedding_renorm_(weight, input, max_norm, norm_type)
+    return ops.aten.embedding(  # type: ignore[no-any-return]
+        weight, input, padding_idx, scale_grad_by_freq, sparse
+    )
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows: the rows of a matrix `input`, or runs of a vector.
+
+    Raises ValueError for arguments that do not belong together, NotImplementedError for weights of
+    samples in other modes than "sum".
+    """
+    if per_sample_weights is not None and input.shape != per_sample_weights.shape:
+        raise ValueError(
+            f"embedding_bag: expected per_sample_weights of shape {list(input.shape)}, as input, "
+            f"got {list(per_sample_weights.shape)}"
+        )
+    if weight.dim() != 2:
+        raise ValueError(f"embedding_bag: weight must be 2-d, got {weight.dim()}-d")
+    if mode not in _MODES:
+        raise ValueError(f"embedding_bag: mode is one of {', '.join(_MODES)}, got {mode!r}")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ValueError("embedding_bag: maxima take neither scale_grad_by_freq nor sparse")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag: a matrix of indices takes no offsets")
+        offsets = ops.aten.arange(
+            0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
+        )
+        include_last_offset = False
+        input = input.reshape((-1,))
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape((-1,))
+    elif input.dim() != 1:
+        raise ValueError(f"embedding_bag: input must be 1-d or 2-d, got {input.dim()}-d")
+    elif offsets is None or offsets.dim() != 1:
+        raise ValueError("embedding_bag: a vector of indices needs a vector of offsets")
+    if max_norm is not None:
+        ops.aten.embedding_renorm_(weight, input, max_norm, norm_type)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights are for mode 'sum' only, not {mode!r}"
+        )
+    return ops.aten.embedding_bag(  # type: ignore[no-any-return]
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        _MODES[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]

@@ -1,0 +1,42 @@
+"""Softmax and its relatives, with the dimension that is chosen where none is given."""
+
+from __future__ import annotations
+
+import warnings
+
+from aten._core.dtypes import dtype
+from aten._core.tensor import Tensor
+from aten.registry import ops
+
+__all__ = ["log_softmax", "softmax", "softmin"]
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """exp(input) divided by its sum along `dim`. Warns (UserWarning) where `dim` is not given."""
+    dim = _chosen("softmax", input, dim, _stacklevel)
+    return ops.aten.softmax(input, dim, dtype)  # type: ignore[no-any-return]
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """The softmax of `-input`."""
+    dim = _chosen("softmin", input, dim, _stacklevel)
+    return ops.aten.softmax(-input, dim, dtype)  # type: ignore[no-any-return]
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """The logarithm of the softmax."""
+    dim = _chosen("log_softmax", input, dim, _stacklevel)
+    return ops.aten.log_softmax(input, dim, dtype)  # type: ignore[no-any-return]
+
+
+def _chosen(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+    if dim is not None:
+        return dim
+    warnings.warn(f"{name}: dim should be given", UserWarning, stacklevel=stacklevel)
+    return 0 if input.dim() in (0, 1, 3) else 1

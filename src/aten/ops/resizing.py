@@ -1,0 +1,114 @@
+"""Tensors that become windows of another size, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aten._core import memory
+from aten._core.device import MEMORY_FORMATS, memory_format
+from aten._core.storage import Storage
+from aten._core.tensor import Tensor, tensor_from_buffer
+from aten.ops.definition import op
+from aten.registry import ops
+
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
+_PRESERVE = MEMORY_FORMATS["preserve_format"]
+
+
+@op
+def resize_(
+    self: Tensor, size: Sequence[int], *, memory_format: memory_format | None = None
+) -> Tensor:
+    """Other sizes over the same storage, which grows where it must; elements stay in their order.
+
+    New elements are not initialized. Raises RuntimeError for storage that cannot grow.
+    """
+    if memory_format is _PRESERVE:
+        raise RuntimeError("resize_: memory_format must say an order, not preserve_format")
+    if tuple(self.shape) != tuple(size):
+        memory.resize(self, size)
+    if memory_format in (None, _CONTIGUOUS):
+        return self
+    ordered = ops.aten.empty.memory_format(size, memory_format=memory_format, device="meta")
+    return self.as_strided_(size, ordered.stride(), self.storage_offset())
+
+
+@op
+def resize_as_(
+    self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None
+) -> Tensor:
+    """`resize_` to the template's sizes; with preserve_format, in its order."""
+    resize_(self, the_template.shape)
+    if memory_format is None:
+        return self
+    if memory_format is _PRESERVE:
+        memory_format = next(
+            order
+            for order in (*MEMORY_FORMATS.values(), _CONTIGUOUS)
+            if order is not _PRESERVE and the_template.is_contiguous(order)
+        )
+    return resize_(self, the_template.shape, memory_format=memory_format)
+
+
+@op
+def resize(
+    self: Tensor, size: Sequence[int], *, memory_format: memory_format | None = None
+) -> Tensor:
+    return resize_(self.clone(), size, memory_format=memory_format)
+
+
+@op
+def resize_as(
+    self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None
+) -> Tensor:
+    return resize_as_(self.clone(), the_template, memory_format=memory_format)
+
+
+@op("set_")
+def set_to_nothing(self: Tensor) -> Tensor:
+    """The tensor without elements, on a storage of its own."""
+    return memory.become(self, self.new_empty((0,)))
+
+
+@op("set_.source_Tensor")
+def set_(self: Tensor, source: Tensor) -> Tensor:
+    """The tensor as a window like `source`, on its storage.
+
+    Raises RuntimeError where dtype or device differ.
+    """
+    return memory.become(self, source)
+
+
+@op("set_.source_Tensor_storage_offset")
+def set_window(
+    self: Tensor, source: Tensor, storage_offset: int, size: Sequence[int], stride: Sequence[int]
+) -> Tensor:
+    """The tensor as this window on the storage of `source`."""
+    return set_storage_window(self, source.untyped_storage(), storage_offset, size, stride)
+
+
+@op("set_.source_Storage")
+def set_storage(self: Tensor, source: Storage) -> Tensor:
+    """The tensor as a vector over all of `source`."""
+    return set_storage_window(self, source, 0, (source.nbytes() // self.itemsize,))
+
+
+@op("set_.source_Storage_storage_offset")
+def set_storage_window(
+    self: Tensor,
+    source: Storage,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int] = (),
+) -> Tensor:
+    """The tensor as this window on `source`; strides are row-major where none are given.
+
+    Raises RuntimeError where it would leave the storage.
+    """
+    try:
+        window = tensor_from_buffer(
+            source, self.dtype, size, stride or None, storage_offset * self.itemsize
+        )
+    except ValueError as error:
+        raise RuntimeError(f"set_: {error}") from None
+    return memory.become(self, window)

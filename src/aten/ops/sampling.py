@@ -1,0 +1,251 @@
+"""Fresh tensors of random numbers whose distribution other tensors describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.dtypes import DTYPES
+from aten._core.generator import Generator
+from aten._core.memory import resize
+from aten._core.tensor import Tensor
+from aten.ops.arrays import as_array
+from aten.ops.definition import op
+from aten.ops.matmul import broadcast_shapes
+from aten.ops.random import (
+    bernoulli_,
+    bernoulli_tensor_,
+    check_normal,
+    check_probabilities,
+    check_probability,
+    exponential_,
+    fill,
+    given_or_default,
+    normal_,
+)
+from aten.ops.requirements import refusal
+from aten.registry import ops
+
+_FLOAT64, _INT64 = DTYPES["float64"], DTYPES["int64"]
+_MAXIMUM_WEIGHTS = 1 << 24  # all integers up to which are numbers of float32
+
+
+def _target(out: Tensor | None, like: Tensor, sizes: Sequence[int]) -> Tensor:
+    """`out`, of these sizes, or else a fresh row-major tensor like another."""
+    if out is None:
+        return ops.aten.new_empty(like, sizes)  # type: ignore[no-any-return]
+    return out if out.shape == tuple(sizes) else resize(out, sizes)
+
+
+@op("bernoulli")
+def bernoulli(
+    self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """1 with the probability that stands in its place, else 0."""
+    check_probabilities(self)
+    return bernoulli_tensor_(_target(out, self, self.shape), self, generator=generator)
+
+
+@op("bernoulli.p")
+@op("bernoulli.float_out")
+def bernoulli_p(
+    self: Tensor,
+    p: float = 0.5,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """As many of 1, with probability p, and 0 as `self` has elements."""
+    check_probability(p)
+    return bernoulli_(_target(out, self, self.shape), p, generator=generator)
+
+
+@op("bernoulli.Tensor")
+def bernoulli_tensor(
+    self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """As `bernoulli.p`, each element with a probability of its own."""
+    check_probabilities(p)
+    return bernoulli_tensor_(_target(out, self, self.shape), p, generator=generator)
+
+
+@op("normal.Tensor_float")
+def normal_around(
+    mean: Tensor,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Normal numbers, each around a mean of its own."""
+    check_normal((mean if out is None else out).dtype, std)
+    drawn = ops.aten.empty_like(mean) if out is None else _target(out, mean, mean.shape)
+    return normal_(drawn, 0.0, std, generator=generator).add_(mean)
+
+
+@op("normal.float_Tensor")
+def normal_with_deviations(
+    mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Normal numbers, each with a deviation of its own."""
+    _check_deviations(std)
+    check_normal((std if out is None else out).dtype)
+    drawn = ops.aten.empty_like(std) if out is None else _target(out, std, std.shape)
+    return normal_(drawn, generator=generator).mul_(std).add_(mean)
+
+
+@op("normal.Tensor_Tensor")
+def normal_of_tensors(
+    mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Normal numbers, each with mean and deviation of its own; these are broadcast."""
+    _check_deviations(std)
+    check_normal((mean if out is None else out).dtype)
+    drawn = _target(out, mean, broadcast_shapes(mean.shape, std.shape))
+    return normal_(drawn, generator=generator).mul_(std).add_(mean)
+
+
+def _check_deviations(std: Tensor) -> None:
+    if std.is_complex():
+        raise RuntimeError(f"normal: expected std to be real, got {std.dtype}")
+    if not std.is_meta and std.numel() and not bool(std.ge(0).all()):
+        raise RuntimeError("normal: expected all of std to be at least 0")
+
+
+@op
+def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
+    """Counts of events that come at the given rates.
+
+    Raises RuntimeError for negative rates, NotImplementedError for bool, integers and complex.
+    """
+    if not self.is_floating_point():
+        raise refusal("poisson_cpu", self.dtype)
+    made = _target(None, self, self.shape)
+    if self.is_meta or self.numel() == 0:
+        return made
+    if not bool(self.ge(0).all()):
+        raise RuntimeError("poisson: expected all rates to be at least 0")
+    rates = self.to(_FLOAT64).contiguous()
+    source = given_or_default(generator)
+    return fill(made, _FLOAT64, lambda out: source.draw("poisson", out, rates))
+
+
+@op
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability `prob`; the two are broadcast.
+
+    Raises ValueError where a count is no floating number, RuntimeError where the dtypes differ.
+    """
+    for name, given in (("count", count), ("prob", prob)):
+        if not given.is_floating_point():
+            raise ValueError(f"binomial: expected {name} of a floating dtype, got {given.dtype}")
+        if given.itemsize < 4:
+            raise refusal("binomial_cpu", given.dtype)
+    if count.dtype is not prob.dtype:
+        raise RuntimeError(f"binomial: expected one dtype, got {count.dtype} and {prob.dtype}")
+    sizes = broadcast_shapes(count.shape, prob.shape)
+    made: Tensor = ops.aten.empty.memory_format(sizes, dtype=count.dtype, device=count.device)
+    if made.is_meta or made.numel() == 0:
+        return made
+    counts, probabilities = (
+        given.expand(sizes).to(_FLOAT64).contiguous() for given in (count, prob)
+    )
+    source = given_or_default(generator)
+    return fill(made, _FLOAT64, lambda out: source.draw("binomial", out, counts, probabilities))
+
+
+@op
+def multinomial(
+    self: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Indices into each row of weights (n) or (m, n), drawn with or without replacement.
+
+    Without, weights are divided by exponential numbers, and the largest quotients win: Efraimidis
+    & Spirakis, Weighted random sampling with a reservoir (2006). Raises RuntimeError for weights
+    that are negative, not finite or all zero, and for more samples than there are to draw.
+    """
+    _check_sampling(self, num_samples, replacement)
+    if out is None:
+        return _sample(self, num_samples, replacement, generator)
+    if out.dtype is not _INT64:
+        raise RuntimeError(f"multinomial: expected out of dtype int64, got {out.dtype}")
+    sizes = (*self.shape[:-1], num_samples)
+    drawn = _sample(self, num_samples, replacement, generator)
+    return _target(out, drawn, sizes).copy_(drawn)
+
+
+def _sample(
+    self: Tensor, num_samples: int, replacement: bool, generator: Generator | None
+) -> Tensor:
+    if self.is_meta or self.numel() == 0:
+        sizes = (*self.shape[:-1], num_samples)
+        return ops.aten.empty.memory_format(sizes, dtype=_INT64, device=self.device)  # type: ignore[no-any-return]
+    if not bool(self.ge(0).logical_and(self.lt(float("inf"))).all()):
+        raise RuntimeError("multinomial: expected weights that are finite and at least 0")
+    if not bool(self.sum((-1,)).gt(0).all()):
+        raise RuntimeError("multinomial: expected each row of weights to have a positive sum")
+    if replacement and num_samples > 1:
+        return _with_replacement(self, num_samples, given_or_default(generator))
+    keys = self.div(exponential_(ops.aten.empty_like(self), generator=generator))
+    if num_samples == 1:
+        return keys.argmax(-1, keepdim=True)
+    return _indices_of_largest(keys, num_samples)
+
+
+def _check_sampling(self: Tensor, num_samples: int, replacement: bool) -> None:
+    if self.dim() not in (1, 2):
+        raise RuntimeError(f"multinomial: expected 1 or 2 dimensions, got {self.dim()}")
+    if not self.is_floating_point():
+        raise RuntimeError(f"multinomial: expected weights of a floating dtype, got {self.dtype}")
+    if num_samples <= 0:
+        raise RuntimeError(f"multinomial: expected num_samples > 0, got {num_samples}")
+    if not replacement and num_samples > self.shape[-1]:
+        raise RuntimeError(
+            f"multinomial: without replacement, expected num_samples of at most {self.shape[-1]}, "
+            f"got {num_samples}"
+        )
+    if self.shape[-1] > _MAXIMUM_WEIGHTS:
+        raise RuntimeError(
+            f"multinomial: expected at most {_MAXIMUM_WEIGHTS} weights in a row, got "
+            f"{self.shape[-1]}"
+        )
+
+
+def _indices_of_largest(keys: Tensor, count: int) -> Tensor:
+    import numpy
+
+    order: Any = numpy.argsort(-as_array(keys.to(_FLOAT64)), axis=-1, kind="stable")
+    return _from_array(order[..., :count]).to(device=keys.device)
+
+
+def _from_array(array: Any) -> Tensor:
+    import numpy
+
+    from aten._core.construct import from_numpy_array
+
+    return from_numpy_array(numpy.ascontiguousarray(array))
+
+
+def _with_replacement(weights: Tensor, count: int, source: Generator) -> Tensor:
+    """Where uniform numbers fall among the cumulative sums of the weights."""
+    import numpy
+
+    rows = weights.reshape((-1, weights.shape[-1]))
+    # NumPy has no bfloat16.
+    element = DTYPES["float32"] if weights.dtype.name == "bfloat16" else weights.dtype
+    sums = numpy.cumsum(as_array(rows.to(element)), axis=-1, dtype=element.name)
+    sums /= sums[:, -1:]
+    sums[:, -1] = 1
+    places: Tensor = ops.aten.empty.memory_format((rows.shape[0], count), dtype=_FLOAT64)
+    source.uniform(places, 0.0, 1.0)
+    found = [
+        numpy.searchsorted(row, drawn, side="left")
+        for row, drawn in zip(sums, as_array(places), strict=True)
+    ]
+    drawn = _from_array(numpy.stack(found).astype("int64"))
+    return drawn.reshape((*weights.shape[:-1], count)).to(device=weights.device)

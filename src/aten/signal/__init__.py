@@ -1,0 +1,5 @@
+"""Signal processing: `windows`."""
+
+from aten.signal import windows
+
+__all__ = ["windows"]
