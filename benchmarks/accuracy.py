@@ -50,7 +50,7 @@ OTHERS = (
 ).split()
 # What is promised of those that are not within one unit.
 # Where silu and mish are subnormal, so is an exponential in them.
-BOUNDS = {"softplus": 1.5, "silu": 52.0, "mish": 52.0}
+BOUNDS = {"softplus": 1.7, "silu": 53.0, "mish": 53.0}
 HALF_TYPES = ("float16", "bfloat16")
 
 Function = Callable[[Any], Any]

@@ -15,7 +15,6 @@ from aten.loops.math.building_blocks import (
     LOG2_E,
     LOG2_E_TAIL,
     choose,
-    computed_in_float64,
     is_float32,
     ordered_two_sum,
     polynomial,
