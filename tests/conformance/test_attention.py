@@ -209,3 +209,30 @@ def test_kernels_of_other_devices():
         return library.ops.aten._efficient_attention_forward(query, query, query, *rest)
 
     compare(attend, query)
+
+
+@pytest.mark.parametrize("element", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_and_its_gradients(element, is_causal):
+    query, key, value = (sample(2, 3, rows, 4, element=element) for rows in (5, 6, 6))
+    grad = sample(2, 3, 5, 4, element=element, seed=3)
+    limits = {"tolerance": 10 * TOLERANCE[element], "absolute": 10 * TOLERANCE[element]}
+
+    def forward(library, query, key, value, mask):
+        name = library.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        return name(query, key, value, 0.0, is_causal, attn_mask=mask)
+
+    def backward(library, query, key, value, mask, grad, out, logsumexp):
+        name = library.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+        given = grad, query, key, value, out, logsumexp, 0.0, is_causal
+        return name(*given, attn_mask=mask, scale=0.3)
+
+    for mask in (None, sample(5, 6, element=element)):
+        compare(forward, query, key, value, mask, **limits)
+        out, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=mask, scale=0.3
+        )
+        operands = query, key, value, mask, grad, out, logsumexp
+        compare(backward, *operands, strides=False, **limits)
+    compare(forward, query[0], key[0], value[0], None)
+    compare(forward, query, key, value, torch.ones(5, 6, dtype=torch.bool))

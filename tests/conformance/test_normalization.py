@@ -148,6 +148,12 @@ def test_weight_norm(dim):
     same(lambda library, v, g: library._weight_norm(v, g, dim), v, g)
     if dim in (0, 2):
         same(lambda library, v, g: library._weight_norm_interface(v, g, dim), v, g)
+        norms = torch._weight_norm_interface(v, g, dim)[1]
+
+        def backward(library, v, g, norms):
+            return library.ops.aten._weight_norm_interface_backward(v + 1, v, g, norms, dim)
+
+        same(backward, v, g, norms.contiguous())
 
 
 def test_neighbours_and_lengths():

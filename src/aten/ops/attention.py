@@ -111,31 +111,116 @@ def scaled_dot_product_attention(
     return attended if out.stride() == attended.stride() else out.copy_(attended)
 
 
-def _weights(
-    query: Tensor, key: Tensor, mask: Tensor | None, scale: float, may_hide_rows: bool
-) -> Tensor:
-    """The softmax of scores, which the product itself scales and masks.
-
-    With `may_hide_rows` the mask may leave a row nothing; its weights are zero then.
-    """
-    batch = broadcast_shapes(query.shape[:-2], key.shape[:-2])
-    if mask is not None:
-        mask = _additive(mask, query.dtype)
-        batch = broadcast_shapes(batch, mask.shape[:-2])
+def _scores(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """query @ key.T * scale + mask, for one batch dimension; the product scales and masks."""
+    batch = _batch_of(query, key, mask)
     left = folded_batches(query, batch)
     right = folded_batches(key.transpose(-1, -2), batch)
-    sizes = (query.shape[-2], key.shape[-2])
     if mask is None:
         addend = ops.aten.new_empty.default(query, (1,))
     elif mask.dim() <= 2:
         addend = mask
     else:
+        sizes = (query.shape[-2], key.shape[-2])
         addend = folded_batches(mask.expand((*mask.shape[:-2], *sizes)), batch)
-    scores = ops.aten.baddbmm.default(
-        addend, left, right, beta=0 if mask is None else 1, alpha=scale
-    )
+    beta = 0 if mask is None else 1
+    return ops.aten.baddbmm.default(addend, left, right, beta=beta, alpha=scale)  # type: ignore[no-any-return]
+
+
+def _batch_of(query: Tensor, key: Tensor, mask: Tensor | None) -> tuple[int, ...]:
+    batch = broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    return batch if mask is None else broadcast_shapes(batch, mask.shape[:-2])
+
+
+def _weights(
+    query: Tensor, key: Tensor, mask: Tensor | None, scale: float, may_hide_rows: bool
+) -> Tensor:
+    """The softmax of scores.
+
+    With `may_hide_rows` the mask may leave a row nothing; its weights are zero then.
+    """
+    mask = None if mask is None else _additive(mask, query.dtype)
+    scores = _scores(query, key, mask, scale)
     weights: Tensor = ops.aten._softmax.default(scores, -1, False)
     if mask is not None and may_hide_rows and weights.numel():
         hidden = scores.amax([-1], True).eq(-_INFINITY)
         weights = ops.aten.masked_fill.Scalar(weights, hidden, 0.0)
-    return weights.view((*batch, *sizes))
+    return weights.view((*_batch_of(query, key, mask), query.shape[-2], key.shape[-2]))
+
+
+def _check_four(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float
+) -> None:
+    """Raises RuntimeError for what torch's kernel for four dimensions does not take."""
+    name = "_scaled_dot_product_flash_attention_for_cpu"
+    _check(query, key, value, None, False)
+    if any(one.dim() != 4 or one.shape[3] != query.shape[3] for one in (query, key, value)):
+        raise RuntimeError(f"{name}: query, key and value must be (N, heads, rows, width)")
+    if dropout_p > 0:
+        raise RuntimeError(f"{name}: there is no dropout, but dropout_p is {dropout_p}")
+    if attn_mask is not None and attn_mask.dtype is not query.dtype:
+        raise RuntimeError(f"{name}: attn_mask must be {query.dtype}, not {attn_mask.dtype}")
+
+
+def _four_scores(
+    query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, scale: float | None
+) -> tuple[Tensor, float]:
+    """Scores (N, heads, L, S), masked, and what they were scaled by."""
+    scale = query.shape[3] ** -0.5 if scale is None else scale
+    mask = None if attn_mask is None else wide(attn_mask)
+    if is_causal:
+        causal = _additive(_causal_mask(query.shape[2], key.shape[2], query), query.dtype)
+        mask = causal if mask is None else mask + causal
+    scores = _scores(query, key, mask, scale)
+    return scores.view((*query.shape[:3], key.shape[2])), scale
+
+
+@op
+def _scaled_dot_product_flash_attention_for_cpu(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`scaled_dot_product_attention` for (N, heads, rows, width), and the logarithms of its sums.
+
+    The logarithms (N, heads, L) lie in memory by rows. Raises RuntimeError for other ranks.
+    """
+    _check_four(query, key, value, attn_mask, dropout_p)
+    scores, _ = _four_scores(wide(query), wide(key), is_causal, attn_mask, scale)
+    logarithms = scores.logsumexp([-1])
+    attended = (scores - logarithms.unsqueeze(-1)).exp().matmul(wide(value))
+    out = ops.aten.empty_like(query).copy_(attended)
+    return out, logarithms.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+@op
+def _scaled_dot_product_flash_attention_for_cpu_backward(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, ...]:
+    """Gradients of query, key and value. Dao et al., FlashAttention (2022), appendix B.2."""
+    _check_four(query, key, value, attn_mask, dropout_p)
+    grad, left, right = wide(grad_out), wide(query), wide(key)
+    scores, factor = _four_scores(left, right, is_causal, attn_mask, scale)
+    weights = (scores - logsumexp.unsqueeze(-1)).exp()
+    of_weights = grad.matmul(wide(value).transpose(-2, -1))
+    of_rows = (grad * wide(out)).sum([-1], True)
+    of_scores = weights * (of_weights - of_rows) * factor
+    of_key = of_scores.transpose(-2, -1).matmul(left)
+    of_value = weights.transpose(-2, -1).matmul(grad)
+    made = (of_scores.matmul(right), of_key, of_value)
+    return tuple(as_type(one, query.dtype) for one in made)

@@ -6,6 +6,8 @@ and one loop over the input applies it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.conversion import as_type, wide
@@ -154,52 +156,25 @@ def _native_batch_norm_legit_no_training(
 
 
 @op("_native_batch_norm_legit")
-def _native_batch_norm_legit(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _native_batch_norm_legit(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     """`native_batch_norm` with stored statistics, which training changes."""
-    return native_batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )
+    return native_batch_norm(*arguments)
 
 
 @op("_native_batch_norm_legit.no_stats")
 def _native_batch_norm_legit_no_stats(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`native_batch_norm` without stored statistics."""
-    return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+    return native_batch_norm(input, weight, bias, None, None, *rest)
 
 
 @op
-def batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
+def batch_norm(input: Tensor, *rest: Any) -> Tensor:
+    """The first result of `native_batch_norm`; `rest` ends with `cudnn_enabled`."""
     if input.numel() == 0:
         return input.clone()
-    return ops.aten.native_batch_norm.default(  # type: ignore[no-any-return]
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )[0]
+    return ops.aten.native_batch_norm.default(input, *rest[:-1])[0]  # type: ignore[no-any-return]
 
 
 @op
@@ -209,13 +184,11 @@ def _native_batch_norm_legit_functional(
     bias: Tensor | None,
     running_mean: Tensor,
     running_var: Tensor,
-    training: bool,
-    momentum: float,
-    eps: float,
+    *rest: Any,
 ) -> tuple[Tensor, ...]:
     """`native_batch_norm` that leaves the statistics alone and returns new ones."""
     moved = running_mean.clone(), running_var.clone()
-    return *native_batch_norm(input, weight, bias, *moved, training, momentum, eps), *moved
+    return *native_batch_norm(input, weight, bias, *moved, *rest), *moved
 
 
 def _reserved(input: Tensor) -> Tensor:
@@ -224,17 +197,10 @@ def _reserved(input: Tensor) -> Tensor:
 
 
 @op
-def _batch_norm_with_update(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, ...]:
+def _batch_norm_with_update(input: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`native_batch_norm` in training, and an empty tensor of bytes."""
-    results = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    weight, bias, mean, var, *numbers = rest
+    results = native_batch_norm(input, weight, bias, mean, var, True, *numbers)
     return *results, _reserved(input)
 
 
@@ -245,28 +211,18 @@ def _batch_norm_with_update_functional(
     bias: Tensor | None,
     running_mean: Tensor,
     running_var: Tensor,
-    momentum: float,
-    eps: float,
+    *rest: Any,
 ) -> tuple[Tensor, ...]:
     """`_batch_norm_with_update` that leaves the statistics alone and returns new ones."""
     moved = running_mean.clone(), running_var.clone()
-    return *_batch_norm_with_update(input, weight, bias, *moved, momentum, eps), *moved
+    return *_batch_norm_with_update(input, weight, bias, *moved, *rest), *moved
 
 
 @op
-def _batch_norm_no_update(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, ...]:
+def _batch_norm_no_update(input: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`native_batch_norm` by stored statistics, and an empty tensor of bytes."""
-    results = native_batch_norm(
-        input, weight, bias, running_mean, running_var, False, momentum, eps
-    )
+    weight, bias, mean, var, *numbers = rest
+    results = native_batch_norm(input, weight, bias, mean, var, False, *numbers)
     return *results, _reserved(input)
 
 

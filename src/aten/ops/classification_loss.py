@@ -94,7 +94,7 @@ def _picked(
     index = target.to(_INT64).masked_fill(ignored, 0)
     _check_classes(name, index, classes, IndexError)
     logarithms = self.gather(dim, index.unsqueeze(dim)).squeeze(dim)
-    counts = ops.aten.ones_like(logarithms) if weight is None else weight[index]
+    counts = ops.aten.ones_like(logarithms) if weight is None else weight.take(index)
     counts = counts.masked_fill(ignored, 0)
     return -(logarithms * counts).masked_fill(ignored, 0), counts
 
@@ -155,25 +155,13 @@ def _check_sizes(self: Tensor, target: Tensor, rank: int) -> None:
 
 
 @op
-def nll_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Tensor:
-    return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+def nll_loss(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
+    return nll_loss_forward(self, target, weight, *rest)[0]
 
 
 @op
-def nll_loss2d(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = -100,
-) -> Tensor:
-    return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
+    return nll_loss2d_forward(self, target, weight, *rest)[0]
 
 
 @op
@@ -280,7 +268,8 @@ def _against_all(
     if weight is None:
         counts = ignored.logical_not()
     else:
-        counts = weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0)
+        index = target.to(_INT64).masked_fill(ignored, 0)
+        counts = weight.take(index).masked_fill(ignored, 0)
     return losses.sum() / counts.sum()
 
 
@@ -329,7 +318,7 @@ def multi_margin_loss(
     lacking = (rows - rows.gather(1, index) + margin).clamp_min(0)
     lacking = lacking * lacking if p == 2 else lacking
     if weight is not None:
-        lacking = lacking * weight[index]
+        lacking = lacking * weight.take(index)
     others = lacking.masked_fill(_marks(index, rows.shape[1]), 0)
     losses = others.sum([1]) / rows.shape[1]
     return reduced_tensor(losses.view(target.shape), reduction)

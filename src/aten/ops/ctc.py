@@ -8,6 +8,7 @@ states are the labels with blanks between and around them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aten._core.construct import on_device, tensor_from_data
 from aten._core.dtypes import DTYPES
@@ -82,29 +83,23 @@ def _padded(targets: Tensor, lengths: Sequence[int], blank: int) -> Tensor:
     return rows
 
 
-def _moved(alpha: Tensor, count: int) -> Tensor:
-    """Every state's value at the state `count` after it."""
-    moved: Tensor = ops.aten.constant_pad_nd(alpha, (count, -count), -_INFINITY)
-    return moved
-
-
 def _log_alpha(log_probs: Tensor, labels: Tensor, blank: int) -> Tensor:
     batch, longest = labels.shape
     states = labels.new_full((batch, 2 * longest + 1), blank)
     states[:, 1::2].copy_(labels)
-    before: Tensor = ops.aten.constant_pad_nd(states, (2, -2), blank)
-    stuck = states.eq(blank).logical_or(states.eq(before))
+    stuck = states.eq(blank)
+    stuck[:, 2:].logical_or_(states[:, 2:].eq(states[:, :-2]))
     count = log_probs.shape[0]
     scores = log_probs.gather(2, states.unsqueeze(0).expand((count, *states.shape)))
-    alpha = scores.select(0, 0).clone()
-    alpha[:, 2:].fill_(-_INFINITY)
-    steps = [alpha]
-    for place in range(1, count):
-        skipping = _moved(alpha, 2).masked_fill(stuck, -_INFINITY)
-        alpha = alpha.logaddexp(_moved(alpha, 1)).logaddexp(skipping) + scores.select(0, place)
-        steps.append(alpha)
-    result: Tensor = ops.aten.stack(steps, 1)
-    return result
+    # Two columns before the first state are never reached: what comes from there adds nothing.
+    table = scores.new_full((count, batch, states.shape[1] + 2), -_INFINITY)
+    table[0, :, 2:4].copy_(scores[0, :, :2])
+    for step in range(1, count):
+        before = table.select(0, step - 1)
+        skipping = before[:, :-2].masked_fill(stuck, -_INFINITY)
+        reached = before[:, 2:].logaddexp(before[:, 1:-1]).logaddexp(skipping)
+        ops.aten.add.out(reached, scores.select(0, step), out=table[step, :, 2:])
+    return table[:, :, 2:].transpose(0, 1).contiguous()
 
 
 @op
@@ -134,16 +129,11 @@ def _ctc_loss(
 
 @op("_ctc_loss.Tensor")
 def _ctc_loss_tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor]:
     """`_ctc_loss` with lengths in tensors."""
-    inputs, labels = _lengths(input_lengths), _lengths(target_lengths)
-    return _ctc_loss(log_probs, targets, inputs, labels, blank, zero_infinity)
+    lengths = _lengths(input_lengths), _lengths(target_lengths)
+    return _ctc_loss(log_probs, targets, *lengths, *rest)
 
 
 @op("ctc_loss.IntList")
@@ -174,14 +164,8 @@ def ctc_loss(
 
 @op("ctc_loss.Tensor")
 def ctc_loss_tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    reduction: int = MEAN,
-    zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
 ) -> Tensor:
     """`ctc_loss` with lengths in tensors."""
-    inputs, labels = _lengths(input_lengths), _lengths(target_lengths)
-    return ctc_loss(log_probs, targets, inputs, labels, blank, reduction, zero_infinity)
+    lengths = _lengths(input_lengths), _lengths(target_lengths)
+    return ctc_loss(log_probs, targets, *lengths, *rest)

@@ -111,3 +111,15 @@ def _weight_norm_interface(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, 
         raise RuntimeError(f"_weight_norm_interface: dim must be 0 or {v.dim() - 1}, not {dim}")
     lengths = _lengths(wide(v) if v.dtype is DTYPES["bfloat16"] else v, dim)
     return as_type(v * (g / lengths), v.dtype), lengths
+
+
+@op
+def _weight_norm_interface_backward(
+    grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    """Gradients of direction and length. Salimans and Kingma (2016), equation 3."""
+    dims = [axis for axis in range(saved_v.dim()) if axis != dim]
+    unit = saved_v / saved_norms
+    of_length = (grad_w * unit).sum(dims, True)
+    of_direction = saved_g / saved_norms * (grad_w - unit * of_length)
+    return as_type(of_direction, saved_v.dtype), as_type(of_length, saved_g.dtype)

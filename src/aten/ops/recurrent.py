@@ -7,7 +7,7 @@ Sequences of one batch may differ in length: then the rows of all steps lie belo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
@@ -19,8 +19,8 @@ class _Weights(NamedTuple):
 
     input: Tensor
     hidden: Tensor
-    input_bias: Tensor | None
-    hidden_bias: Tensor | None
+    input_bias: Tensor | None = None
+    hidden_bias: Tensor | None = None
     projection: Tensor | None = None
 
 
@@ -39,21 +39,22 @@ def _parts(gates: Tensor, count: int) -> list[Tensor]:
     return [gates.narrow(1, place * width, width) for place in range(count)]
 
 
-def _from_hidden(state: State, weights: _Weights) -> Tensor:
-    return _linear(state[0], weights.hidden, weights.hidden_bias)
+def _sum(added: Tensor, state: State, weights: _Weights) -> Tensor:
+    """What input and hidden state make together; the biases are in `added`."""
+    return added.addmm(state[0], weights.hidden.t())
 
 
 def _tanh_step(added: Tensor, state: State, weights: _Weights) -> State:
-    return ((added + _from_hidden(state, weights)).tanh(),)
+    return (_sum(added, state, weights).tanh(),)
 
 
 def _relu_step(added: Tensor, state: State, weights: _Weights) -> State:
-    return ((added + _from_hidden(state, weights)).relu(),)
+    return (_sum(added, state, weights).relu(),)
 
 
 def _lstm_step(added: Tensor, state: State, weights: _Weights) -> State:
     """Hochreiter and Schmidhuber, Long Short-Term Memory (1997), with forget gates."""
-    entering, keeping, candidate, leaving = _parts(added + _from_hidden(state, weights), 4)
+    entering, keeping, candidate, leaving = _parts(_sum(added, state, weights), 4)
     cell = keeping.sigmoid() * state[1] + entering.sigmoid() * candidate.tanh()
     hidden = leaving.sigmoid() * cell.tanh()
     if weights.projection is not None:
@@ -63,11 +64,19 @@ def _lstm_step(added: Tensor, state: State, weights: _Weights) -> State:
 
 def _gru_step(added: Tensor, state: State, weights: _Weights) -> State:
     """Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014)."""
-    own = _parts(_from_hidden(state, weights), 3)
+    own = _parts(_linear(state[0], weights.hidden, weights.hidden_bias), 3)
     reset, update, candidate = _parts(added, 3)
     reset, update = (reset + own[0]).sigmoid(), (update + own[1]).sigmoid()
     candidate = (candidate + reset * own[2]).tanh()
     return (candidate + update * (state[0] - candidate),)
+
+
+def _added(step: Step, input: Tensor, weights: _Weights) -> Tensor:
+    """What inputs (rows, width) add to the gates. Only a GRU needs the biases apart."""
+    bias = weights.input_bias
+    if step is not _gru_step and bias is not None and weights.hidden_bias is not None:
+        bias = bias + weights.hidden_bias
+    return _linear(input, weights.input, bias)
 
 
 def _check_cell(name: str, input: Tensor, hidden: Tensor, weights: _Weights) -> None:
@@ -77,66 +86,35 @@ def _check_cell(name: str, input: Tensor, hidden: Tensor, weights: _Weights) -> 
             f"{name}: expected an input of width {width} and a state of {length}, but got "
             f"{list(input.shape)} and {list(hidden.shape)}"
         )
-    if input.shape[:-1] != hidden.shape[:-1]:
+    if input.dim() != 2 or input.shape[:-1] != hidden.shape[:-1]:
         raise RuntimeError(f"{name}: {list(input.shape)} inputs for {list(hidden.shape)} states")
 
 
-def _cell(name: str, step: Step, input: Tensor, state: State, *weights: Tensor | None) -> State:
-    w_ih, w_hh, b_ih, b_hh = weights
-    assert w_ih is not None
-    assert w_hh is not None
-    given = _Weights(w_ih, w_hh, b_ih, b_hh)
+def _cell(name: str, step: Step, input: Tensor, state: State, *weights: Any) -> State:
+    given = _Weights(*weights)
     _check_cell(name, input, state[0], given)
-    return step(_linear(input, w_ih, b_ih), state, given)
+    return step(_added(step, input, given), state, given)
 
 
 @op
-def rnn_tanh_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    return _cell("rnn_tanh_cell", _tanh_step, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+def rnn_tanh_cell(input: Tensor, hx: Tensor, *weights: Tensor | None) -> Tensor:
+    return _cell("rnn_tanh_cell", _tanh_step, input, (hx,), *weights)[0]
 
 
 @op
-def rnn_relu_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    return _cell("rnn_relu_cell", _relu_step, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+def rnn_relu_cell(input: Tensor, hx: Tensor, *weights: Tensor | None) -> Tensor:
+    return _cell("rnn_relu_cell", _relu_step, input, (hx,), *weights)[0]
 
 
 @op
-def gru_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    return _cell("gru_cell", _gru_step, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+def gru_cell(input: Tensor, hx: Tensor, *weights: Tensor | None) -> Tensor:
+    return _cell("gru_cell", _gru_step, input, (hx,), *weights)[0]
 
 
 @op
-def lstm_cell(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> State:
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], *weights: Tensor | None) -> State:
     _check_states("lstm_cell", hx)
-    return _cell("lstm_cell", _lstm_step, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    return _cell("lstm_cell", _lstm_step, input, tuple(hx), *weights)
 
 
 def _check_states(name: str, hx: Sequence[Tensor]) -> None:
@@ -225,7 +203,7 @@ def _layers(
             place = layer * directions + direction
             own, state = weights[place], tuple(one.select(0, place) for one in states)
             _check_cell(name, rows, rows.new_empty((*rows.shape[:1], state[0].shape[1])), own)
-            added = _linear(rows, own.input, own.input_bias)
+            added = _added(step, rows, own)
             side, after = _along(step, added, sizes, state, own, bool(direction))
             sides.append(side)
             last.append(after)
@@ -236,21 +214,22 @@ def _layers(
 
 
 def _over_batch(
-    name: str, step: Step, input: Tensor, states: State, batch_first: bool, *rest: object
+    name: str, step: Step, input: Tensor, states: State, *rest: Any
 ) -> tuple[Tensor, ...]:
     """Layers over sequences of one length: (steps, batch, *), or (batch, steps, *)."""
     if input.dim() != 3:
         raise RuntimeError(f"{name}: expected a 3-d input, but got {list(input.shape)}")
+    *options, batch_first = rest
     input = input.transpose(0, 1) if batch_first else input
     steps, batch, width = input.shape
     rows = input.reshape(steps * batch, width)
-    out, *last = _layers(name, step, rows, [batch] * steps, states, *rest)  # type: ignore[arg-type]
+    out, *last = _layers(name, step, rows, [batch] * steps, states, *options)
     out = out.view((steps, batch, out.shape[1]))
     return out.transpose(0, 1) if batch_first else out, *last
 
 
 def _over_packed(
-    name: str, step: Step, data: Tensor, batch_sizes: Tensor, states: State, *rest: object
+    name: str, step: Step, data: Tensor, batch_sizes: Tensor, states: State, *rest: Any
 ) -> tuple[Tensor, ...]:
     """Layers over sequences of several lengths, packed: `batch_sizes` counts those at each step."""
     sizes = batch_sizes.tolist()
@@ -258,142 +237,56 @@ def _over_packed(
         raise RuntimeError(
             f"{name}: batch_sizes must fall and sum up to {list(data.shape)[:1]}: {sizes}"
         )
-    return _layers(name, step, data, sizes, states, *rest)  # type: ignore[arg-type]
+    return _layers(name, step, data, sizes, states, *rest)
 
 
 @op("lstm.input")
-def lstm(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def lstm(input: Tensor, hx: Sequence[Tensor], *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last hidden and cell state."""
     _check_states("lstm", hx)
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("lstm", _lstm_step, input, tuple(hx), batch_first, *rest)
+    return _over_batch("lstm", _lstm_step, input, tuple(hx), *rest)
 
 
 @op("lstm.data")
 def lstm_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
+    data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], *rest: Any
 ) -> tuple[Tensor, ...]:
     """`lstm.input` for packed sequences."""
     _check_states("lstm", hx)
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("lstm", _lstm_step, data, batch_sizes, tuple(hx), *rest)
 
 
 @op("gru.input")
-def gru(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def gru(input: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last one."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("gru", _gru_step, input, (hx,), batch_first, *rest)
+    return _over_batch("gru", _gru_step, input, (hx,), *rest)
 
 
 @op("gru.data")
-def gru_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, ...]:
+def gru_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`gru.input` for packed sequences."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("gru", _gru_step, data, batch_sizes, (hx,), *rest)
 
 
 @op("rnn_tanh.input")
-def rnn_tanh(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def rnn_tanh(input: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last one."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("rnn_tanh", _tanh_step, input, (hx,), batch_first, *rest)
+    return _over_batch("rnn_tanh", _tanh_step, input, (hx,), *rest)
 
 
 @op("rnn_tanh.data")
-def rnn_tanh_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, ...]:
+def rnn_tanh_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`rnn_tanh.input` for packed sequences."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("rnn_tanh", _tanh_step, data, batch_sizes, (hx,), *rest)
 
 
 @op("rnn_relu.input")
-def rnn_relu(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, ...]:
+def rnn_relu(input: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """Hidden states of the last layer, and each layer's last one."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
-    return _over_batch("rnn_relu", _relu_step, input, (hx,), batch_first, *rest)
+    return _over_batch("rnn_relu", _relu_step, input, (hx,), *rest)
 
 
 @op("rnn_relu.data")
-def rnn_relu_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, ...]:
+def rnn_relu_data(data: Tensor, batch_sizes: Tensor, hx: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     """`rnn_relu.input` for packed sequences."""
-    rest = (params, has_biases, num_layers, dropout, train, bidirectional)
     return _over_packed("rnn_relu", _relu_step, data, batch_sizes, (hx,), *rest)

@@ -48,9 +48,9 @@ def zero_alpha(alpha: Number) -> None:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-def negative_lambda(lambd: float) -> None:
-    """softshrink moves elements towards zero."""
-    if not lambd >= 0:
+def negative_lambda(self: Tensor, lambd: float) -> None:
+    """softshrink moves elements towards zero; other types than floating it refuses anyway."""
+    if self.is_floating_point() and not lambd >= 0:
         raise RuntimeError(f"softshrink: lambd must be at least 0, but got {lambd}")
 
 
