@@ -3,7 +3,7 @@
 import pytest
 
 import aten
-from aten._core import picking, searching
+from aten._core import locating, picking, searching
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -93,9 +93,8 @@ def test_walks_refuse_operands_of_several_shapes() -> None:
         lambda: picking.pick(base, index, aten.zeros(2), 1),
         lambda: picking.pick(base, index.to(aten.int32), aten.zeros(3), 1),
         lambda: picking.place(base, index, aten.zeros(3, dtype=aten.float64), 1),
-        lambda: picking.place(base, index, aten.zeros(3, device="meta"), 1),
-        lambda: picking.positions(base, True),
-        lambda: picking.range_of(base, 0, 3),
+        lambda: locating.positions(base, True),
+        lambda: locating.range_of(base, 0, 3),
         lambda: searching.search_sorted(base, base, None, aten.zeros(3), False),
         lambda: searching.search_sorted(base[::2], base, None, index, False),
     ):
@@ -103,3 +102,27 @@ def test_walks_refuse_operands_of_several_shapes() -> None:
             wrong()
     with pytest.raises(NotImplementedError):
         picking.fold(base.to(aten.complex64), index, base.to(aten.complex64), 0, "amax")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i, meta: x[meta],
+        lambda x, i, meta: x[meta, i],
+        lambda x, i, meta: x.index_fill_(0, meta, 1.0),
+        lambda x, i, meta: x.index_add_(0, meta, x[:1].clone()),
+        lambda x, i, meta: x.index_put_((i,), x[0].to("meta")),
+        lambda x, i, meta: x.scatter_(0, meta.view(1, 1), 1.0),
+        lambda x, i, meta: x.take(meta),
+        lambda x, i, meta: x.put_(i, x.to("meta")[0, :1]),
+        lambda x, i, meta: x.masked_scatter_(x == 0, x.to("meta")),
+    ],
+)
+def test_operands_without_memory_are_refused_or_give_none(call) -> None:
+    x, index = aten.zeros(3, 2), aten.zeros(1, dtype=aten.int64)
+    try:
+        found = call(x, index, index.to("meta"))
+    except (RuntimeError, NotImplementedError):
+        found = None
+    assert found is None or found.shape
+    assert x.tolist() == [[0.0, 0.0]] * 3

@@ -13,19 +13,17 @@ share out the others. So the last one wins, and sums come out the same, for any 
 
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from aten._core.device cimport META
 from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
                                 FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
-                                category_of, dtype_from_code, item_size)
+                                category_of, item_size)
 from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
                                   run_walk)
+from aten._core.locating cimport require_memory
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
-                                make_strided)
+from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, make_strided
 from aten._core.transfer cimport transfer_run
-from aten._core.views cimport view_of
 
 cdef enum:
     # Points in one chunk of work for the threads; from as many on, other Python threads may run.
@@ -39,10 +37,6 @@ cdef enum:
     PRODUCT = 1
     LEAST = 2
     GREATEST = 3
-    # What `range_of` finds.
-    WITHIN = 0
-    NEGATIVE = 1
-    OUTSIDE = 2
 
 _FOLDS = ("sum", "prod", "amin", "amax")
 
@@ -74,10 +68,6 @@ ctypedef fused Number:
     double
     float complex
     double complex
-
-ctypedef fused Index:
-    int32_t
-    int64_t
 
 cdef struct Way:
     # What kernels get beside addresses; behind `Walk.reduced`.
@@ -291,8 +281,7 @@ cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl othe
     cdef int dim
     cdef TensorImpl operand
     for operand in (base, index, other):
-        if operand.device_type == META:
-            raise ValueError("there are no elements on the meta device")
+        require_memory(operand)
         if operand.rank != other.rank:
             raise ValueError("operands of an indexed walk have one shape")
         for dim in range(other.rank):
@@ -448,326 +437,3 @@ cdef void _write_part(void* context, int64_t begin, int64_t end) noexcept nogil:
     for place in range(walk.operands):
         walk.data[place] += begin * walk.strides[dim][place]
     run_walk(&walk, walk.total)
-
-
-cdef struct Bounds:
-    int64_t low
-    int64_t size
-    int64_t stride
-    int64_t found
-
-
-cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
-                       Index unused) noexcept nogil:
-    # Counted from `low` without a sign, all that is outside lies beyond the width.
-    cdef uint64_t low = <uint64_t>bounds.low, width = <uint64_t>bounds.size - low
-    cdef uint64_t outside = 0
-    cdef int64_t at, value, signs = 0
-    if step == sizeof(Index):
-        for at in range(count):
-            value = (<const Index*>place)[at]
-            outside |= <uint64_t>value - low >= width
-            signs |= value
-    else:
-        for at in range(count):
-            value = (<const Index*>(place + at * step))[0]
-            outside |= <uint64_t>value - low >= width
-            signs |= value
-    if outside:
-        bounds.found = OUTSIDE
-    elif signs < 0 and bounds.found == WITHIN:
-        bounds.found = NEGATIVE
-
-
-cdef void _look_narrow(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                       const int64_t* context) noexcept nogil:
-    cdef int64_t row
-    for row in range(n1):
-        _look(data[0] + row * s1[0], n0, s0[0], <Bounds*>context, <int32_t>0)
-
-
-cdef void _look_wide(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                     const int64_t* context) noexcept nogil:
-    cdef int64_t row
-    for row in range(n1):
-        _look(data[0] + row * s1[0], n0, s0[0], <Bounds*>context, <int64_t>0)
-
-
-cdef void _add_wrapped(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                       const int64_t* context) noexcept nogil:
-    cdef const Bounds* bounds = <const Bounds*>context
-    cdef int64_t row, at, value
-    for row in range(n1):
-        for at in range(n0):
-            value = (<int64_t*>(data[1] + row * s1[1] + at * s0[1]))[0]
-            value += bounds.size if value < 0 else 0
-            (<int64_t*>(data[0] + row * s1[0] + at * s0[0]))[0] += value * bounds.stride
-
-
-def range_of(TensorImpl index not None, int64_t low, int64_t size):
-    """0: all integers are within [0, size); 1: some are below zero, none below `low`; 2: else."""
-    return _range_of(index, low, size)
-
-
-cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
-    cdef Walk walk
-    cdef Bounds bounds
-    cdef int permutation[MAXIMUM_DIMS]
-    if index.dtype_code != INT64 and index.dtype_code != INT32 or index.device_type == META:
-        raise ValueError("range_of: expected int32 or int64")
-    bounds.low = low
-    bounds.size = size
-    bounds.found = WITHIN
-    begin_walk(&walk, index.rank, index.sizes)
-    add_operand(&walk, index, index.rank, index.sizes)
-    reorder(&walk, permutation)
-    coalesce(&walk)
-    walk.reduced = <int64_t*>&bounds
-    walk.kernel = _look_wide if index.dtype_code == INT64 else _look_narrow
-    if walk.total < GRAIN:
-        run_walk(&walk, walk.total)
-    else:
-        with nogil:
-            run_walk(&walk, walk.total)
-    return <int>bounds.found
-
-
-def choose(Tensor self not None, list given not None):
-    """The elements at integer tensors, one for each of the first dimensions or None for all of it.
-
-    Returns (base, index, step) for `pick` and `place`. The indexed dimensions, broadcast together,
-    go where the first of them was, or to the front where others lie between them. Raises
-    IndexError for indices that are too many, out of range, or do not broadcast.
-    """
-    cdef int64_t common[MAXIMUM_DIMS]
-    cdef int64_t sizes[2 * MAXIMUM_DIMS]
-    cdef int64_t strides[2 * MAXIMUM_DIMS]
-    cdef int64_t spread[2 * MAXIMUM_DIMS]
-    cdef int dim, place, count = 0, rank = 0, first = -1, last = -1, before = 0, total
-    cdef bint negative = False
-    cdef Tensor index
-    if len(given) > self.rank:
-        raise IndexError(f"too many indices for tensor of dimension {self.rank} (got {len(given)})")
-    for dim, one in enumerate(given):
-        if one is None:
-            continue
-        index = one
-        first = dim if first < 0 else first
-        last = dim
-        count += 1
-        rank = max(rank, index.rank)
-        if self.device_type != META and index.device_type != META:
-            negative |= _check_within(index, self.sizes[dim], dim)
-    if count == 0:
-        raise IndexError("at least one index must be given")
-    _broadcast_indices(given, rank, common)
-    before = first if last - first + 1 == count else 0
-    total = self.rank - count + rank
-    if total > MAXIMUM_DIMS:
-        raise RuntimeError(f"tensors have at most {MAXIMUM_DIMS} dimensions")
-    for place in range(rank):
-        sizes[before + place] = common[place]
-        strides[before + place] = 0
-    place = 0
-    for dim in range(self.rank):
-        if dim < len(given) and given[dim] is not None:
-            continue
-        place = place if place != before else place + rank
-        sizes[place] = self.sizes[dim]
-        strides[place] = self.strides[dim]
-        spread[place] = 0
-        place += 1
-    index = given[first]
-    step = self.strides[first]
-    if self.device_type != META and index.device_type != META and (count > 1 or negative):
-        index = _joined_offsets(self, given, rank, common)
-        step = 1
-    elif index.dtype_code != INT64:
-        index = index.to(dtype_from_code(INT64))
-    for place in range(rank):
-        dim = place - (rank - index.rank)
-        spread[before + place] = 0
-        if dim >= 0 and (index.sizes[dim] != 1 or common[place] == 1):
-            spread[before + place] = index.strides[dim]
-    return (view_of(self, total, sizes, strides, self.offset),
-            view_of(index, total, sizes, spread, index.offset), step)
-
-
-cdef bint _check_within(TensorImpl index, int64_t size, int dim) except -1:
-    """Whether an index is below zero. Raises IndexError for one out of range."""
-    cdef int found = _range_of(index, -size, size)
-    if found == OUTSIDE:
-        for wrong in index.reshape((-1,)).tolist():
-            if not -size <= wrong < size:
-                raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size "
-                                 f"{size}")
-    return found == NEGATIVE
-
-
-cdef int _broadcast_indices(list given, int rank, int64_t* common) except -1:
-    cdef Tensor index
-    cdef int dim, place
-    for place in range(rank):
-        common[place] = 1
-    for one in given:
-        if one is None:
-            continue
-        index = one
-        for dim in range(index.rank):
-            place = rank - index.rank + dim
-            if common[place] == 1:
-                common[place] = index.sizes[dim]
-            elif index.sizes[dim] != 1 and index.sizes[dim] != common[place]:
-                listed = ", ".join([str(list(one.shape)) for one in given if one is not None])
-                raise IndexError(f"shape mismatch: {listed} cannot be broadcast together")
-    return 0
-
-
-cdef Tensor _joined_offsets(Tensor self, list given, int rank, const int64_t* common):
-    """How far each chosen element lies behind the first of `self`, row-major."""
-    cdef Tensor made = make_contiguous(INT64, rank, common, self.device_type, self.device_index)
-    cdef int dim
-    if made.count == 0:
-        return made
-    memset(made.storage.data, 0, made.count * sizeof(int64_t))
-    for dim, one in enumerate(given):
-        if one is None:
-            continue
-        if (<Tensor>one).dtype_code != INT64:
-            one = one.to(dtype_from_code(INT64))
-        add_offsets(made, one, self.sizes[dim], self.strides[dim])
-    return made
-
-
-def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, int64_t stride):
-    """offsets += index · stride, negative indices counted from `size`.
-
-    Both are int64, the index broadcast to the offsets' shape.
-    """
-    cdef Walk walk
-    cdef Bounds bounds
-    cdef int permutation[MAXIMUM_DIMS]
-    if offsets.dtype_code != INT64 or index.dtype_code != INT64 or index.rank > offsets.rank:
-        raise ValueError("add_offsets: expected int64 tensors of one shape")
-    for dim in range(index.rank):
-        if index.sizes[dim] not in (1, offsets.sizes[offsets.rank - index.rank + dim]):
-            raise ValueError("add_offsets: expected int64 tensors of one shape")
-    bounds.size = size
-    bounds.stride = stride
-    begin_walk(&walk, offsets.rank, offsets.sizes)
-    add_operand(&walk, offsets, offsets.rank, offsets.sizes)
-    add_operand(&walk, index, offsets.rank, offsets.sizes)
-    reorder(&walk, permutation)
-    coalesce(&walk)
-    walk.reduced = <int64_t*>&bounds
-    walk.kernel = _add_wrapped
-    if walk.total < GRAIN:
-        run_walk(&walk, GRAIN)
-        return
-    with nogil:
-        run_walk(&walk, GRAIN)
-
-
-def spread_offsets(Tensor index not None, Tensor base not None):
-    """Positions among all elements of `base`, in row-major order, as offsets in its memory.
-
-    `index` is int64, row-major and within range; negative ones count from the end.
-    """
-    cdef Tensor made
-    cdef int64_t* values = <int64_t*>data_pointer(index)
-    cdef int64_t* offsets
-    cdef int64_t at, rest, offset
-    cdef int dim
-    if index.dtype_code != INT64 or not index.contiguous:
-        raise ValueError("spread_offsets: expected row-major int64")
-    made = make_contiguous(INT64, index.rank, index.sizes, index.device_type, index.device_index)
-    offsets = <int64_t*>data_pointer(made)
-    with nogil:
-        for at in range(index.count):
-            rest = values[at] + (base.count if values[at] < 0 else 0)
-            offset = 0
-            for dim in range(base.rank - 1, -1, -1):
-                offset += rest % base.sizes[dim] * base.strides[dim]
-                rest //= base.sizes[dim]
-            offsets[at] = offset
-    return made
-
-
-cdef enum:
-    # Elements of a mask that are counted, and then written, in one piece.
-    PIECE = 8192
-
-
-cdef struct Places:
-    const uint8_t* mask
-    int64_t total
-    int64_t* counts             # per piece; later, how many come before it
-    int64_t* out
-    int64_t found               # in all
-    int rank
-    int64_t sizes[MAXIMUM_DIMS]
-
-
-cdef void _count_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Places* places = <Places*>context
-    cdef int64_t piece, at, count
-    for piece in range(begin, end):
-        count = 0
-        for at in range(piece * PIECE, min((piece + 1) * PIECE, places.total)):
-            count += places.mask[at] != 0
-        places.counts[piece] = count
-
-
-cdef void _write_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Columns of coordinates; with rank 1, positions."""
-    cdef Places* places = <Places*>context
-    cdef int64_t piece, at, next, rest
-    cdef int dim
-    for piece in range(begin, end):
-        next = places.counts[piece]
-        for at in range(piece * PIECE, min((piece + 1) * PIECE, places.total)):
-            if places.mask[at] == 0:
-                continue
-            rest = at
-            for dim in range(places.rank - 1, 0, -1):
-                places.out[dim * places.found + next] = rest % places.sizes[dim]
-                rest //= places.sizes[dim]
-            places.out[next] = rest
-            next += 1
-
-
-def positions(Tensor mask not None, bint flat):
-    """Where a row-major tensor of bools is true: (rank, count), coordinates; or flat, (1, count).
-
-    In row-major order, int64.
-    """
-    cdef Places places
-    cdef Tensor counts, made
-    cdef int64_t pieces, piece, count, total = 0
-    cdef int64_t sizes[2]
-    cdef int dim
-    if item_size(mask.dtype_code) != 1 or not mask.contiguous or mask.device_type == META:
-        raise ValueError("positions: expected a row-major tensor of bools")
-    pieces = (mask.count + PIECE - 1) // PIECE
-    counts = make_contiguous(INT64, 1, &pieces, mask.device_type, mask.device_index)
-    places.mask = <uint8_t*>data_pointer(mask)
-    places.total = mask.count
-    places.counts = <int64_t*>data_pointer(counts)
-    with nogil:
-        parallel_for(pieces, 4, _count_pieces, &places)
-    for piece in range(pieces):
-        count = places.counts[piece]
-        places.counts[piece] = total
-        total += count
-    places.found = total
-    places.rank = 1 if flat else mask.rank
-    for dim in range(mask.rank):
-        places.sizes[dim] = mask.sizes[dim]
-    sizes[0] = places.rank
-    sizes[1] = total
-    made = make_contiguous(INT64, 2, sizes, mask.device_type, mask.device_index)
-    places.out = <int64_t*>data_pointer(made)
-    if places.rank > 0 and total > 0:
-        with nogil:
-            parallel_for(pieces, 4, _write_pieces, &places)
-    return made

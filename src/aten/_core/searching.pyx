@@ -83,7 +83,7 @@ def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor ord
         if not operand.contiguous or operand.device_type == META:
             raise ValueError("search_sorted: expected row-major tensors")
     if order is not None and (not order.contiguous or order.dtype_code != INT64
-                              or order.count != boundaries.count):
+                              or order.count != boundaries.count or order.device_type == META):
         raise ValueError("search_sorted: expected a place for each boundary")
     if (boundaries.dtype_code != values.dtype_code or out.dtype_code != INT64
             or boundaries.dtype_code not in (FLOAT32, FLOAT64, INT64) or boundaries.rank == 0

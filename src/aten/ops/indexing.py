@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core import picking
+from aten._core import locating, picking
 from aten._core.taking import take as take_slices
 from aten._core.tensor import Tensor, wrap_dimension
 from aten._core.views import try_view
@@ -80,8 +80,8 @@ def _copies_blocks(self: Tensor, dim: int) -> bool:
 
 
 def _choose(self: Tensor, indices: Indices) -> tuple[Tensor, Tensor, int]:
-    """The elements at the indices, which are checked; see `picking.choose`."""
-    return picking.choose(*_without_masks(self, indices))
+    """The elements at the indices, which are checked; see `locating.choose`."""
+    return locating.choose(*_without_masks(self, indices))
 
 
 def _without_masks(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor | None]]:
@@ -101,7 +101,7 @@ def _without_masks(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor 
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         _check_mask(self, one, position, len(plain))
         joined = _joined(self, len(plain), one.dim()) if alone and one.dim() > 1 else None
-        places = picking.positions(one.contiguous(), joined is not None)
+        places = locating.positions(one.contiguous(), joined is not None)
         plain.extend(places.select(0, place) for place in range(places.size(0)))
         self = self if joined is None else joined
     return self, plain
@@ -284,9 +284,9 @@ def _flat_places(self: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
     negative = check_range(index, count, _TAKEN, low=-count)
     at = index
     if not self.is_contiguous():
-        at = picking.spread_offsets(index.contiguous(), self)
+        at = locating.spread_offsets(index.contiguous(), self)
     elif negative:
-        at = picking.spread_offsets(index.contiguous(), self.reshape((-1,)))
+        at = locating.spread_offsets(index.contiguous(), self.reshape((-1,)))
     strides = (0,) * index.dim()
     return self.as_strided(index.shape, strides, self.storage_offset()), at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten._core import picking
+from aten._core import locating
 from aten._core.device import MEMORY_FORMATS
 from aten._core.memory import check_writable, overlaps
 from aten._core.tensor import Tensor
@@ -64,7 +64,7 @@ def _fill_masked(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _positions(mask: Tensor) -> Tensor:
     """Where a mask is true, in row-major order: one int64 for each."""
-    return picking.positions(mask.contiguous(), True).select(0, 0)
+    return locating.positions(mask.contiguous(), True).select(0, 0)
 
 
 def _require_elements(name: str, self: Tensor) -> None:
@@ -120,7 +120,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     # A copy, where what is written would be read later.
     given = source.clone() if overlaps(self, source) else source
     if not self.is_contiguous():
-        places = picking.spread_offsets(places, self)
+        places = locating.spread_offsets(places, self)
     base = self.as_strided((count,), (0,), self.storage_offset())
     write(base, places, given.reshape((-1,)).narrow(0, 0, count), 1)
     return self
@@ -154,7 +154,7 @@ def _with_dimension(self: Tensor) -> Tensor:
 
 def _coordinates(name: str, self: Tensor) -> Tensor:
     _require_elements(name, self)
-    return picking.positions(self.ne(0).contiguous(), False)
+    return locating.positions(self.ne(0).contiguous(), False)
 
 
 @op("nonzero_static", exact_out=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core import picking
+from aten._core import locating, picking
 from aten._core.dtypes import DTYPES
 from aten._core.memory import check_writable, overlaps
 from aten._core.tensor import Tensor, wrap_dimension
@@ -43,7 +43,7 @@ def check_range(
     """
     if index.is_meta:
         return False
-    found = picking.range_of(index, low, size)
+    found = locating.range_of(index, low, size)
     if found == 2:
         wrong = next(one for one in index.reshape((-1,)).tolist() if not low <= one < size)
         raise error(message.format(index=wrong, size=size))
@@ -53,7 +53,7 @@ def check_range(
 def wrapped(index: Tensor, size: int) -> Tensor:
     """The index with negative places counted from the end."""
     made = index.new_zeros(index.shape)
-    picking.add_offsets(made, index, size, 1)
+    locating.add_offsets(made, index, size, 1)
     return made
 
 
