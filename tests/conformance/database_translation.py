@@ -117,6 +117,11 @@ class Translator:
     def _tensor(self, tensor: Any) -> Any:
         if tensor.layout is not torch.strided:
             raise MissingError(f"tensors of layout {tensor.layout}")
+        if tensor.is_meta:
+            element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
+            return aten.empty_strided(
+                tuple(tensor.shape), tensor.stride(), dtype=element, device="meta"
+            )
         conjugated, negated = tensor.is_conj(), tensor.is_neg()
         if conjugated:
             tensor = torch._neg_view(tensor.conj()) if negated else tensor.conj()

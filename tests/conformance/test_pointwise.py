@@ -31,10 +31,6 @@ TOLERANCES = {
 KNOWN_DIFFERENCES = {
     ("fmod", "float64"): "torch gives NaN for quotients that are too large for it",
     ("remainder", "float64"): "torch gives NaN for quotients that are too large for it",
-    **{
-        (name, "complex64"): "not there for complex numbers yet"
-        for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "logaddexp")
-    },
 }
 
 # Operators whose results have other strides than torch's, and why.

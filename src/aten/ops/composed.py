@@ -7,6 +7,7 @@ from aten._core.promotion import result_type
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
+from aten.ops.stepwise import is_any
 from aten.prims import Number, broadcast_shapes
 from aten.registry import ops
 
@@ -62,11 +63,6 @@ def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
     )
 
 
-def _any(condition: Tensor) -> bool:
-    """Whether some element holds; on the meta device, where there are none to ask, it does not."""
-    return condition.device.type != "meta" and bool(condition.any())
-
-
 def _integers(name: str, self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     """Both operands at their common type and shape. Raises NotImplementedError for other types."""
     element = result_type(self, other)
@@ -80,7 +76,7 @@ def _integers(name: str, self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
 def gcd(self: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor, by Euclid's algorithm; 0 of two zeros."""
     left, right = (value.abs() for value in _integers("gcd", self, other))
-    while _any(right != 0):
+    while is_any(right != 0):
         rest = left.fmod(right.masked_fill(right == 0, 1))
         done = right == 0
         left, right = ops.aten.where(done, left, right), rest.masked_fill(done, 0)
@@ -89,7 +85,9 @@ def gcd(self: Tensor, other: Tensor) -> Tensor:
 
 @op
 def lcm(self: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple; 0 where an operand is."""
+    """The least common multiple; 0 where an operand is. Products of short integers are whole."""
     left, right = _integers("lcm", self, other)
     divisor = gcd(left, right)
-    return (left.floor_divide(divisor.masked_fill(divisor == 0, 1)) * right).abs()
+    quotient = left.floor_divide(divisor.masked_fill(divisor == 0, 1))
+    wide = DTYPES["int32"] if left.itemsize < 4 else left.dtype
+    return (quotient.to(wide) * right).abs().to(left.dtype)

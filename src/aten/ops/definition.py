@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Tensors that choose or mask take no part in finding the common type; nor do scalars, except
 # those that stand where a tensor might.
 _APART = frozenset({"condition", "mask"})
-_PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max"})
+_PARTAKING_SCALARS = frozenset({"other", "self", "exponent", "min", "max", "x", "n"})
 _TAKES_KEYWORDS = 0x08  # the code flag of functions with **parameters
 _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
 
@@ -100,7 +100,8 @@ def op(*marked: Any, **options: Any) -> Any:
     `repeatable` says that an output's elements may share memory, as they get one value.
     `meta`, a function of tensors, serves calls with tensors of the meta device instead.
     `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
-    A function that names `types` gets the operands' element types before conversion, by name.
+    A function that names `types` gets the operands' element types before conversion, by name; one
+    that names `operator` the operator's name.
     """
     if len(marked) == 1 and callable(marked[0]):
         return marked[0]
@@ -173,8 +174,9 @@ class Definition:
 
     def __call__(self, arguments: dict[str, Any]) -> Any:
         """Call the function with those of the arguments, by name, that it has parameters for."""
+        given = {"operator": self.name, **arguments}
         return self.function(
-            **{name: value for name, value in arguments.items() if name in self.accepted}
+            **{name: value for name, value in given.items() if name in self.accepted}
         )
 
     def _find_out(self) -> int:
@@ -240,6 +242,9 @@ def pointwise_graph(
 
     The result ends in type `out`; None leaves it as the function made it.
     """
+    into_itself = definition.entry.variant == "inplace"
+    if into_itself and compute.is_complex and definition.promotion == "real":
+        raise RuntimeError(f"{definition.name}_: complex tensors cannot hold the real result")
     interpreter = GraphInterpreter()
     operands = [p for p in definition.parameters if is_operand(p, attributes)]
     if definition.entry.variant == "out":

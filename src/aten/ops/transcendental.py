@@ -151,10 +151,23 @@ def hypot(self: Value, other: Value) -> Value:
 
 @op
 def logaddexp(self: Value, other: Value) -> Value:
-    """log(exp(self) + exp(other))."""
+    """log(exp(self) + exp(other)): of complex numbers, relative to that of the larger real part."""
+    if self.dtype.is_complex:
+        return _complex_logaddexp(self, other)
     require_floating("logaddexp_cpu", self)
     total = p.maximum(self, other) + p.log1p(p.exp(-p.abs(self - other)))
     return p.where((self == other) & (p.abs(self) == math.inf), self, total)
+
+
+def _complex_logaddexp(self: Value, other: Value) -> Value:
+    left, right = p.real(self), p.real(other)
+    is_less = left < right
+    small, large = p.where(is_less, self, other), p.where(is_less, other, self)
+    total = large + p.log1p(p.exp(small - large))
+    # Of two infinite ones the difference is NaN: they are 0, or else the sum is infinite.
+    equal = (left == right) & (p.abs(left) == math.inf)
+    extreme = p.where(left < 0, self, p.log(p.exp(self) + p.exp(other)))
+    return p.where(equal, extreme, total)
 
 
 @op

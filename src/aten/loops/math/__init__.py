@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten.loops.math import complex_functions
+from aten.loops.math import complex_functions, complex_inverse
 from aten.loops.math.error_function import erf, erfc, erfinv, ndtr
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
 from aten.loops.math.gamma import digamma, lgamma
@@ -55,9 +55,12 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
 """From the name of a prim to the function that expands it."""
 
 COMPLEX_EXPANSIONS: dict[str, Callable[..., Value]] = {
-    name: getattr(complex_functions, name)
-    for name in (
-        "cos cosh exp exp2 expm1 log log10 log1p log2 pow rsqrt sigmoid sin sinh sqrt tan tanh"
-    ).split()
+    name: getattr(module, name)
+    for module, names in (
+        (complex_functions, "cos cosh exp exp2 expm1 log10 log2 pow rsqrt sigmoid sin sinh sqrt"),
+        (complex_functions, "tan tanh"),
+        (complex_inverse, "acos acosh asin asinh atan atanh log log1p"),
+    )
+    for name in names.split()
 }
 """The same for complex numbers."""
