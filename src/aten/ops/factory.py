@@ -263,7 +263,8 @@ def range_to(
     start, end, step = _real_bounds(start, end, step)
     dtype = dtype or get_default_dtype()
     _require_ordered("range_cpu", dtype)
-    if step == 0 or (end - start) / step < 0:
+    bounded = math.isfinite(start) and math.isfinite(end) and step == step
+    if not bounded or step == 0 or (end - start) / step < 0:
         raise RuntimeError(f"range: no steps of {step} lead from {start} to {end}")
     count = math.floor((end - start) / step) + 1
     made = arange_start_step(0, count, 1, dtype=_FLOAT64, **options)
