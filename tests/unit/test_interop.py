@@ -1,5 +1,6 @@
 """Memory shared with other libraries, and kept alive as long as anyone uses it."""
 
+import copy
 import gc
 import pickle
 
@@ -52,3 +53,47 @@ def test_frombuffer_shares_writable_memory() -> None:
     assert memory[3] == 9
     with pytest.raises(BufferError):
         memory.extend(b"more")
+
+
+class Marked(aten.Tensor):
+    pass
+
+
+def test_pickle_and_copies_keep_class_attributes_and_laziness() -> None:
+    x = aten.tensor([1 + 2j]).conj().as_subclass(Marked)
+    x.note = "kept"
+    for made in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.copy(x)):
+        assert type(made) is Marked
+        assert made.note == "kept"
+        assert made.is_conj()
+        assert made.tolist() == [1 - 2j]
+
+
+def test_memory_in_use_elsewhere_does_not_move() -> None:
+    x = aten.arange(4)
+    view = memoryview(x.untyped_storage())
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(1000)
+    view.release()
+    capsule = x.__dlpack__()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(1000)
+    del capsule
+    assert x.resize_(1000)[:4].tolist() == [0, 1, 2, 3]
+
+
+def test_lazy_memory_is_not_handed_out() -> None:
+    x = aten.tensor([1 + 2j]).conj()
+    with pytest.raises(BufferError, match="resolve_conj"):
+        x.__dlpack__()
+    with pytest.raises(RuntimeError, match="resolve_conj"):
+        x.view(aten.complex64).view(aten.float32)
+    assert x.resolve_conj().tolist() == [1 - 2j]
+
+
+def test_parts_are_written_by_assignment() -> None:
+    x = aten.tensor([1 + 2j])
+    x.real, x.imag = aten.tensor([5.0]), aten.tensor([6.0])
+    assert x.tolist() == [5 + 6j]
+    x.data = aten.tensor([7j, 8j])
+    assert x.tolist() == [7j, 8j]

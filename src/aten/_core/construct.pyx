@@ -72,6 +72,13 @@ cdef bint is_float8(int code):
     return dtype_from_code(code).kind == "float8"
 
 
+cdef object _wrapped(object value, int bits):
+    """Negative numbers wrap around in unsigned types, as C's do, by less than one turn."""
+    cdef object turn = 1  # typed: a C integer has too few bits
+    turn <<= bits
+    return value + turn if -turn < value < 0 else value
+
+
 cdef int write_element(char* place, int code, object value) except -1:
     """Store a Python number. Raises RuntimeError where it does not fit the type."""
     cdef float single
@@ -92,14 +99,13 @@ cdef int write_element(char* place, int code, object value) except -1:
         elif code == INT8:
             (<int8_t*>place)[0] = int(value)
         elif code == UINT8:
-            # A negative number wraps, as a C conversion does.
-            (<uint8_t*>place)[0] = int(value) & 0xFF if -256 < int(value) < 0 else int(value)
+            (<uint8_t*>place)[0] = _wrapped(int(value), 8)
         elif code == UINT16:
-            (<uint16_t*>place)[0] = int(value)
+            (<uint16_t*>place)[0] = _wrapped(int(value), 16)
         elif code == UINT32:
-            (<uint32_t*>place)[0] = int(value)
+            (<uint32_t*>place)[0] = _wrapped(int(value), 32)
         elif code == UINT64:
-            (<uint64_t*>place)[0] = int(value)
+            (<uint64_t*>place)[0] = _wrapped(int(value), 64)
         elif code == FLOAT16:
             _pack_half(place, value)
         elif code == BFLOAT16:

@@ -36,14 +36,14 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The common shape; a number is the shape of a vector.
 
-    Raises RuntimeError where sizes differ and neither is 1, and for negative sizes, TypeError for
-    what is no shape.
+    Raises RuntimeError where sizes differ and neither is 1, ValueError for negative sizes,
+    TypeError for what is no shape.
     """
     common: list[int] = []
     for given in shapes:
         shape = [given] if isinstance(given, int) else [_size(size) for size in given]
         if any(size < 0 for size in shape):
-            raise RuntimeError(f"broadcast_shapes: sizes must not be negative, got {shape}")
+            raise ValueError(f"broadcast_shapes: sizes must not be negative, got {shape}")
         common = [1] * (len(shape) - len(common)) + common
         shape = [1] * (len(common) - len(shape)) + shape
         for dim, size in enumerate(shape):

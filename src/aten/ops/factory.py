@@ -12,7 +12,7 @@ from aten._core.dtypes import DTYPES, dtype, get_default_dtype
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.rearranging import triangle_mask
-from aten.ops.requirements import refusal
+from aten.ops.requirements import refusal, require_ordinary
 from aten.prims import Number
 from aten.registry import ops
 
@@ -57,8 +57,7 @@ def arange_start_step(
     if dtype is None:
         whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
         dtype = _INT64 if whole else get_default_dtype()
-    if dtype.is_complex or dtype.kind == "bool":
-        raise NotImplementedError(f'"arange" not implemented for {dtype.scalar_type_name!r}')
+    _require_ordered("arange_cpu", dtype)
     count = _range_length(start, end, step, dtype)
     if device is not None or layout is not None or pin_memory:
         elsewhere = _empty_elsewhere(count, dtype, layout, device, pin_memory)
@@ -68,6 +67,12 @@ def arange_start_step(
         start, step = int(start), int(step)
     computed = _computed_type(dtype)
     return _converted(factories.sequence(count, start, step, computed), dtype, device)
+
+
+def _require_ordered(kernel: str, element: dtype) -> None:
+    require_ordinary(kernel, element)
+    if element.is_complex or element.kind == "bool":
+        raise refusal(kernel, element)
 
 
 def _real_bounds(*bounds: Any) -> tuple[Any, ...]:
@@ -152,8 +157,9 @@ def linspace(
         dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
     if is_complex and not dtype.is_complex:
         raise RuntimeError(f"linspace: complex start or end, but the dtype is {dtype}")
-    if dtype.kind == "bool":
-        raise NotImplementedError(f'"linspace" not implemented for {dtype.scalar_type_name!r}')
+    require_ordinary("linspace_cpu", dtype)
+    if dtype.name in ("bool", "complex32"):
+        raise refusal("linspace_cpu", dtype)
     elsewhere = _empty_elsewhere(steps, dtype, layout, device, pin_memory)
     if elsewhere is not None:
         return elsewhere
@@ -224,8 +230,9 @@ def logspace(
     if dtype is None:
         is_complex = isinstance(start, complex) or isinstance(end, complex)
         dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
-    if dtype.kind == "bool":
-        raise NotImplementedError(f'"logspace_cpu" not implemented for {dtype.scalar_type_name!r}')
+    require_ordinary("logspace_cpu", dtype)
+    if dtype.name in ("bool", "complex32"):
+        raise refusal("logspace_cpu", dtype)
     options: dict[str, Any] = {"layout": layout, "device": device, "pin_memory": pin_memory}
     if dtype.is_floating_point or dtype.is_complex:
         computed = dtype if dtype.itemsize > 2 else DTYPES["float32"]
@@ -254,10 +261,12 @@ def range_to(
 ) -> Tensor:
     """The numbers start, start + step, … up to `end`, which is included where it is met."""
     start, end, step = _real_bounds(start, end, step)
-    if step == 0 or (end - start) / step < 0:
+    dtype = dtype or get_default_dtype()
+    _require_ordered("range_cpu", dtype)
+    bounded = math.isfinite(start) and math.isfinite(end) and step == step
+    if not bounded or step == 0 or (end - start) / step < 0:
         raise RuntimeError(f"range: no steps of {step} lead from {start} to {end}")
     count = math.floor((end - start) / step) + 1
-    dtype = dtype or get_default_dtype()
     made = arange_start_step(0, count, 1, dtype=_FLOAT64, **options)
     return ops.aten._to_copy(made * step + start, dtype=dtype)  # type: ignore[no-any-return]
 
@@ -309,7 +318,7 @@ def _triangle_indices(
     if layout is not None and layout.name != "strided":
         raise RuntimeError(f"{name}_indices: only strided tensors can be made, not {layout}")
     dtype = dtype or _INT64
-    if dtype.name in ("float16", "bfloat16") or dtype.kind not in ("signed", "unsigned", "float"):
+    if dtype.name not in ("int32", "int64"):
         raise refusal(f"{name}_indices", dtype)
     mask = triangle_mask(name, rows, columns, offset, ops.aten.empty.memory_format((0,)))
     places = ops.aten.nonzero(mask).t().contiguous()

@@ -29,6 +29,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
             raise RuntimeError(
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated"
             )
+    _check_out(out, tensors)
     joined = [tensor for tensor in tensors if tuple(tensor.shape) != (0,)]
     first = joined[0] if joined else tensors[0]
     dim = wrap_dimension(dim, first.dim())
@@ -55,7 +56,6 @@ def _joined(
         wanted = ops.aten.empty.memory_format(
             sizes, dtype=element, device="meta", memory_format=order
         )
-        _check_out(out, tensors, wanted)
         memory.write_out("cat", out, wanted, lambda into, _: _fill(into, tensors, dim))
         return out
     _fill(target, tensors, dim)
@@ -75,12 +75,13 @@ def _fill(target: Tensor, tensors: Sequence[Tensor], dim: int) -> None:
         start = end
 
 
-def _check_out(out: Tensor, tensors: Sequence[Tensor], wanted: Tensor) -> None:
+def _check_out(out: Tensor | None, tensors: Sequence[Tensor]) -> None:
     """Raises TypeError where `out` cannot hold the result, RuntimeError where it is elsewhere."""
-    if not can_cast(wanted.dtype, out.dtype):
-        raise TypeError(
-            f"cat: a result of {wanted.dtype} cannot be written to an out of {out.dtype}"
-        )
+    if out is None:
+        return
+    element = result_type(*tensors)
+    if not can_cast(element, out.dtype):
+        raise TypeError(f"cat: a result of {element} cannot be written to an out of {out.dtype}")
     if out.device != tensors[0].device:
         raise RuntimeError(f"cat: out is on {out.device}, but tensors are on {tensors[0].device}")
     if any(tensor is out or memory.overlaps(tensor, out) for tensor in tensors):
@@ -94,9 +95,25 @@ def _order(tensors: Sequence[Tensor]) -> memory_format | None:
         return None
     order = _CHANNELS_LAST[rank]
     for tensor in tensors:
-        if tensor.dim() != rank or tensor.is_contiguous() or not tensor.is_contiguous(order):
+        if tensor.dim() != rank or not _lies_channels_last(tensor):
             return None
     return order
+
+
+def _lies_channels_last(tensor: Tensor) -> bool:
+    """Whether strides grow from channels over the spatial dimensions to the batch, gaps or not.
+
+    Where this is so in the usual order as well, as with one channel and no space, it is not meant.
+    """
+    strides, least = tensor.stride(), 0
+    if strides[1] == 0:
+        return False
+    for dim in (1, *range(tensor.dim() - 1, 1, -1), 0):
+        extent = tensor.shape[dim]
+        if extent == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * extent
+    return True
 
 
 def _check_sizes(tensors: Sequence[Tensor], first: Tensor, dim: int) -> None:
@@ -127,6 +144,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     """The tensors, all of one shape, along a new dimension `dim`."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    _check_out(out, tensors)
     shape = tensors[0].shape
     for position, tensor in enumerate(tensors):
         if tensor.shape != shape:

@@ -40,8 +40,16 @@ def copy_(self: Value, src: Value) -> Value:
 
 @op
 def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """The elements of `src`, broadcast, in a tensor like `self`."""
-    return empty_like(self).copy_(src)
+    """The elements of `src`, broadcast, in a window like `self` on memory of its own.
+
+    Where elements of `self` share memory, they do not in the result.
+    """
+    if 0 in self.stride():
+        return empty_like(self).copy_(src)
+    reach = [(size - 1) * stride for size, stride in zip(self.shape, self.stride(), strict=True)]
+    needed = self.storage_offset() + (sum(reach) + 1 if self.numel() else 0)
+    memory: Tensor = self.new_empty((needed,))
+    return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(src)
 
 
 @op

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aten._core import factories
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
-from aten.ops.requirements import refusal
+from aten.ops.requirements import require_ordinary
 from aten.registry import ops
 
 
@@ -50,6 +50,8 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
         raise RuntimeError(
             f"roll: shifts and dims must have the same length, got {list(shifts)} and {list(dims)}"
         )
+    if self.numel() == 0:
+        return self.clone()
     if not dims:
         return _rolled(self.reshape(-1), shifts[0], 0).view(self.shape)
     for shift, dim in zip(shifts, dims, strict=True):
@@ -60,14 +62,9 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
 
 
 def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
-    extent = self.size(dim)
-    out: Tensor = ops.aten.empty.memory_format(self.shape, dtype=self.dtype, device=self.device)
-    if self.numel() == 0:
-        return out
-    start = shift % extent
-    out.narrow(dim, start, extent - start).copy_(self.narrow(dim, 0, extent - start))
-    out.narrow(dim, 0, start).copy_(self.narrow(dim, extent - start, start))
-    return out
+    start = -shift % self.size(dim)
+    pieces = (self.narrow(dim, start, self.size(dim) - start), self.narrow(dim, 0, start))
+    return ops.aten.cat(pieces, dim)  # type: ignore[no-any-return]
 
 
 @op
@@ -161,14 +158,11 @@ def triu(self: Tensor, diagonal: int = 0) -> Tensor:
     return _triangle("triu", self, diagonal)
 
 
-_WITHOUT_TRIANGLES = frozenset({"float8", "quantized", "bits", "packed"})
-
-
 def _triangle(name: str, self: Tensor, diagonal: int) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError(f"{name}: self must have 2 dimensions or more, but it has {self.dim()}")
-    if self.dtype.kind in _WITHOUT_TRIANGLES or self.dtype.name in ("uint16", "uint32", "uint64"):
-        raise refusal(name, self.dtype)
+    if self.numel():
+        require_ordinary(name, self.dtype)
     kept = triangle_mask(name, self.shape[-2], self.shape[-1], diagonal, self)
     out: Tensor = ops.aten.empty.memory_format(self.shape, dtype=self.dtype, device=self.device)
     return ops.aten.where.self_out(kept, self, self.new_zeros(()), out=out)  # type: ignore[no-any-return]

@@ -16,6 +16,16 @@ def refusal(kernel: str, element: dtype) -> NotImplementedError:
     return NotImplementedError(f'"{kernel}" not implemented for {element.scalar_type_name!r}')
 
 
+_RARE_KINDS = frozenset({"float8", "quantized", "bits", "packed"})
+_RARE_TYPES = frozenset({"uint16", "uint32", "uint64"})
+
+
+def require_ordinary(kernel: str, element: dtype) -> None:
+    """Refuse the element types that few operators are there for."""
+    if element.kind in _RARE_KINDS or element.name in _RARE_TYPES:
+        raise refusal(kernel, element)
+
+
 def require_floating(kernel: str, value: Value) -> None:
     """Refuse bool, integers and complex numbers."""
     if not value.dtype.is_floating_point:
