@@ -293,23 +293,26 @@ def test_what_matrices_do_not_allow(name):
     assert issubclass(aten.linalg.LinAlgError, RuntimeError)
 
 
-@pytest.mark.parametrize("name", [*SQUARE, *ANY])
-def test_shapes_on_meta(name):
-    expression = {**SQUARE, **ANY}[name]
-    matrix = regular(2, 3, 3)
-    expected = expression(torch, matrix)
-    given = expression(aten, translated(matrix).to("meta"))
-    pairs = (
-        [(given, expected)]
-        if not isinstance(expected, tuple)
-        else zip(given, expected, strict=True)
-    )
+def same_metadata(expression, *operands):
+    expected = expression(torch, *operands)
+    given = expression(aten, *(translated(operand).to("meta") for operand in operands))
+    pairs = [(given, expected)]
+    if isinstance(expected, tuple):
+        pairs = list(zip(given, expected, strict=True))
     for ours, theirs in pairs:
         assert ours.device.type == "meta"
-        assert (tuple(ours.shape), ours.dtype.name) == (
-            tuple(theirs.shape),
-            str(theirs.dtype).removeprefix("torch."),
-        )
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("name", [*SQUARE, *ANY])
+def test_shapes_on_meta(name):
+    same_metadata({**SQUARE, **ANY}[name], regular(2, 3, 3))
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_shapes_of_solutions_on_meta(name):
+    same_metadata(SOLVERS[name], regular(4, 3, 3), sample(4, 3, 2))
 
 
 def test_results_lie_in_memory_as_torch_has_them():

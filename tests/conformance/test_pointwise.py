@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -48,6 +49,10 @@ TAKES_OVERLAPS = frozenset(
 # torch's functional copy clones its first operand, gaps and all, and writes to that.
 NOT_LAID_OUT = frozenset({"copy"})
 
+# Compared in test_special: they have limits at infinity, or large degrees, where torch has NaN.
+OTHER_LIMITS = re.compile(
+    "(special_)?(i0|i1|modified_bessel_i[01]|bessel_..|airy_ai|(shifted_)?chebyshev_polynomial_.)"
+)
 KEYS = [
     key
     for key, row in OPERATORS.items()
@@ -56,6 +61,7 @@ KEYS = [
     and row[3] == key
     and row[4]
     and "alias_of" not in row[5]
+    and not OTHER_LIMITS.fullmatch(key.partition(".")[0])
 ]
 ALIASES = [key for key, row in OPERATORS.items() if "alias_of" in row[5] and row[3] == key]
 BASES = {key: OPERATORS[key] for key in KEYS}
@@ -74,7 +80,7 @@ def number_for(name: str) -> Any:
     return 2 if name in INTEGERS else (True if name == "bool" else 0.75)
 
 
-_NUMBERS = {"decimals": 1, "p": 2, "rounding_mode": "floor", "rtol": 1e-2, "atol": 1e-3}
+_NUMBERS = {"decimals": 1, "p": 2, "n": 1, "rounding_mode": "floor", "rtol": 1e-2, "atol": 1e-3}
 
 
 class Sample:
@@ -282,7 +288,7 @@ def test_aliases(key: str) -> None:
     for place, theirs in ((FUNCTIONS, torch), (METHODS, torch.Tensor)):
         for name in (packet, f"{packet}_"):
             assert (name in place) == hasattr(theirs, name), name
-    _, problem = compare(key, next(value_samples(key, "float32")))
+    _, problem = compare(key, sample(key, "float32", [torch.rand(5) for _ in range(3)]))
     assert not problem
 
 

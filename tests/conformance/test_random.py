@@ -10,6 +10,8 @@ import aten
 if torch.backends.cpu.get_cpu_capability() == "DEFAULT":
     pytest.skip("torch's kernels for this processor fuse no operations", allow_module_level=True)
 
+# torch warns of ranges and shapes it means to refuse one day.
+pytestmark = pytest.mark.filterwarnings("ignore")
 DTYPES = tuple(
     "float16 bfloat16 float32 float64 complex32 complex64 complex128 "
     "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64".split()
@@ -194,9 +196,10 @@ def test_attention_with_dropout_draws_for_every_weight():
     dropped = aten.nn.functional.scaled_dot_product_attention(
         query, aten.ones((2, 6, 8)), value, dropout_p=0.5
     )
-    kept = (dropped * 3).round()  # weights of 1/6, doubled or left out
-    assert aten.allclose(kept / 3, dropped)
-    assert len(set(kept.flatten().tolist())) > 1
+    # Weights of 1/6, doubled or left out.
+    thirds = {round(3 * number, 5) for number in dropped.flatten().tolist()}
+    assert thirds <= set(range(7))
+    assert len(thirds) > 1
 
 
 def test_long_sequences_and_large_tensors():

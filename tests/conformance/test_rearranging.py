@@ -41,6 +41,20 @@ def test_drawn_padding(mode, element):
         compare(lambda library, x, pad=pad: library.nn.functional.pad(x, pad, mode), image)
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_large_padding(mode):
+    generator = torch.Generator().manual_seed(1)
+    for sizes in ((2, 3, 9000), (1, 3, 80, 90), (2, 2, 17, 18, 19)):
+        image = torch.randn(sizes, generator=generator)
+        rank = len(sizes) - 2
+        for pad in (
+            [3, 5, 0, 7, 2, 1][: 2 * rank],
+            [0] * 2 * rank,
+            [-1, 2, 3, 0, -2, 0][: 2 * rank],
+        ):
+            compare(lambda library, x, pad=pad: library.nn.functional.pad(x, pad, mode), image)
+
+
 @pytest.mark.parametrize("element", ["float32", "float16", "bool", "complex64", "int64"])
 def test_drawn_blocks(element):
     for seed in range(80):

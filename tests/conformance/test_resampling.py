@@ -183,6 +183,25 @@ def test_drawn_points(rank, mode, padding, element):
         )
 
 
+@pytest.mark.parametrize("padding", [0, 1, 2])
+@pytest.mark.parametrize(("rank", "mode"), [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1)])
+def test_gradients_of_sampling(rank, mode, padding):
+    for seed in range(30):
+        choose = random.Random(seed)
+        generator = torch.Generator().manual_seed(seed)
+        image, grid = draw_points(choose, rank, "float64", generator)
+        sizes = [*image.shape[:2], *grid.shape[1:-1]]
+        gradient = torch.randn(sizes, dtype=torch.float64, generator=generator)
+        corners, mask = choose.random() < 0.5, [choose.random() < 0.7, True]
+
+        def backward(library, *tensors, corners=corners, mask=mask):
+            sampler = getattr(library.ops.aten, f"grid_sampler_{rank}d_backward")
+            found = sampler(*tensors, mode, padding, corners, mask)
+            return [one for one, given in zip(found, mask, strict=True) if given]
+
+        compare(backward, gradient, image, grid, tolerance=1e-9, absolute=1e-9, strides=False)
+
+
 @pytest.mark.parametrize("element", ["float16", "bfloat16"])
 def test_points_of_half_types_are_found_in_float32(element):
     generator = torch.Generator().manual_seed(1)

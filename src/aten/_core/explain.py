@@ -41,13 +41,17 @@ def call_without_match(
     Raises TypeError for all other calls, RuntimeError where it is not what `out` says.
     """
     told = _TENSOR_OPTIONS.intersection(kwargs)
-    if not told or kwargs.get("out") is None or candidates[0].entry.kind != "factory":
+    if not told or kwargs.get("out") is None or not any(map(_is_factory, candidates)):
         raise_no_match(called, candidates, args, kwargs)
     for name in told:
         value, found = kwargs.pop(name), getattr(kwargs["out"], name, False)
         if value is not None and (type(found)(value) if name == "device" else value) != found:
             raise RuntimeError(f"{called.name}: {name} is {value}, but that of out is {found}")
     return called(*args, **kwargs)
+
+
+def _is_factory(op: OpOverload) -> bool:
+    return op.entry is not None and op.entry.kind == "factory"
 
 
 def raise_no_match(

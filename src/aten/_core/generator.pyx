@@ -303,7 +303,7 @@ cdef double _binomial(Engine* engine, double count, double probability) noexcept
     cdef double found
     if count <= 0 or probability <= 0:
         return 0
-    if probability >= 1:
+    if probability >= 1 or count != count:
         return count
     if probability != probability:
         return probability
@@ -628,3 +628,11 @@ def _restored(bytes state):
 
 
 default_generator = Generator()
+
+
+def _renew_lock():
+    """Whoever drew while the process was forked is not there to release it."""
+    (<Generator>default_generator).lock = allocate_lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

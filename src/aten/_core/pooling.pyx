@@ -3,10 +3,11 @@
 """Pooling over windows of one to three spatial dimensions.
 
 A window is given by where it begins and ends in each dimension, so that all kinds of pooling are
-one loop. Lines of results are shared out over the threads.
+one loop; `Windows` are made once for many calls. Lines of results are shared out over the threads.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 
@@ -57,6 +58,8 @@ cdef struct Pool:
     int64_t* extents[SPATIAL]
     int64_t divisor                 # 0: the product of the extents
     bint apart                      # each plane has windows of its own, one after the other
+    bint present[SPATIAL]           # whether the image has the dimension
+    bint inside                     # averages leave padding out
 
 cdef struct Spreading:
     const char* values
@@ -68,57 +71,128 @@ cdef struct Spreading:
     int width                       # bytes of an element
 
 
-def max_pool(Tensor input not None, Tensor out not None, Tensor indices, begins, ends, steps,
-             bint apart=False):
-    """The largest element of each window of `input` (N, C, *) to `out`, which is row-major.
+cdef class Windows:
+    """Where each window of a dimension begins and ends, and its extent with padding."""
 
-    A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
-    plane, counted in rows. For each spatial dimension, `begins` and `ends` have one number per
-    result, `steps` the distance of a window's elements; if `apart`, each plane has numbers of its
-    own, one plane's after the other's. Raises NotImplementedError for element types that are not
-    ordered.
+    cdef readonly Py_ssize_t count
+    cdef int64_t* begins
+    cdef int64_t* ends
+    cdef int64_t* extents
+
+    def __cinit__(self, Py_ssize_t count):
+        if count > PY_SSIZE_T_MAX // <Py_ssize_t>(4 * sizeof(int64_t)):
+            raise MemoryError(f"pooling: no memory for {count} windows")
+        self.count = count
+        self.begins = <int64_t*>PyMem_Malloc((3 * count + 1) * sizeof(int64_t))
+        if self.begins == NULL:
+            raise MemoryError(f"pooling: no memory for {count} windows")
+        self.ends = self.begins + count
+        self.extents = self.ends + count
+
+    def __dealloc__(self):
+        PyMem_Free(self.begins)
+
+    def __len__(self):
+        return self.count
+
+
+def regular_windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding,
+                    int64_t dilation, Py_ssize_t count):
+    """`count` windows over a dimension of `size`, each a stride after the one before.
+
+    A window begins at its first element outside of the padding; it ends behind its last.
+    """
+    cdef Windows made = Windows(count)
+    cdef Py_ssize_t place
+    cdef int64_t start, stop
+    for place in range(count):
+        start = place * stride - padding
+        stop = start + (kernel - 1) * dilation + 1
+        made.extents[place] = min(stop, size + padding) - start
+        if start < 0:
+            start += (-start + dilation - 1) // dilation * dilation
+        made.begins[place] = start
+        made.ends[place] = min(stop, size)
+    return made
+
+
+def adaptive_windows(int64_t size, Py_ssize_t count):
+    """`count` windows that cover a dimension of `size` evenly."""
+    cdef Windows made = Windows(count)
+    cdef Py_ssize_t place
+    for place in range(count):
+        made.begins[place] = place * size // count
+        made.ends[place] = ((place + 1) * size + count - 1) // count
+        made.extents[place] = made.ends[place] - made.begins[place]
+    return made
+
+
+def windows_at(Tensor begins not None, int64_t kernel):
+    """Windows of `kernel` elements that start at `begins`, int64 and row-major."""
+    cdef Windows made = Windows(begins.count)
+    cdef const int64_t* listed = <const int64_t*>data_pointer(begins)
+    cdef Py_ssize_t place
+    for place in range(made.count):
+        made.begins[place] = listed[place]
+        made.ends[place] = listed[place] + kernel
+        made.extents[place] = kernel
+    return made
+
+
+def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows, steps,
+             bint apart=False):
+    """The largest element of each window of `input` (N, C, *) to `out`.
+
+    `out` is row-major; or both have their channels behind their pixels, as `indices` then must. A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
+    plane, counted in rows. For each spatial dimension there are Windows, and in `steps` the
+    distance of a window's elements; if `apart`, each plane has windows of its own, one plane's
+    after the other's. Raises NotImplementedError for element types that are not ordered.
     """
     cdef Pool pool
-    cdef list memory = []
     if not _is_ordered(input.dtype_code):
         raise NotImplementedError(
             f"\"max_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
-    _prepare(&pool, input, out, memory, begins, ends, None, steps)
+    _prepare(&pool, input, out, windows, steps, False)
     pool.indices = NULL if indices is None else <int64_t*>data_pointer(indices)
     pool.apart = apart
-    _run(&pool, out.count, _find_lines)
+    if _has_channels_behind(input, out) and indices is not None:
+        _run(&pool, out.count, _find_pixels, pool.channels)
+    else:
+        _run(&pool, out.count, _find_lines, pool.results[2])
     out.storage.version += 1
 
 
-def average_pool(Tensor input not None, Tensor out not None, begins, ends, extents,
+def average_pool(Tensor input not None, Tensor out not None, windows, bint inside,
                  int64_t divisor):
-    """The sum of each window of `input` (N, C, *), divided, to `out`, which is row-major.
+    """The sum of each window of `input` (N, C, *), divided, to `out`, ordered as for `max_pool`.
 
-    The divisor is the product of the window's `extents`, unless `divisor` is not zero. Integers
+    The divisor is the window's size, padding included unless `inside`, or `divisor` unless that
+    is zero. Integers
     drop what follows the point. Raises NotImplementedError for other element types than float32,
     float64 and int64.
     """
     cdef Pool pool
-    cdef list memory = []
     if input.dtype_code not in (FLOAT32, FLOAT64, INT64):
         raise NotImplementedError(
             f"\"avg_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
-    _prepare(&pool, input, out, memory, begins, ends, extents, [1] * len(begins))
+    _prepare(&pool, input, out, windows, [1] * len(windows), inside)
     pool.divisor = divisor
-    _run(&pool, out.count, _average_lines)
+    if _has_channels_behind(input, out):
+        _run(&pool, out.count, _average_pixels, pool.channels)
+    else:
+        _run(&pool, out.count, _average_lines, pool.results[2])
     out.storage.version += 1
 
 
-def average_pool_backward(Tensor gradient not None, Tensor out not None, begins, ends, extents,
+def average_pool_backward(Tensor gradient not None, Tensor out not None, windows, bint inside,
                           int64_t divisor):
     """Add each element of `gradient`, divided, to its window of `out`; both (N, C, *), row-major.
 
     The arguments are those of `average_pool`. Takes float32, float64 and int64.
     """
     cdef Pool pool
-    cdef list memory = []
     cdef int64_t planes
-    _prepare(&pool, out, gradient, memory, begins, ends, extents, [1] * len(begins))
+    _prepare(&pool, out, gradient, windows, [1] * len(windows), inside)
     pool.divisor = divisor
     planes = out.sizes[0] * out.sizes[1]
     if gradient.count == 0:
@@ -189,34 +263,16 @@ cdef inline bint _is_ordered(int code) noexcept:
     return code == UINT8 or INT8 <= code <= INT64 or code == FLOAT32 or code == FLOAT64
 
 
-cdef class _Numbers:
-    """A C array of a sequence's integers."""
-
-    cdef int64_t* values
-
-    def __cinit__(self, sequence):
-        cdef Py_ssize_t count = len(sequence), index
-        self.values = <int64_t*>PyMem_Malloc((count + 1) * sizeof(int64_t))
-        if self.values == NULL:
-            raise MemoryError()
-        for index in range(count):
-            self.values[index] = sequence[index]
-
-    def __dealloc__(self):
-        PyMem_Free(self.values)
+# The one window of a dimension that is not there.
+cdef int64_t NOTHING = 0
+cdef int64_t ONE = 1
 
 
-cdef int64_t* _numbers(sequence, list memory) except NULL:
-    cdef _Numbers made = _Numbers(sequence)
-    memory.append(made)
-    return made.values
-
-
-cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, list memory, begins, ends, extents,
-                  steps) except -1:
+cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, windows, steps,
+                  bint inside) except -1:
     cdef int dim, source
     cdef int rank = input.rank - 2
-    cdef int64_t planes = input.sizes[0] * input.sizes[1]
+    cdef Windows own
     if input.device_type != CPU:
         raise NotImplementedError(f"pooling: there are no compiled loops for {input.device}")
     pool.code = input.dtype_code
@@ -228,22 +284,32 @@ cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, list memory, beg
     pool.channel_stride = input.strides[1]
     pool.divisor = 0
     pool.apart = False
+    pool.inside = inside
     for dim in range(SPATIAL):
         source = dim - (SPATIAL - rank)
         pool.sizes[dim] = input.sizes[source + 2] if source >= 0 else 1
         pool.strides[dim] = input.strides[source + 2] if source >= 0 else 0
         pool.results[dim] = out.sizes[source + 2] if source >= 0 else 1
         pool.steps[dim] = steps[source] if source >= 0 else 1
-        pool.begins[dim] = _numbers(begins[source] if source >= 0 else (0,) * planes, memory)
-        pool.ends[dim] = _numbers(ends[source] if source >= 0 else (1,) * planes, memory)
-        pool.extents[dim] = _numbers(
-            (1,) * pool.results[dim] if extents is None or source < 0 else extents[source], memory)
+        pool.present[dim] = source >= 0
+        if source >= 0:
+            own = windows[source]
+            pool.begins[dim] = own.begins
+            pool.ends[dim] = own.ends
+            pool.extents[dim] = own.extents
+        else:
+            pool.begins[dim] = &NOTHING
+            pool.ends[dim] = pool.extents[dim] = &ONE
     return 0
 
 
-cdef int _run(Pool* pool, int64_t count, Task lines) except -1:
-    """Lines of results, all of them; each is a row of one channel of one image."""
-    cdef int64_t width = pool.results[2], looked, index
+cdef inline bint _has_channels_behind(TensorImpl input, TensorImpl out) noexcept:
+    return not out.contiguous and input.strides[1] == 1 and out.strides[1] == 1
+
+
+cdef int _run(Pool* pool, int64_t count, Task lines, int64_t width) except -1:
+    """Lines of `width` results, all of them: rows of a channel, or the channels of a pixel."""
+    cdef int64_t looked, index
     cdef int dim
     if count == 0:
         return 0
@@ -295,9 +361,78 @@ cdef void _find_largest(const Pool* pool, int64_t begin, int64_t end, Element* o
         plane = line // (pool.results[0] * pool.results[1]) if pool.apart else 0
         for x in range(pool.results[2]):
             out[line * pool.results[2] + x] = _largest(
-                pool, <Element*>pool.data + offset, row + plane * pool.results[0],
-                column + plane * pool.results[1], x + plane * pool.results[2],
+                pool, <Element*>pool.data + offset,
+                row + plane * pool.results[0] if pool.present[0] else 0,
+                column + plane * pool.results[1] if pool.present[1] else 0,
+                x + plane * pool.results[2],
                 NULL if pool.indices == NULL else pool.indices + line * pool.results[2] + x)
+
+
+cdef void _find_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pixels begin … end of the result, all channels of each."""
+    cdef const Pool* pool = <const Pool*>context
+    if pool.code == FLOAT32:
+        _find_all_channels(pool, begin, end, <float*>pool.out)
+    elif pool.code == FLOAT64:
+        _find_all_channels(pool, begin, end, <double*>pool.out)
+    elif pool.code == UINT8:
+        _find_all_channels(pool, begin, end, <uint8_t*>pool.out)
+    elif pool.code == INT8:
+        _find_all_channels(pool, begin, end, <int8_t*>pool.out)
+    elif pool.code == INT16:
+        _find_all_channels(pool, begin, end, <int16_t*>pool.out)
+    elif pool.code == INT32:
+        _find_all_channels(pool, begin, end, <int32_t*>pool.out)
+    else:
+        _find_all_channels(pool, begin, end, <int64_t*>pool.out)
+
+
+cdef inline void _locate_pixel(const Pool* pool, int64_t pixel, int64_t* offset,
+                               int64_t* place) noexcept nogil:
+    """The image a pixel of the result belongs to, as an offset, and the pixel's place there."""
+    place[2] = pixel % pool.results[2]
+    pixel //= pool.results[2]
+    place[1] = pixel % pool.results[1]
+    pixel //= pool.results[1]
+    place[0] = pixel % pool.results[0]
+    offset[0] = pixel // pool.results[0] * pool.batch_stride
+
+
+cdef void _find_all_channels(const Pool* pool, int64_t begin, int64_t end,
+                             Element* out) noexcept nogil:
+    cdef int64_t place[SPATIAL]
+    cdef int64_t pixel, offset, channel, i, j, k, position
+    cdef int64_t channels = pool.channels
+    cdef bint wins
+    cdef const Element* source
+    cdef Element* largest
+    cdef int64_t* positions
+    for pixel in range(begin, end):
+        _locate_pixel(pool, pixel, &offset, place)
+        largest = out + pixel * channels
+        positions = pool.indices + pixel * channels
+        i = pool.begins[0][place[0]]
+        j = pool.begins[1][place[1]]
+        k = pool.begins[2][place[2]]
+        for channel in range(channels):
+            largest[channel] = _lowest(<Element>0)
+            positions[channel] = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+        while i < pool.ends[0][place[0]]:
+            j = pool.begins[1][place[1]]
+            while j < pool.ends[1][place[1]]:
+                k = pool.begins[2][place[2]]
+                while k < pool.ends[2][place[2]]:
+                    source = (<const Element*>pool.data + offset + i * pool.strides[0]
+                              + j * pool.strides[1] + k * pool.strides[2])
+                    position = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+                    for channel in range(channels):
+                        # Without jumps: they would be taken at random.
+                        wins = (source[channel] > largest[channel]) | _is_nan(source[channel])
+                        largest[channel] = source[channel] if wins else largest[channel]
+                        positions[channel] = position if wins else positions[channel]
+                    k += pool.steps[2]
+                j += pool.steps[1]
+            i += pool.steps[0]
 
 
 cdef inline Element _lowest(Element unused) noexcept nogil:
@@ -363,10 +498,54 @@ cdef void _average(const Pool* pool, int64_t begin, int64_t end, Averaged* out) 
         _locate(pool, line, &offset, &row, &column)
         plane = <Averaged*>pool.data + offset
         for x in range(pool.results[2]):
-            divisor = pool.divisor
-            if divisor == 0:
-                divisor = (pool.extents[0][row] * pool.extents[1][column] * pool.extents[2][x])
+            divisor = _divisor(pool, row, column, x)
             out[line * pool.results[2] + x] = _total(pool, plane, row, column, x) / divisor
+
+
+cdef void _average_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pixels begin … end of the result, all channels of each."""
+    cdef const Pool* pool = <const Pool*>context
+    if pool.code == FLOAT32:
+        _average_all_channels(pool, begin, end, <float*>pool.out)
+    elif pool.code == FLOAT64:
+        _average_all_channels(pool, begin, end, <double*>pool.out)
+    else:
+        _average_all_channels(pool, begin, end, <int64_t*>pool.out)
+
+
+cdef void _average_all_channels(const Pool* pool, int64_t begin, int64_t end,
+                                Averaged* out) noexcept nogil:
+    cdef int64_t place[SPATIAL]
+    cdef int64_t pixel, offset, channel, divisor, i, j, k
+    cdef int64_t channels = pool.channels
+    cdef const Averaged* source
+    cdef Averaged* totals
+    for pixel in range(begin, end):
+        _locate_pixel(pool, pixel, &offset, place)
+        totals = out + pixel * channels
+        for channel in range(channels):
+            totals[channel] = 0
+        for i in range(pool.begins[0][place[0]], pool.ends[0][place[0]]):
+            for j in range(pool.begins[1][place[1]], pool.ends[1][place[1]]):
+                for k in range(pool.begins[2][place[2]], pool.ends[2][place[2]]):
+                    source = (<const Averaged*>pool.data + offset + i * pool.strides[0]
+                              + j * pool.strides[1] + k * pool.strides[2])
+                    for channel in range(channels):
+                        totals[channel] += source[channel]
+        divisor = _divisor(pool, place[0], place[1], place[2])
+        for channel in range(channels):
+            totals[channel] = totals[channel] / divisor
+
+
+cdef inline int64_t _divisor(const Pool* pool, int64_t row, int64_t column,
+                             int64_t x) noexcept nogil:
+    if pool.divisor != 0:
+        return pool.divisor
+    if pool.inside:
+        return ((pool.ends[0][row] - pool.begins[0][row])
+                * (pool.ends[1][column] - pool.begins[1][column])
+                * (pool.ends[2][x] - pool.begins[2][x]))
+    return pool.extents[0][row] * pool.extents[1][column] * pool.extents[2][x]
 
 
 cdef inline Averaged _total(const Pool* pool, const Averaged* plane, int64_t row, int64_t column,
@@ -402,9 +581,7 @@ cdef void _spread_average(const Pool* pool, int64_t begin, int64_t end,
     for line in range(begin * lines, end * lines):
         _locate(pool, line, &offset, &row, &column)
         for x in range(pool.results[2]):
-            divisor = pool.divisor
-            if divisor == 0:
-                divisor = pool.extents[0][row] * pool.extents[1][column] * pool.extents[2][x]
+            divisor = _divisor(pool, row, column, x)
             share = gradient[line * pool.results[2] + x] / divisor
             for i in range(pool.begins[0][row], pool.ends[0][row]):
                 for j in range(pool.begins[1][column], pool.ends[1][column]):

@@ -17,3 +17,13 @@ def sample(
     padding: int,
     align_corners: bool,
 ) -> None: ...
+def sample_backward(
+    gradient: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    image_gradient: Tensor | None,
+    grid_gradient: Tensor | None,
+    mode: int,
+    padding: int,
+    align_corners: bool,
+) -> None: ...

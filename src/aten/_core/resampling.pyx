@@ -10,10 +10,13 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from aten._core.dtypes cimport FLOAT32, FLOAT64
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 
 cdef enum:
     SPATIAL = 3
+    # Neighbours of a point, at most, and points looked at together.
+    NEIGHBOURS = 16
+    RUN = 64
     # Multiplications in one chunk of work for the threads.
     GRAIN = 32768
 
@@ -59,6 +62,8 @@ cdef struct Sampling:
     int64_t channel_stride
     int64_t sizes[SPATIAL]
     int64_t strides[SPATIAL]
+    char* image_gradient            # row-major; NULL: not wanted
+    char* grid_gradient             # like the grid; NULL: not wanted
 
 
 def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not None,
@@ -161,9 +166,39 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
     go from -1 to 1, those of the last dimension first. `mode` and `padding` are torch's numbers.
     """
     cdef Sampling work
-    cdef int dim, source
     if out.count == 0:
         return
+    _read_sampling(&work, input, grid, out, mode, padding, align_corners)
+    with nogil:
+        parallel_for(grid.sizes[0] * work.points, max(1, GRAIN // (work.channels * 16)),
+                     _sample_points, &work)
+    out.storage.version += 1
+
+
+def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid not None,
+                    Tensor image_gradient, Tensor grid_gradient, int mode, int padding,
+                    bint align_corners):
+    """The gradients of `sample` for image and grid, where they are not None.
+
+    They and `gradient`, that of the result, are row-major. What is in `image_gradient` is added to.
+    """
+    cdef Sampling work
+    if gradient.count == 0:
+        return
+    _read_sampling(&work, input, grid, gradient, mode, padding, align_corners)
+    if image_gradient is not None:
+        work.image_gradient = data_pointer(image_gradient)
+    if grid_gradient is not None:
+        work.grid_gradient = data_pointer(grid_gradient)
+    with nogil:
+        # Points of one image may add to the same elements.
+        parallel_for(grid.sizes[0], max(1, GRAIN // (work.points * work.channels * 16)),
+                     _sample_images_backward, &work)
+
+
+cdef void _read_sampling(Sampling* work, TensorImpl input, TensorImpl grid, TensorImpl out,
+                         int mode, int padding, bint align_corners) noexcept:
+    cdef int dim, source
     work.code = input.dtype_code
     work.mode = <Mode>mode
     work.padding = <Padding>padding
@@ -172,6 +207,7 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
     work.data = data_pointer(input)
     work.grid = data_pointer(grid)
     work.out = data_pointer(out)
+    work.image_gradient = work.grid_gradient = NULL
     work.channels = input.sizes[1]
     work.points = grid.count // (grid.sizes[0] * work.rank)
     work.batch_stride = input.strides[0]
@@ -180,10 +216,6 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
         source = dim - (SPATIAL - work.rank)
         work.sizes[dim] = input.sizes[source + 2] if source >= 0 else 1
         work.strides[dim] = input.strides[source + 2] if source >= 0 else 0
-    with nogil:
-        parallel_for(grid.sizes[0] * work.points, max(1, GRAIN // (work.channels * 16)),
-                     _sample_points, &work)
-    out.storage.version += 1
 
 
 cdef void _sample_points(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -196,20 +228,40 @@ cdef void _sample_points(void* context, int64_t begin, int64_t end) noexcept nog
 
 
 cdef void _sample(const Sampling* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
-    cdef int64_t point, image, channel
+    """Some points at a time: their neighbours are found once, then summed channel by channel."""
     cdef int64_t places[SPATIAL][4]
     cdef Real weights[SPATIAL][4]
+    cdef int64_t offsets[RUN][NEIGHBOURS]
+    cdef Real flat[RUN][NEIGHBOURS]
+    cdef int counts[RUN]
+    cdef int64_t image, channel, index, length
+    cdef int neighbour
+    cdef Real total
     cdef const Real* data
     cdef Real* target
-    cdef int taps = 4 if work.mode == BICUBIC else 1 if work.mode == NEAREST else 2
-    for point in range(begin, end):
-        image = point // work.points
-        _find_neighbours(work, <const Real*>work.grid + point * work.rank, places, weights)
+    while begin < end:
+        image = begin // work.points
+        length = min(min(end, (image + 1) * work.points) - begin, RUN)
+        for index in range(length):
+            _find_neighbours(work, <const Real*>work.grid + (begin + index) * work.rank, places,
+                             weights)
+            counts[index] = _flatten(work, places, weights, offsets[index], flat[index])
         data = <const Real*>work.data + image * work.batch_stride
-        target = out + image * work.channels * work.points + point % work.points
+        target = out + image * work.channels * work.points + begin % work.points
         for channel in range(work.channels):
-            target[channel * work.points] = _sum_neighbours(
-                work, data + channel * work.channel_stride, taps, places, weights)
+            for index in range(length):
+                total = 0
+                for neighbour in range(counts[index]):
+                    total += flat[index][neighbour] * data[offsets[index][neighbour]]
+                target[index] = total
+            data += work.channel_stride
+            target += work.points
+        begin += length
+
+
+cdef inline int _taps(const Sampling* work) noexcept nogil:
+    """Neighbours in each dimension."""
+    return 4 if work.mode == BICUBIC else 1 if work.mode == NEAREST else 2
 
 
 cdef void _find_neighbours(const Sampling* work, const Real* point, int64_t (*places)[4],
@@ -302,22 +354,140 @@ cdef inline void _set_cubic_weights(Real share, Real* weights) noexcept nogil:
     weights[3] = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
-cdef inline Real _sum_neighbours(const Sampling* work, const Real* plane, int taps,
-                                 int64_t (*places)[4], Real (*weights)[4]) noexcept nogil:
+cdef inline int _flatten(const Sampling* work, int64_t (*places)[4], Real (*weights)[4],
+                         int64_t* offsets, Real* flat) noexcept nogil:
+    """The neighbours there are, as offsets in a plane, and their weights; returns how many."""
+    cdef int i, j, k, count = 0
+    cdef int taps = _taps(work)
+    for i in range(taps if work.rank == SPATIAL else 1):
+        for j in range(taps):
+            for k in range(taps):
+                if places[0][i] < 0 or places[1][j] < 0 or places[2][k] < 0:
+                    continue
+                offsets[count] = (places[0][i] * work.strides[0] + places[1][j] * work.strides[1]
+                                  + places[2][k] * work.strides[2])
+                flat[count] = weights[0][i] * weights[1][j] * weights[2][k]
+                count += 1
+    return count
+
+
+cdef void _sample_images_backward(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Images begin … end."""
+    cdef const Sampling* work = <const Sampling*>context
+    cdef int64_t image
+    for image in range(begin, end):
+        if work.code == FLOAT32:
+            _sample_backward(work, image, <const float*>work.grid)
+        else:
+            _sample_backward(work, image, <const double*>work.grid)
+
+
+cdef void _sample_backward(const Sampling* work, int64_t image, const Real* grid) noexcept nogil:
+    cdef int64_t places[SPATIAL][4]
+    cdef Real weights[SPATIAL][4]
+    cdef Real slopes[SPATIAL][4]
+    cdef Real totals[SPATIAL]
+    cdef int64_t plane_size = work.sizes[0] * work.sizes[1] * work.sizes[2]
+    cdef int64_t point, channel
+    cdef const Real* gradient = <const Real*>work.out + image * work.channels * work.points
+    cdef const Real* data = <const Real*>work.data + image * work.batch_stride
+    cdef Real* target = NULL
+    cdef int dim
+    for point in range(image * work.points, (image + 1) * work.points):
+        _find_neighbours(work, grid + point * work.rank, places, weights)
+        _find_slopes(work, grid + point * work.rank, slopes)
+        for dim in range(SPATIAL):
+            totals[dim] = 0
+        for channel in range(work.channels):
+            if work.image_gradient != NULL:
+                target = (<Real*>work.image_gradient
+                          + (image * work.channels + channel) * plane_size)
+            _spread_neighbours(work, gradient[channel * work.points + point % work.points],
+                               data + channel * work.channel_stride, target, places, weights,
+                               slopes, totals)
+        if work.grid_gradient != NULL:
+            for dim in range(work.rank):
+                (<Real*>work.grid_gradient)[point * work.rank + dim] = totals[SPATIAL - 1 - dim]
+
+
+cdef inline void _spread_neighbours(const Sampling* work, Real gradient, const Real* plane,
+                                    Real* target, int64_t (*places)[4], Real (*weights)[4],
+                                    Real (*slopes)[4], Real* totals) noexcept nogil:
+    """Add to each neighbour of one point its share, and to `totals` the point's gradient."""
     cdef int i, j, k
-    cdef int layers = taps if work.rank == SPATIAL else 1
-    cdef Real total = 0, line
-    cdef const Real* row
-    for i in range(layers):
-        if places[0][i] < 0:
+    cdef int taps = _taps(work)
+    cdef int64_t layer, row, column
+    cdef Real value
+    for i in range(taps if work.rank == SPATIAL else 1):
+        layer = places[0][i]
+        if layer < 0:
             continue
         for j in range(taps):
-            if places[1][j] < 0:
+            row = places[1][j]
+            if row < 0:
                 continue
-            row = plane + places[0][i] * work.strides[0] + places[1][j] * work.strides[1]
-            line = 0
             for k in range(taps):
-                if places[2][k] >= 0:
-                    line += weights[2][k] * row[places[2][k] * work.strides[2]]
-            total += weights[0][i] * weights[1][j] * line
-    return total
+                column = places[2][k]
+                if column < 0:
+                    continue
+                if target != NULL:
+                    target[(layer * work.sizes[1] + row) * work.sizes[2] + column] += (
+                        gradient * weights[0][i] * weights[1][j] * weights[2][k])
+                value = gradient * plane[layer * work.strides[0] + row * work.strides[1]
+                                         + column * work.strides[2]]
+                totals[0] += value * slopes[0][i] * weights[1][j] * weights[2][k]
+                totals[1] += value * weights[0][i] * slopes[1][j] * weights[2][k]
+                totals[2] += value * weights[0][i] * weights[1][j] * slopes[2][k]
+
+
+cdef void _find_slopes(const Sampling* work, const Real* point, Real (*slopes)[4]) noexcept nogil:
+    """How fast each neighbour's weight grows with the coordinate of its dimension."""
+    cdef int dim, tap
+    cdef int64_t size
+    cdef Real place, scale
+    for dim in range(SPATIAL):
+        for tap in range(4):
+            slopes[dim][tap] = 0
+        if dim < SPATIAL - work.rank or work.mode == NEAREST:
+            continue
+        size = work.sizes[dim]
+        place = _unnormalized(work, point[SPATIAL - 1 - dim], size)
+        scale = <Real>(size - 1 if work.align_corners else size) / 2
+        if work.mode == BICUBIC:
+            _set_cubic_slopes(place - floor(place), scale, slopes[dim])
+            continue
+        scale *= _padding_slope(work, place, size)
+        slopes[dim][0] = -scale
+        slopes[dim][1] = scale
+
+
+cdef inline Real _padding_slope(const Sampling* work, Real place, int64_t size) noexcept nogil:
+    """1 where the place `_padded` gives moves with `place`, -1 against it, 0 not at all."""
+    cdef Real low, span, from_low, slope = 1
+    if work.padding == ZEROS:
+        return 1
+    if work.padding == REFLECTION:
+        low = 0 if work.align_corners else -0.5
+        span = size - 1 if work.align_corners else size
+        if span == 0:
+            return 0
+        from_low = fabs(place - low)
+        slope = -1 if place < low else 1
+        if fmod(floor(from_low / span), 2) != 0:
+            slope = -slope
+            place = span - fmod(from_low, span) + low
+        else:
+            place = fmod(from_low, span) + low
+    return slope if 0 < place < size - 1 else 0
+
+
+cdef inline void _set_cubic_slopes(Real share, Real scale, Real* slopes) noexcept nogil:
+    """The derivatives of `_set_cubic_weights`, times `scale`."""
+    cdef Real a = -0.75
+    cdef Real x = share + 1
+    slopes[0] = scale * ((3 * a * x - 10 * a) * x + 8 * a)
+    slopes[1] = scale * (3 * (a + 2) * share - 2 * (a + 3)) * share
+    x = 1 - share
+    slopes[2] = -scale * (3 * (a + 2) * x - 2 * (a + 3)) * x
+    x = 2 - share
+    slopes[3] = -scale * ((3 * a * x - 10 * a) * x + 8 * a)

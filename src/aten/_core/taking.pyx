@@ -2,7 +2,7 @@
 # cython: nonecheck=False, cdivision=True
 """Slices of one dimension at the indices in a tensor: rows of a table, mostly."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from aten._core.device cimport META
@@ -13,6 +13,17 @@ from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, m
 cdef enum:
     # Bytes from which on threads share the work, and other Python threads may run.
     SHARED_BYTES = 1 << 17
+
+
+ctypedef fused Index:
+    int32_t
+    int64_t
+
+ctypedef fused Unit:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
 
 
 cdef struct Taking:
@@ -52,22 +63,65 @@ cdef char* _copy_elements(Taking* taking, int dim, const char* source, char* out
 
 cdef void _take_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Taking* taking = <Taking*>context
-    cdef int64_t place, outer, chosen
+    cdef int64_t outer, rest, first, last
     cdef const char* source
     cdef int dim
-    for place in range(begin, end):
-        outer = place // taking.count
-        chosen = _index_at(taking, place % taking.count)
-        if chosen < 0:
-            chosen += taking.size
-        source = taking.source + chosen * taking.step
+    while begin < end:
+        outer = begin // taking.count
+        first = begin - outer * taking.count
+        last = min(taking.count, first + end - begin)
+        source = taking.source
+        rest = outer
         for dim in range(taking.outer_rank - 1, -1, -1):
-            source += outer % taking.outer_sizes[dim] * taking.outer_steps[dim]
-            outer //= taking.outer_sizes[dim]
-        if taking.inner_contiguous:
-            memcpy(taking.out + place * taking.block, source, taking.block)
-        else:
-            _copy_elements(taking, 0, source, taking.out + place * taking.block)
+            source += rest % taking.outer_sizes[dim] * taking.outer_steps[dim]
+            rest //= taking.outer_sizes[dim]
+        _take_line(taking, source, first, last, taking.out + outer * taking.count * taking.block)
+        begin += last - first
+
+
+cdef void _take_line(Taking* taking, const char* source, int64_t first, int64_t last,
+                     char* out) noexcept nogil:
+    """What the indices first … last choose from the slices at `source`."""
+    cdef int64_t place
+    if taking.block == taking.width == 1:
+        _take_elements(taking, <const uint8_t*>source, first, last, <uint8_t*>out)
+    elif taking.block == taking.width == 2:
+        _take_elements(taking, <const uint16_t*>source, first, last, <uint16_t*>out)
+    elif taking.block == taking.width == 4:
+        _take_elements(taking, <const uint32_t*>source, first, last, <uint32_t*>out)
+    elif taking.block == taking.width == 8:
+        _take_elements(taking, <const uint64_t*>source, first, last, <uint64_t*>out)
+    elif taking.inner_contiguous:
+        for place in range(first, last):
+            memcpy(out + place * taking.block, source + _chosen(taking, place) * taking.step,
+                   taking.block)
+    else:
+        for place in range(first, last):
+            _copy_elements(taking, 0, source + _chosen(taking, place) * taking.step,
+                           out + place * taking.block)
+
+
+cdef inline int64_t _chosen(Taking* taking, int64_t place) noexcept nogil:
+    """The slice at an index; negative ones count from the end."""
+    cdef int64_t index = _index_at(taking, place)
+    return index + taking.size if index < 0 else index
+
+
+cdef inline void _take_elements(Taking* taking, const Unit* source, int64_t first, int64_t last,
+                                Unit* out) noexcept nogil:
+    if taking.narrow:
+        _take_at(taking, <const int32_t*>taking.index, source, first, last, out)
+    else:
+        _take_at(taking, <const int64_t*>taking.index, source, first, last, out)
+
+
+cdef inline void _take_at(const Taking* taking, const Index* indices, const Unit* source,
+                          int64_t first, int64_t last, Unit* out) noexcept nogil:
+    cdef int64_t place, index
+    cdef int64_t step = taking.step // <int64_t>sizeof(Unit), size = taking.size
+    for place in range(first, last):
+        index = indices[place]
+        out[place] = source[(index + size if index < 0 else index) * step]
 
 
 cdef int64_t _first_wrong(Taking* taking, bint wraps) noexcept nogil:

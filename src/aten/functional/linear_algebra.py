@@ -10,7 +10,7 @@ from aten._core.memory import write_out
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
-__all__ = ["lu", "norm"]
+__all__ = ["lu", "norm", "pca_lowrank", "svd_lowrank"]
 
 
 def norm(
@@ -50,3 +50,30 @@ def lu(
     for given, result in zip(out, made, strict=True):
         write_out("lu", given, result.contiguous(), ops.aten.copy_)
     return tuple(out)
+
+
+def svd_lowrank(
+    A: Tensor,  # noqa: N803
+    q: int | None = 6,
+    niter: int | None = 2,
+    M: Tensor | None = None,  # noqa: N803
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The q largest singular values of A - M, nearly, and their vectors U and V."""
+    from aten.ops.low_rank import svd_lowrank
+
+    return svd_lowrank(A, 6 if q is None else q, 2 if niter is None else niter, M)
+
+
+def pca_lowrank(
+    A: Tensor,  # noqa: N803
+    q: int | None = None,
+    center: bool = True,
+    niter: int = 2,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Principal components of the rows of A; q is the lesser of 6 and its sides if not given.
+
+    Raises ValueError for q above these, and for negative numbers.
+    """
+    from aten.ops.low_rank import pca_lowrank
+
+    return pca_lowrank(A, q, center, niter)

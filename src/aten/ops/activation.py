@@ -53,7 +53,8 @@ def silu(self: Value) -> Value:
     require_inexact("silu_cpu", self)
     if self.dtype.is_complex:
         return self * p.sigmoid(self)
-    return self / (1 + p.exp(-self))
+    decay = p.exp(-p.abs(self))
+    return self * p.where(self < 0, decay, 1) / (1 + decay)
 
 
 @op
@@ -69,7 +70,8 @@ def mish(self: Value) -> Value:
 def softplus(self: Value, beta: Value | Number = 1, threshold: Value | Number = 20) -> Value:
     require_floating("softplus_cpu", self)
     scaled = self * beta
-    return p.where(scaled > threshold, self, p.log1p(p.exp(scaled)) / beta)
+    smooth = p.maximum(scaled, 0) + p.log1p(p.exp(-p.abs(scaled)))
+    return p.where(scaled > threshold, self, smooth / beta)
 
 
 @op

@@ -101,7 +101,8 @@ def op(*marked: Any, **options: Any) -> Any:
     `meta`, a function of tensors, serves calls with tensors of the meta device instead.
     `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
     A function that names `types` gets the operands' element types before conversion, by name; one
-    that names `operator` the operator's name.
+    that names `operator` the operator's name. Composites, factories and library calls whose first
+    parameter is `called` get the operator itself there.
     """
     if len(marked) == 1 and callable(marked[0]):
         return marked[0]
@@ -201,7 +202,7 @@ def _accepted_names(function: Callable[..., Any], parameters: list[Parameter]) -
 
 def place_of(function: Callable[..., Any]) -> str:
     """file:line of a function of the package."""
-    code = function.__code__
+    code = getattr(function, "__wrapped__", function).__code__
     return f"{'/'.join(code.co_filename.rsplit('/', 3)[1:])}:{code.co_firstlineno}"
 
 

@@ -20,19 +20,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
     `compute_mode` 1 takes the Euclidean distance from a matrix product, 2 never; without it, many
     points do. Raises RuntimeError for other ranks and sizes, negative p and integers.
     """
-    for name, points in (("x1", x1), ("x2", x2)):
-        if points.dim() < 2:
-            raise RuntimeError(
-                f"cdist: expected {name} of two dimensions or more, got {points.dim()}"
-            )
-        if not points.dtype.is_floating_point:
-            raise RuntimeError(f"cdist: expected {name} of a floating dtype, got {points.dtype}")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"cdist: x1 and x2 have rows of {x1.shape[-1]} and {x2.shape[-1]} elements"
-        )
-    if not p >= 0:
-        raise RuntimeError(f"cdist: expected p to be 0 or more, got {p}")
+    _require_points(x1, x2, p)
     if compute_mode not in (None, 0, _ALWAYS_BY_PRODUCT, _NEVER_BY_PRODUCT):
         raise RuntimeError(f"cdist: expected compute_mode 0, 1 or 2, got {compute_mode}")
     many = compute_mode in (None, 0) and max(x1.shape[-2], x2.shape[-2]) > _MANY_POINTS
@@ -44,6 +32,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 @op
 def _cdist_forward(x1: Value, x2: Value, p: float, compute_mode: int | None) -> Value:
     """The distances in one walk over pairs of rows."""
+    _require_points(x1, x2, p)
     *_, rows, size = x1.shape
     columns = x2.shape[-2]
     shape = (*broadcast_shapes([x1.shape[:-2], x2.shape[:-2]]), rows, columns, size)
@@ -51,6 +40,22 @@ def _cdist_forward(x1: Value, x2: Value, p: float, compute_mode: int | None) -> 
         x2, shape, len(shape) - 2
     )
     return vector_norm(difference, float(p), -1, False)
+
+
+def _require_points(x1: Tensor | Value, x2: Tensor | Value, p: float) -> None:
+    for name, points in (("x1", x1), ("x2", x2)):
+        if len(points.shape) < 2:
+            raise RuntimeError(
+                f"cdist: expected {name} of two dimensions or more, got {len(points.shape)}"
+            )
+        if not points.dtype.is_floating_point:
+            raise RuntimeError(f"cdist: expected {name} of a floating dtype, got {points.dtype}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"cdist: x1 and x2 have rows of {x1.shape[-1]} and {x2.shape[-1]} elements"
+        )
+    if not p >= 0:
+        raise RuntimeError(f"cdist: expected p to be 0 or more, got {p}")
 
 
 def _spread_points(points: Value, shape: tuple[int, ...], row_dim: int) -> Value:

@@ -200,7 +200,7 @@ def rrelu_with_noise_functional(
     if not training:
         return ops.aten.leaky_relu(self, (lower + upper) / 2), noise.clone()
     slopes = _random_slopes(self, lower, upper, generator)
-    return self.mul(slopes).to(self.dtype), slopes.to(self.dtype)
+    return slopes.mul(self).to(self.dtype), slopes.to(self.dtype)
 
 
 def _random_slopes(

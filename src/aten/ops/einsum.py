@@ -1,8 +1,12 @@
-"""Einstein's summation: an equation read into labels, operands contracted two at a time."""
+"""Einstein's summation: an equation and sizes become a plan, which is run on operands.
+
+Labels are followed once for each equation and sizes; what is left to do for each call is to move
+dimensions and to multiply, two operands at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import prod
@@ -14,13 +18,38 @@ from aten.ops.definition import op
 # A dimension's name: a letter's code; dimensions that "..." stands for count down from -1, the
 # last of them.
 Labels = tuple[int, ...]
+Shape = tuple[int, ...]
+# Up to so many operands the best of all orders is looked for.
+_FEW_OPERANDS = 6
 
 
-class Labelled(NamedTuple):
-    """A tensor and the label of each of its dimensions, no label twice."""
+class Layout(NamedTuple):
+    """How an operand is brought into place: diagonals, sums, order of dimensions, shape.
 
-    tensor: Tensor
-    labels: Labels
+    What is empty, or None, is not needed.
+    """
+
+    diagonals: tuple[tuple[int, int], ...]
+    squeezed: Shape
+    summed: Shape
+    order: Shape | None
+    shape: Shape | None
+
+
+class Product(NamedTuple):
+    """The product of two operands: of matrices, or of elements; and its shape."""
+
+    places: tuple[int, int]
+    left: Layout
+    right: Layout
+    of_matrices: bool
+    shape: Shape
+
+
+class Plan(NamedTuple):
+    operands: tuple[Layout, ...]
+    products: tuple[Product, ...]
+    result: Layout
 
 
 @op
@@ -35,26 +64,153 @@ def einsum(
     """
     if not tensors:
         raise RuntimeError("einsum: expected at least one operand")
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(tensors):
-        raise RuntimeError(
-            f"einsum: {equation!r} has {len(terms)} terms for {len(tensors)} operands"
-        )
-    pairs = list(zip(terms, tensors, strict=True))
-    named = [_labels(term, tensor.dim()) for term, tensor in pairs]
-    hidden = max(sum(label < 0 for label in labels) for labels in named)
-    output = _output_labels(right, hidden) if arrow else _implied_output(named, hidden)
+    shapes = tuple(tuple(tensor.shape) for tensor in tensors)
+    plan = _plan(equation, shapes, None if path is None else tuple(path))
     operands = [
-        _without_repeats(tensor, labels) for (_, tensor), labels in zip(pairs, named, strict=True)
+        _laid_out(tensor, layout) for tensor, layout in zip(tensors, plan.operands, strict=True)
     ]
-    sizes = _common_sizes(operands)
+    for product in plan.products:
+        one, two = product.places
+        right, left = operands.pop(max(one, two)), operands.pop(min(one, two))
+        if one > two:
+            left, right = right, left
+        operands.append(_multiplied(left, right, product))
+    return _laid_out(operands[0], plan.result)
+
+
+def _laid_out(tensor: Tensor, layout: Layout, *, same_type: bool = False) -> Tensor:
+    diagonals, squeezed, summed, order, shape = layout
+    for first, second in diagonals:
+        tensor = tensor.diagonal(0, first, second).movedim(-1, first)
+    if squeezed:
+        tensor = tensor.squeeze(squeezed)
+    if summed:
+        tensor = tensor.sum(summed, dtype=tensor.dtype if same_type else None)
+    if order is not None:
+        tensor = tensor.permute(order)
+    return tensor if shape is None else tensor.reshape(shape)
+
+
+def _multiplied(left: Tensor, right: Tensor, product: Product) -> Tensor:
+    # Sums of integers are wider, which matrix products would refuse and multiplication does not.
+    first = _laid_out(left, product.left, same_type=product.of_matrices)
+    second = _laid_out(right, product.right, same_type=product.of_matrices)
+    if not product.of_matrices:
+        return first * second
+    made = first.bmm(second) if first.dim() == 3 else first.mm(second)
+    return made if made.shape == product.shape else made.reshape(product.shape)
+
+
+@lru_cache(maxsize=256)
+def _plan(equation: str, shapes: tuple[Shape, ...], path: Shape | None) -> Plan:
+    named, output = _read(equation, [len(shape) for shape in shapes])
+    pairs = [_without_repeats(labels, shape) for labels, shape in zip(named, shapes, strict=True)]
+    sizes = _common_sizes([(labels, shape) for labels, shape, _ in pairs])
     for label in output:
         if label not in sizes:
             raise RuntimeError(f"einsum: {_name(label)} of the output is in no operand")
-    operands = [_without_repetition(operand, sizes) for operand in operands]
-    order = _given_order(path, len(operands)) if path is not None else None
-    return _arranged(_contracted(operands, output, sizes, order), output)
+    terms, operands = [], []
+    for labels, shape, diagonals in pairs:
+        repeated = tuple(
+            place for place, label in enumerate(labels) if shape[place] != sizes[label]
+        )
+        terms.append(tuple(label for place, label in enumerate(labels) if place not in repeated))
+        operands.append(Layout(diagonals, repeated, (), None, None))
+    order = _cheap_order(terms, output, sizes) if path is None else _given_order(path, len(terms))
+    products = []
+    for one, two in order:
+        others = [term for place, term in enumerate(terms) if place not in (one, two)]
+        needed = set(output).union(*others)
+        product, labels = _product((one, two), terms[one], terms[two], needed, sizes)
+        products.append(product)
+        terms = [*others, labels]
+    return Plan(tuple(operands), tuple(products), _layout(terms[0], output))
+
+
+def _without_repeats(
+    labels: Labels, shape: Shape
+) -> tuple[Labels, Shape, tuple[tuple[int, int], ...]]:
+    """Labels and sizes of the diagonals over dimensions of the same label, and these."""
+    remaining, sizes, diagonals = list(labels), list(shape), []
+    for label in labels:
+        while remaining.count(label) > 1:
+            first = remaining.index(label)
+            second = remaining.index(label, first + 1)
+            if sizes[first] != sizes[second]:
+                raise RuntimeError(
+                    f"einsum: dimensions of one operand are both {_name(label)} but have sizes "
+                    f"{sizes[first]} and {sizes[second]}"
+                )
+            diagonals.append((first, second))
+            del remaining[second], sizes[second]
+    return tuple(remaining), tuple(sizes), tuple(diagonals)
+
+
+def _common_sizes(operands: Sequence[tuple[Labels, Shape]]) -> dict[int, int]:
+    """The size of each label; operands may have size 1 where others have more."""
+    sizes: dict[int, int] = {}
+    for labels, shape in operands:
+        for label, size in zip(labels, shape, strict=True):
+            known = sizes.setdefault(label, size)
+            if 1 not in (known, size) and known != size:
+                raise RuntimeError(f"einsum: {_name(label)} has sizes {known} and {size}")
+            sizes[label] = size if known == 1 else known
+    return sizes
+
+
+def _product(
+    places: tuple[int, int],
+    left: Labels,
+    right: Labels,
+    needed: set[int],
+    sizes: Mapping[int, int],
+) -> tuple[Product, Labels]:
+    """The product of two operands, summed over labels that are not needed any more."""
+    batch = tuple(label for label in left if label in right and label in needed)
+    folded = tuple(label for label in left if label in right and label not in needed)
+    rows = tuple(label for label in left if label not in right and label in needed)
+    columns = tuple(label for label in right if label not in left and label in needed)
+    labels = (*batch, *rows, *columns)
+    shape = tuple(sizes[label] for label in labels)
+    if not folded:
+        ones = [
+            (*(sizes[label] if label in own else 1 for label in labels),) for own in (left, right)
+        ]
+        layouts = (
+            _layout(left, batch + rows, ones[0]),
+            _layout(right, batch + columns, ones[1]),
+        )
+        return Product(places, *layouts, False, shape), labels
+    count, height, depth, width = (
+        prod(sizes[label] for label in group) for group in (batch, rows, folded, columns)
+    )
+    batches = (count,) if batch else ()
+    layouts = (
+        _layout(left, batch + rows + folded, (*batches, height, depth)),
+        _layout(right, batch + folded + columns, (*batches, depth, width)),
+    )
+    return Product(places, *layouts, True, shape), labels
+
+
+def _layout(labels: Labels, wanted: Labels, shape: Shape | None = None) -> Layout:
+    """Dimensions `labels` in the order of `wanted`, summed over the others, seen as `shape`."""
+    summed = tuple(place for place, label in enumerate(labels) if label not in wanted)
+    kept = tuple(label for label in labels if label in wanted)
+    order = None if kept == wanted else tuple(kept.index(label) for label in wanted)
+    if shape is not None and len(shape) == len(wanted) and 1 not in shape:
+        shape = None
+    return Layout((), (), summed, order, shape)
+
+
+def _read(equation: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+    """The labels of operands of these ranks, and those of the output."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        raise RuntimeError(f"einsum: {equation!r} has {len(terms)} terms for {len(ranks)} operands")
+    named = [_labels(term, rank) for term, rank in zip(terms, ranks, strict=True)]
+    hidden = max(sum(label < 0 for label in labels) for labels in named)
+    return named, _output_labels(right, hidden) if arrow else _implied_output(named, hidden)
 
 
 def _labels(term: str, rank: int) -> Labels:
@@ -92,45 +248,6 @@ def _name(label: int) -> str:
     return repr(chr(label)) if label >= 0 else f"dimension {label} of '...'"
 
 
-def _without_repeats(tensor: Tensor, labels: Labels) -> Labelled:
-    """The diagonals over dimensions of the same label."""
-    remaining = list(labels)
-    for label in labels:
-        while remaining.count(label) > 1:
-            first = remaining.index(label)
-            second = remaining.index(label, first + 1)
-            if tensor.shape[first] != tensor.shape[second]:
-                raise RuntimeError(
-                    f"einsum: dimensions of one operand are both {_name(label)} but have sizes "
-                    f"{tensor.shape[first]} and {tensor.shape[second]}"
-                )
-            tensor = tensor.diagonal(0, first, second).movedim(-1, first)
-            del remaining[second]
-    return Labelled(tensor, tuple(remaining))
-
-
-def _common_sizes(operands: Iterable[Labelled]) -> dict[int, int]:
-    """The size of each label; operands may have size 1 where others have more."""
-    sizes: dict[int, int] = {}
-    for tensor, labels in operands:
-        for label, size in zip(labels, tensor.shape, strict=True):
-            known = sizes.setdefault(label, size)
-            if 1 not in (known, size) and known != size:
-                raise RuntimeError(f"einsum: {_name(label)} has sizes {known} and {size}")
-            sizes[label] = size if known == 1 else known
-    return sizes
-
-
-def _without_repetition(operand: Labelled, sizes: dict[int, int]) -> Labelled:
-    """The operand without dimensions of size 1 that are repeated along those of others."""
-    tensor, labels = operand
-    kept = [place for place, label in enumerate(labels) if tensor.shape[place] == sizes[label]]
-    if len(kept) == len(labels):
-        return operand
-    squeezed = tensor.squeeze([place for place in range(len(labels)) if place not in kept])
-    return Labelled(squeezed, tuple(labels[place] for place in kept))
-
-
 def _given_order(path: Sequence[int], count: int) -> list[tuple[int, int]]:
     """The pairs that `path` lists. Raises RuntimeError where it does not fit `count` operands."""
     pairs = list(zip(path[::2], path[1::2], strict=False))
@@ -144,104 +261,95 @@ def _given_order(path: Sequence[int], count: int) -> list[tuple[int, int]]:
     return pairs
 
 
-def _contracted(
-    operands: list[Labelled],
-    output: Labels,
-    sizes: dict[int, int],
-    order: list[tuple[int, int]] | None,
-) -> Labelled:
-    if order is None:
-        labels = tuple(operand.labels for operand in operands)
-        order = list(_small_order(labels, output, tuple(sizes.items())))
-    for one, two in order:
-        pair = operands[one], operands[two]
-        operands = [item for place, item in enumerate(operands) if place not in (one, two)]
-        needed = set(output).union(*(operand.labels for operand in operands))
-        operands.append(_product(*pair, needed, sizes))
-    return operands[0]
+def _cheap_order(
+    terms: Sequence[Labels], output: Labels, sizes: Mapping[int, int]
+) -> list[tuple[int, int]]:
+    """The order with the fewest multiplications for few operands; greedily a good one for many.
 
-
-@lru_cache(maxsize=256)
-def _small_order(
-    terms: tuple[Labels, ...], output: Labels, sizes: tuple[tuple[int, int], ...]
-) -> tuple[tuple[int, int], ...]:
-    """Contracts next the pair whose product grows least beyond the two, ties from the left.
-
-    The greedy path of Smith and Gray, opt_einsum (2018).
+    Pfeifer, Haegeman, Verstraete: Faster identification of optimal contraction sequences (2014).
     """
-    size_of = dict(sizes)
+    current = [1 << place for place in range(len(terms))]
+    kept = _KeptLabels(terms, output, sizes)
+    if len(terms) > _FEW_OPERANDS:
+        return _greedy_order(current, kept)
+    order: list[tuple[int, int]] = []
+
+    def contract(group: int) -> None:
+        if group.bit_count() == 1:
+            return
+        one, two = kept.best_split(group)
+        contract(one)
+        contract(two)
+        order.append(_joined(current, one, two))
+
+    contract((1 << len(terms)) - 1)
+    return order
+
+
+def _greedy_order(current: list[int], kept: _KeptLabels) -> list[tuple[int, int]]:
+    """Contracts next the pair that takes the fewest multiplications, ties from the left."""
     order = []
-    current = [frozenset(term) for term in terms]
-
-    def growth(pair: tuple[int, int]) -> int:
-        made = _remaining(current, pair, output)
-        return sum(
-            sign * prod(size_of[label] for label in labels)
-            for sign, labels in ((1, made), (-1, current[pair[0]]), (-1, current[pair[1]]))
-        )
-
     while len(current) > 1:
-        pair = min(combinations(range(len(current)), 2), key=growth)
-        made = _remaining(current, pair, output)
-        current = [labels for place, labels in enumerate(current) if place not in pair] + [made]
-        order.append(pair)
-    return tuple(order)
+        pair = min(combinations(current, 2), key=lambda pair: kept.work(*pair))
+        order.append(_joined(current, *pair))
+    return order
 
 
-def _remaining(
-    terms: Sequence[frozenset[int]], pair: tuple[int, int], output: Labels
-) -> frozenset[int]:
-    """The labels of a pair that the output or other terms have, too."""
-    others = (labels for place, labels in enumerate(terms) if place not in pair)
-    return (terms[pair[0]] | terms[pair[1]]) & frozenset(output).union(*others)
+def _joined(current: list[int], one: int, two: int) -> tuple[int, int]:
+    """The places of two groups in `current`, in which their union, last, replaces them."""
+    places = current.index(one), current.index(two)
+    current[:] = [group for group in current if group not in (one, two)] + [one | two]
+    return min(places), max(places)
 
 
-def _product(left: Labelled, right: Labelled, needed: set[int], sizes: dict[int, int]) -> Labelled:
-    """The product of two operands, summed over labels that are not needed any more."""
-    shared = [label for label in left.labels if label in right.labels]
-    batch = [label for label in shared if label in needed]
-    folded = [label for label in shared if label not in needed]
-    # Sums of integers are wider, which matrix products would refuse and multiplication does not.
-    left = _summed(left, needed.union(shared), same_type=bool(folded))
-    right = _summed(right, needed.union(shared), same_type=bool(folded))
-    rows = [label for label in left.labels if label not in right.labels]
-    columns = [label for label in right.labels if label not in left.labels]
-    labels = (*batch, *rows, *columns)
-    if not folded:
-        spread = _placed(left, labels) * _placed(right, labels)
-        return Labelled(spread, labels)
-    extents = [prod(sizes[label] for label in group) for group in (batch, rows, folded, columns)]
-    count, height, depth, width = extents
-    first = _arranged(left, (*batch, *rows, *folded)).reshape(count, height, depth)
-    second = _arranged(right, (*batch, *folded, *columns)).reshape(count, depth, width)
-    product = first.bmm(second).reshape([sizes[label] for label in labels])
-    return Labelled(product, labels)
+class _KeptLabels:
+    """What the contraction of a group of operands keeps, and costs; groups are bit sets."""
+
+    def __init__(self, terms: Sequence[Labels], output: Labels, sizes: Mapping[int, int]) -> None:
+        self.terms = terms
+        self.output = output
+        self.sizes = sizes
+        self.splits: dict[int, tuple[int, int, int]] = {}
+
+    def labels(self, group: int) -> set[int]:
+        inside, outside = set[int](), set(self.output)
+        for place, term in enumerate(self.terms):
+            (inside if group >> place & 1 else outside).update(term)
+        return inside & outside
+
+    def work(self, one: int, two: int) -> int:
+        """The multiplications of contracting two groups that are contracted already."""
+        return prod(self.sizes[label] for label in self.labels(one) | self.labels(two))
+
+    def best_split(self, group: int) -> tuple[int, int]:
+        return self._best(group)[1:]
+
+    def _best(self, group: int) -> tuple[int, int, int]:
+        """The least multiplications for a group, and the two that it is contracted from."""
+        if group.bit_count() == 1:
+            return 0, group, 0
+        if group not in self.splits:
+            self.splits[group] = min(
+                (
+                    self._best(part)[0]
+                    + self._best(group ^ part)[0]
+                    + self.work(part, group ^ part),
+                    part,
+                    group ^ part,
+                )
+                for part in _parts(group)
+            )
+        return self.splits[group]
 
 
-def _summed(operand: Labelled, needed: Iterable[int], same_type: bool = False) -> Labelled:
-    """The operand summed over labels that are not needed."""
-    tensor, labels = operand
-    places = [place for place, label in enumerate(labels) if label not in needed]
-    if not places:
-        return operand
-    kept = tuple(label for label in labels if label in needed)
-    return Labelled(tensor.sum(places, dtype=tensor.dtype if same_type else None), kept)
-
-
-def _arranged(operand: Labelled, output: Labels) -> Tensor:
-    """The operand's dimensions in the order of `output`, summed over the others."""
-    tensor, labels = _summed(operand, output)
-    return tensor.permute([labels.index(label) for label in output])
-
-
-def _placed(operand: Labelled, labels: Labels) -> Tensor:
-    """The operand with the dimensions of `labels`, of size 1 where it has none."""
-    own = tuple(label for label in labels if label in operand.labels)
-    tensor = _arranged(operand, own)
-    for place, label in enumerate(labels):
-        if label not in own:
-            tensor = tensor.unsqueeze(place)
-    return tensor
+def _parts(group: int) -> Iterator[int]:
+    """The proper subsets of a group that have its lowest member."""
+    lowest = group & -group
+    part = (group - 1) & group
+    while part:
+        if part & lowest:
+            yield part
+        part = (part - 1) & group
 
 
 def sublist_equation(arguments: Sequence[object]) -> tuple[str, list[object]]:

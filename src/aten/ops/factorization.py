@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import (
     Array,
     factor_cholesky,
@@ -49,6 +50,7 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     return _cholesky("cholesky", self, upper, check_errors=True)[0].contiguous()
 
 
+@known_by_shape
 def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pair:
     import numpy
 
@@ -68,6 +70,7 @@ def _triangle(upper: bool) -> str:
 
 
 @op
+@known_by_shape
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X with A X = B = self, given A's Cholesky factor `input2`."""
     name = "cholesky_solve"
@@ -93,6 +96,7 @@ def _identity(like: Tensor) -> Tensor:
 
 
 @op
+@known_by_shape
 def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     """Q (*, m, k) and R (*, k, n): k is min(m, n), or m in mode "complete"; "r" leaves out Q."""
     import numpy
@@ -128,6 +132,7 @@ def qr(self: Tensor, some: bool = True) -> Pair:
 
 
 @op
+@known_by_shape
 def geqrf(self: Tensor) -> Pair:
     """R and below it the Householder vectors; and their factors (*, k)."""
     require_inexact_matrix("geqrf", "self", self)
@@ -138,6 +143,7 @@ def geqrf(self: Tensor) -> Pair:
 
 
 @op
+@known_by_shape
 def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of the product of reflections: input (*, m, n), tau (*, k), k ≤ n ≤ m."""
     name = "linalg.householder_product"
@@ -168,6 +174,7 @@ def _factors_of(tau: Tensor) -> Array:
 
 
 @op
+@known_by_shape
 def ormqr(
     self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
@@ -204,6 +211,7 @@ def linalg_solve_triangular(
 
 
 @op
+@known_by_shape
 def triangular_solve(
     self: Tensor,
     matrix: Tensor,
@@ -218,6 +226,7 @@ def triangular_solve(
     return solution, matrices_of(stack_of(matrix, batch), matrix, batch)
 
 
+@known_by_shape
 def _by_triangle(
     name: str, matrix: Tensor, rhs: Tensor, upper: bool, left: bool, unitriangular: bool, form: str
 ) -> Tensor:
@@ -239,6 +248,7 @@ def _by_triangle(
 
 
 @op
+@known_by_shape
 def linalg_ldl_factor_ex(
     self: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> Triple:
@@ -267,6 +277,7 @@ def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Pair:
 
 
 @op
+@known_by_shape
 def linalg_ldl_solve(ld: Tensor, pivots: Tensor, rhs: Tensor, *, hermitian: bool = False) -> Tensor:
     """X with A X = B, given A's LDL factors."""
     name = "linalg.ldl_solve"

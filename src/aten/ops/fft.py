@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from aten._core.construct import on_device
 from aten._core.device import device, layout
 from aten._core.dtypes import dtype, get_default_dtype
 from aten._core.tensor import Tensor, wrap_dimension
-from aten.ops.arrays import as_array, from_bits
+from aten.ops.arrays import as_array
 from aten.ops.definition import op
 from aten.registry import ops
 
@@ -19,6 +20,7 @@ _Norm = Literal["backward", "ortho", "forward"]
 # NumPy's words for the normalizations, of transforms and of inverse ones.
 _FORWARD_NORMS: tuple[_Norm, ...] = ("backward", "ortho", "forward")
 _BACKWARD_NORMS: tuple[_Norm, ...] = ("forward", "ortho", "backward")
+_CPU = device("cpu")
 _COMPUTED = ("float32", "float64", "complex64", "complex128")
 
 
@@ -31,15 +33,15 @@ def _fft_c2c(self: Tensor, dim: Sequence[int], normalization: int, forward: bool
     dims = _transformed("_fft_c2c", self, dim, complex_input=True)
     if not dims:
         return self.clone()
-    order = _order(self, _by_stride(self, dims))
+    made = _empty_in_order(self, self.shape, _by_stride(self, dims), self.dtype)
     if self.is_meta:
-        return _empty_in_order(self, self.shape, order, self.dtype)
+        return made
     from numpy import fft
 
     transform = fft.fftn if forward else fft.ifftn
     norms = _FORWARD_NORMS if forward else _BACKWARD_NORMS
-    found = transform(as_array(self), axes=dims, norm=norms[normalization])
-    return _in_order(found, order, self, self.dtype)
+    transform(as_array(self), axes=dims, norm=norms[normalization], out=as_array(made))
+    return on_device(made, self.device)
 
 
 @op
@@ -48,17 +50,19 @@ def _fft_r2c(self: Tensor, dim: Sequence[int], normalization: int, onesided: boo
     dims = _transformed("_fft_r2c", self, dim, complex_input=False)
     if not dims:
         raise RuntimeError("_fft_r2c: expected at least one dimension to transform")
-    order = _order(self, [*_by_stride(self, dims[:-1]), dims[-1]])
-    element = self.dtype.to_complex()
+    sizes = list(self.shape)
+    if onesided:
+        sizes[dims[-1]] = sizes[dims[-1]] // 2 + 1
+    last = [*_by_stride(self, dims[:-1]), dims[-1]]
+    made = _empty_in_order(self, sizes, last, self.dtype.to_complex())
     if self.is_meta:
-        sizes = list(self.shape)
-        sizes[dims[-1]] = sizes[dims[-1]] // 2 + 1 if onesided else sizes[dims[-1]]
-        return _empty_in_order(self, sizes, order, element)
+        return made
     from numpy import fft
 
     transform = fft.rfftn if onesided else fft.fftn
-    found = transform(as_array(self), axes=dims, norm=_FORWARD_NORMS[normalization])
-    return _in_order(found, order, self, element)
+    norm = _FORWARD_NORMS[normalization]
+    transform(as_array(self), axes=dims, norm=norm, out=as_array(made))
+    return on_device(made, self.device)
 
 
 @op
@@ -67,17 +71,18 @@ def _fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size
     dims = _transformed("_fft_c2r", self, dim, complex_input=True)
     if not dims:
         raise RuntimeError("_fft_c2r: expected at least one dimension to transform")
-    order = _order(self, [*_by_stride(self, dims[:-1]), dims[-1]])
-    element = self.dtype.to_real()
-    lengths = [*(self.shape[one] for one in dims[:-1]), last_dim_size]
+    sizes = list(self.shape)
+    sizes[dims[-1]] = last_dim_size
+    last = [*_by_stride(self, dims[:-1]), dims[-1]]
+    made = _empty_in_order(self, sizes, last, self.dtype.to_real())
     if self.is_meta:
-        sizes = list(self.shape)
-        sizes[dims[-1]] = last_dim_size
-        return _empty_in_order(self, sizes, order, element)
+        return made
     from numpy import fft
 
-    found = fft.irfftn(as_array(self), s=lengths, axes=dims, norm=_BACKWARD_NORMS[normalization])
-    return _in_order(found, order, self, element)
+    lengths = [sizes[one] for one in dims]
+    norm = _BACKWARD_NORMS[normalization]
+    fft.irfftn(as_array(self), s=lengths, axes=dims, norm=norm, out=as_array(made))
+    return on_device(made, self.device)
 
 
 def _transformed(name: str, self: Tensor, dim: Sequence[int], *, complex_input: bool) -> list[int]:
@@ -98,24 +103,17 @@ def _by_stride(self: Tensor, dims: Sequence[int]) -> list[int]:
     return sorted(dims, key=lambda dim: -strides[dim])
 
 
-def _order(self: Tensor, last: list[int]) -> list[int]:
-    """All dimensions, outermost first: the others by stride, then those that were transformed."""
-    return [*_by_stride(self, [dim for dim in range(self.dim()) if dim not in last]), *last]
+def _empty_in_order(self: Tensor, sizes: Sequence[int], last: list[int], element: dtype) -> Tensor:
+    """Uninitialized, the dimensions `last` innermost and the others by the strides of `self`.
 
-
-def _restored(made: Tensor, order: list[int]) -> Tensor:
-    places = sorted(range(len(order)), key=lambda place: order[place])
-    return made.permute(places)
-
-
-def _empty_in_order(self: Tensor, sizes: Sequence[int], order: list[int], element: dtype) -> Tensor:
-    made = ops.aten.new_empty(self, [sizes[dim] for dim in order], dtype=element)
-    return _restored(made, order)
-
-
-def _in_order(found: Any, order: list[int], self: Tensor, element: dtype) -> Tensor:
-    found = found.astype(element.name, copy=False).transpose(order)
-    return _restored(from_bits(found, self, element), order)
+    Where there are values, it is on the CPU.
+    """
+    others = [dim for dim in range(self.dim()) if dim not in last]
+    order = [*_by_stride(self, others), *last]
+    made: Tensor = ops.aten.empty.memory_format(
+        [sizes[dim] for dim in order], dtype=element, device=self.device if self.is_meta else _CPU
+    )
+    return made.permute(sorted(range(len(order)), key=lambda place: order[place]))
 
 
 # Arguments.
@@ -367,9 +365,9 @@ def fft_ihfftn(
     norm: str | None = None,
 ) -> Tensor:
     """The inverse of `fft_hfftn`."""
-    _require_real("ihfftn", self)
     dims, sizes = _dims_and_sizes(self, s, dim)
     _require_dims("ihfftn", dims)
+    _require_real("ihfftn", self)
     self = _resized(_promoted(self, to_complex=False), dims, sizes)
     mode = _normalization(norm, False)
     half = ops.aten.conj_physical(ops.aten._fft_r2c(self, dims[-1:], mode, True))
@@ -391,6 +389,8 @@ def fft_fftfreq(
 ) -> Tensor:
     """The frequencies of `fft_fft`: 0, 1, …, then from -n/2 to -1, over n·d."""
     options = _frequency_options("fftfreq", dtype, layout, device, pin_memory)
+    if n < 0:
+        raise RuntimeError(f"fftfreq: expected n >= 0, got {n}")
     positive = ops.aten.arange((n + 1) // 2, **options)
     negative = ops.aten.arange(-(n // 2), 0, **options) if n > 0 else positive[:0]
     return ops.aten.cat((positive, negative)).mul_(_inverse(n * d))  # type: ignore[no-any-return]
@@ -408,7 +408,7 @@ def fft_rfftfreq(
 ) -> Tensor:
     """The frequencies of `fft_rfft`: 0, 1, …, n/2, over n·d."""
     options = _frequency_options("rfftfreq", dtype, layout, device, pin_memory)
-    return ops.aten.arange(n // 2 + 1, **options).mul_(_inverse(n * d))  # type: ignore[no-any-return]
+    return ops.aten.arange(int(n / 2) + 1, **options).mul_(_inverse(n * d))  # type: ignore[no-any-return]
 
 
 def _frequency_options(

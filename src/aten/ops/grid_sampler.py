@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES
-from aten._core.resampling import sample
+from aten._core.resampling import sample, sample_backward
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
@@ -100,6 +101,49 @@ def grid_sampler_3d(
 def _expect_rank(name: str, input: Tensor, rank: int) -> None:
     if input.dim() != rank + 2:
         raise RuntimeError(f"{name}: expected {rank + 2}D input, but got {list(input.shape)}")
+
+
+@op("grid_sampler_2d_backward", "grid_sampler_3d_backward")
+def grid_sampler_backward(
+    called: OpOverload,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor]:
+    """The gradients of sampling for image, if the mask asks for it, and grid."""
+    name = called.name
+    _expect_rank(name, input, int(name[len("grid_sampler_")]))
+    _check(name, input, grid, interpolation_mode, padding_mode)
+    sizes = (*input.shape[:2], *grid.shape[1:-1])
+    if tuple(grad_output.shape) != sizes or grad_output.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}: expected grad_output of shape {list(sizes)} and dtype {input.dtype}, but got "
+            f"{list(grad_output.shape)} and {grad_output.dtype}"
+        )
+    if not input.is_floating_point():
+        raise refusal(name, input.dtype)
+    wide = input.dtype.name in _HALF_TYPES and not input.is_meta
+    element = DTYPES["float32"] if wide else input.dtype
+    image_gradient = input.new_zeros(input.shape, dtype=element) if output_mask[0] else None
+    grid_gradient = grid.new_zeros(grid.shape, dtype=element)
+    if not input.is_meta:
+        sample_backward(
+            grad_output.to(element).contiguous(),
+            input.to(element),
+            grid.to(element).contiguous(),
+            image_gradient,
+            grid_gradient,
+            interpolation_mode,
+            padding_mode,
+            align_corners,
+        )
+    if image_gradient is not None:
+        image_gradient = image_gradient.to(input.dtype)
+    return image_gradient, grid_gradient.to(input.dtype)
 
 
 @op

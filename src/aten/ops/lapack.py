@@ -50,19 +50,12 @@ def set_lapack_opener(opener: Callable[[], ctypes.CDLL]) -> None:
 
 
 def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Array:
-    """A fresh stack of matrices (*, rows, columns), repeated over `batch`.
-
-    Of a tensor without memory, identities stand for it.
-    """
+    """A fresh stack of matrices (*, rows, columns), repeated over `batch`."""
     import numpy
 
     *own, rows, columns = tensor.shape
     shape = (*(own if batch is None else batch), rows, columns)
-    if tensor.is_meta:
-        name = tensor.dtype.name
-        given = numpy.broadcast_to(numpy.eye(rows, columns, dtype=name), shape)
-    else:
-        given = as_array(tensor.resolve_conj().resolve_neg().expand(shape))
+    given = as_array(tensor.resolve_conj().resolve_neg().expand(shape))
     return numpy.array(given.swapaxes(-1, -2), order="C").reshape(_count(shape), columns, rows)
 
 
@@ -139,7 +132,7 @@ def _run(
     for argument in arguments:
         if isinstance(argument, Workspace):
             space = spaces[argument]
-            passed.append(ctypes.c_void_p(space.ctypes.data))
+            passed.append(ctypes.c_void_p(_address(space)))
             if argument.told:
                 passed.append(ctypes.byref(ctypes.c_int64(-1 if asks else space.size)))
         elif isinstance(argument, str):
@@ -148,15 +141,20 @@ def _run(
         elif isinstance(argument, int):
             passed.append(ctypes.byref(ctypes.c_int64(argument)))
         else:
-            pointer = ctypes.c_void_p(argument.ctypes.data)
+            start = _address(argument)
+            pointer = ctypes.c_void_p(start)
             passed.append(pointer)
-            moved.append((pointer, argument.ctypes.data, argument.strides[0]))
+            moved.append((pointer, start, argument.strides[0]))
     # Fortran's compilers pass the lengths of texts behind everything else.
     passed += [ctypes.c_size_t(1)] * characters
     for index in range(count):
         for pointer, start, step in moved:
             pointer.value = start + index * step
         function(*passed)
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def real_type(element: Any) -> Any:

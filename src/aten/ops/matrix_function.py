@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import factorial, prod
+from math import ceil, factorial, isfinite, log2, nan, prod
 
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
-from aten.ops.lapack import Array, factor_lu, matrices_of, solve_lu, stack_of
+from aten.ops.known_shapes import known_by_shape
 from aten.ops.matrix_checks import require_equal_sides, require_square
 from aten.registry import ops
 
@@ -134,12 +134,17 @@ def vander(x: Tensor, count: int | None = None, increasing: bool = False) -> Ten
     return made if increasing else ops.aten.flip(made, [-1])
 
 
-# Above these 1-norms, [13/13] is not the cheapest Padé approximant that is exact in float64.
-_DEGREE = 13
+# Up to this 1-norm the [13/13] Padé approximant is exact in float64, and its coefficients.
 _LARGEST_NORM = 5.371920351148152
+_DEGREE = 13
+_COEFFICIENTS = [
+    factorial(2 * _DEGREE - degree) // (factorial(degree) * factorial(_DEGREE - degree))
+    for degree in range(_DEGREE + 1)
+]
 
 
 @op
+@known_by_shape
 def linalg_matrix_exp(self: Tensor) -> Tensor:
     """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
 
@@ -152,42 +157,40 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
         return self.clone()
     # Twice the precision, for what squaring loses of it.
     wide = self.to(DTYPES["complex128" if self.is_complex() else "float64"])
-    stack = stack_of(wide)
-    for place in range(len(stack)):
-        stack[place] = _exponential(stack[place])
-    return matrices_of(stack, wide, tuple(self.shape[:-2])).to(self.dtype).contiguous()
+    made = [_exponential(matrix) for matrix in wide.reshape(-1, *self.shape[-2:])]
+    return ops.aten.stack(made).reshape(self.shape).to(self.dtype)  # type: ignore[no-any-return]
 
 
-def _exponential(matrix: Array) -> Array:
-    import numpy
-
-    norm = float(abs(matrix).sum(0).max())
-    if not numpy.isfinite(norm):
-        return numpy.full_like(matrix, numpy.nan)
-    squarings = max(0, int(numpy.ceil(numpy.log2(norm / _LARGEST_NORM)))) if norm else 0
-    scaled = matrix / 2**squarings
-    identity = numpy.eye(len(matrix), dtype=matrix.dtype)
-    even, odd, power = numpy.zeros_like(matrix), numpy.zeros_like(matrix), identity
-    for degree in range(_DEGREE + 1):
-        # In units of the first coefficient, which keeps them within what float32 holds.
-        weight = _coefficient(degree) / _coefficient(0)
-        target = odd if degree % 2 else even
-        target += weight * power
-        power = power @ scaled
-    # (even - odd) X = even + odd; stacks hold transposed matrices, which all commute here.
-    left, made = (even - odd)[None].copy(), (even + odd)[None].copy()
-    pivots, _ = factor_lu(left)
-    solve_lu(left, pivots, made)
-    result = made[0]
+def _exponential(matrix: Tensor) -> Tensor:
+    norm = float(ops.aten.linalg_matrix_norm(matrix, 1))
+    if not isfinite(norm):
+        return ops.aten.full_like(matrix, nan)  # type: ignore[no-any-return]
+    squarings = max(0, ceil(log2(norm / _LARGEST_NORM))) if norm else 0
+    scaled = matrix * 2.0**-squarings
+    identity = ops.aten.eye(matrix.shape[0], dtype=matrix.dtype)
+    powers = [identity, scaled.mm(scaled)]
+    powers += [powers[1].mm(powers[1])]
+    powers += [powers[1].mm(powers[2])]
+    even = _even_polynomial(_COEFFICIENTS[0::2], powers)
+    odd = scaled.mm(_even_polynomial(_COEFFICIENTS[1::2], powers))
+    result: Tensor = ops.aten.linalg_solve(even - odd, even + odd)
     for _ in range(squarings):
-        result = result @ result
+        result = result.mm(result)
     return result
 
 
-def _coefficient(degree: int) -> float:
-    """The coefficient of a power in the numerator of the [13/13] Padé approximant of exp."""
-    above = factorial(2 * _DEGREE - degree) * factorial(_DEGREE)
-    return above / (factorial(2 * _DEGREE) * factorial(degree) * factorial(_DEGREE - degree))
+def _even_polynomial(coefficients: Sequence[int], powers: Sequence[Tensor]) -> Tensor:
+    """The sum of A² to the power k by coefficient k from 0 to 6, given those up to 3."""
+    # In units of the constant one, which keeps all of them within what numbers hold.
+    unit = _COEFFICIENTS[0]
+    low, high = (
+        sum(
+            (power * (one / unit) for one, power in zip(part, parts, strict=True)),
+            start=powers[0] * 0,
+        )
+        for part, parts in ((coefficients[:4], powers), (coefficients[4:], powers[1:]))
+    )
+    return low + powers[3].mm(high)
 
 
 @op

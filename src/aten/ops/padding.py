@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from aten._core.construct import on_device, tensor_from_data
+from aten._core.construct import from_array_interface, on_device
 from aten._core.dispatcher import OpOverload
-from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory_order import empty_image, ordered_like
@@ -14,6 +14,10 @@ from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
 
+# Places in a dimension that no tensor has.
+_MOST = 1 << 48
+# Elements that are copied once for each dimension, rather than in parts.
+_SMALL = 1 << 14
 _OPERATORS = {
     "reflect": "reflection_pad{rank}d",
     "replicate": "replication_pad{rank}d",
@@ -144,32 +148,66 @@ def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
                 f"pad: input of size {list(self.shape)} is too small for padding {list(pad)}: "
                 f"nothing is left of dimension {dim}"
             )
-    if not any(all_places.values()) and mode != "circular":
+    if not any(map(len, all_places.values())) and mode != "circular":
         raise RuntimeError(
             f"pad: nothing is left of input of size {list(self.shape)} with padding {list(pad)}"
         )
+    if self.is_meta or min(pad) < 0 or self.numel() < _SMALL:
+        for dim, places in all_places.items():
+            self = _taken(self, dim, places)
+        return self
+    return _framed(self, pad, all_places)
+
+
+def _taken(self: Tensor, dim: int, places: Any) -> Tensor:
+    index = on_device(from_array_interface(places), self.device)
+    return ops.aten.index_select.default(self, dim, index)  # type: ignore[no-any-return]
+
+
+def _framed(self: Tensor, pad: Sequence[int], all_places: Mapping[int, Any]) -> Tensor:
+    """Copies the whole, then its frame one dimension after the other, each from what is there."""
+    inside = _by_dim(self, pad)
+    sizes = [len(all_places.get(dim, range(size))) for dim, size in enumerate(self.shape)]
+    out = self.new_empty(sizes)
+    _without_frame(out, self, inside).copy_(self)
     for dim, places in all_places.items():
-        index = on_device(tensor_from_data(places, DTYPES["int64"]), self.device)
-        self = ops.aten.index_select.default(self, dim, index)
-    return self
+        before, after = inside.pop(dim)
+        size = self.shape[dim]
+        part = _without_frame(out, self, inside)
+        middle = part.narrow(dim, before, size)
+        if before:
+            part.narrow(dim, 0, before).copy_(_taken(middle, dim, places[:before]))
+        if after:
+            part.narrow(dim, before + size, after).copy_(_taken(middle, dim, places[-after:]))
+    return out
 
 
-def _places(mode: str, size: int, before: int, after: int) -> list[int]:
-    """The element each place of the padded dimension shows."""
-    wanted = range(-before, size + after)
-    if mode == "replicate":
-        return [min(max(place, 0), size - 1) for place in wanted]
-    limit = size - 1 if mode == "reflect" else size
-    if max(before, after) > limit:
+def _without_frame(out: Tensor, self: Tensor, inside: Mapping[int, tuple[int, int]]) -> Tensor:
+    """The part of `out` that is `self` in the dimensions of `inside`."""
+    for dim, (before, _) in inside.items():
+        out = out.narrow(dim, before, self.shape[dim])
+    return out
+
+
+def _places(mode: str, size: int, before: int, after: int) -> Any:
+    """The element each place of the padded dimension shows, as an array."""
+    import numpy
+
+    limit = {"reflect": size - 1, "circular": size}.get(mode)
+    if limit is not None and max(before, after) > limit:
         raise RuntimeError(
             f"Padding size should be {'less than' if mode == 'reflect' else 'at most'} the "
             f"corresponding input dimension, but got: padding ({before}, {after}) at a dimension "
             f"of size {size}"
         )
+    if size + before + after >= _MOST:
+        raise RuntimeError(f"pad: no tensor has {size + before + after} elements in a dimension")
     if mode == "circular":
         # What a negative count crops does not come back on the other side.
         start, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
-        if kept <= 0:
-            return []
-        return [start + place % kept for place in range(-max(before, 0), kept + max(after, 0))]
-    return [abs(place) if place < size else 2 * (size - 1) - place for place in wanted]
+        wanted = numpy.arange(-max(before, 0), max(kept, 0) + max(after, 0))
+        return start + wanted % kept if kept > 0 else wanted[:0]
+    wanted = numpy.arange(-before, size + after)
+    if mode == "replicate":
+        return wanted.clip(0, size - 1)
+    return size - 1 - abs(size - 1 - abs(wanted))

@@ -147,11 +147,11 @@ def _integer_power(base: Value, exponent: Value) -> Value:
     A negative exponent gives what the reciprocal truncates to: 0, except for bases 1 and -1.
     """
     bits = 8 * base.dtype.itemsize - (base.dtype.kind == "signed")
-    power = base.interpreter.constant(1, base.dtype)
-    factor = base
-    for bit in range(bits):
-        power = p.where((exponent & (1 << bit)) != 0, power * factor, power)
-        factor = factor * factor
+    power = one = base.interpreter.constant(1, base.dtype)
+    factor, rest = base, exponent
+    for _ in range(bits):
+        power = power * p.where((rest & 1) != 0, factor, one)
+        factor, rest = factor * factor, rest >> 1
     if base.dtype.kind == "unsigned":
         return power
     of_minus_one = p.where((exponent & 1) != 0, base, -base)

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES
-from aten._core.pooling import average_pool, max_pool
+from aten._core.dtypes import DTYPES, dtype
+from aten._core.pooling import Windows, average_pool, max_pool
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
-from aten.ops.memory_order import empty_image, ordered_like
-from aten.ops.pool_windows import Windows, adaptive_window_lists, for_each_dim, window_lists
+from aten.ops.memory_order import empty_image, ordered_like, suggested_format
+from aten.ops.pool_windows import adaptive_window_lists, for_each_dim, window_lists
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
 _INT64 = DTYPES["int64"]
 _FLOAT32 = DTYPES["float32"]
 _HALF_TYPES = ("float16", "bfloat16")
-_Tables = Sequence[Sequence[int]]
 
 
 def sizes_of(self: Tensor, windows: Sequence[Windows]) -> list[int]:
     """The sizes of what comes out of pooling `self`."""
-    return [*self.shape[: -len(windows)], *(len(begins) for begins, _, _ in windows)]
+    return [*self.shape[: -len(windows)], *map(len, windows)]
 
 
 def batched(self: Tensor, rank: int) -> Tensor:
@@ -47,31 +46,42 @@ def narrowed(out: Tensor, self: Tensor) -> Tensor:
 def largest_in_windows(
     name: str,
     self: Tensor,
-    begins: _Tables,
-    ends: _Tables,
+    windows: Sequence[Windows],
     sizes: Sequence[int],
     steps: Sequence[int],
+    ordered: bool = False,
     apart: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of each window and its place in the plane, both row-major.
+    """The largest element of each window and its place in the plane.
 
-    `apart` says that each plane has windows of its own.
+    Both are row-major; if `ordered`, they may be in the order of `self`. `apart` says that each
+    plane has windows of its own.
     """
     if self.dtype.kind in ("bool", "complex"):
         raise refusal(name, self.dtype)
-    rank = len(begins)
-    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=widened(self).dtype)
-    indices: Tensor = ops.aten.empty.memory_format(sizes, dtype=_INT64)
+    rank = len(windows)
+    source = widened(self)
+    out, indices = (_empty(source, sizes, one, ordered) for one in (source.dtype, _INT64))
     max_pool(
-        batched(widened(self), rank),
+        batched(source, rank),
         batched(out, rank),
         batched(indices, rank),
-        begins,
-        ends,
+        windows,
         steps,
         apart,
     )
     return narrowed(out, self), indices
+
+
+def _empty(source: Tensor, sizes: Sequence[int], element: dtype, ordered: bool) -> Tensor:
+    """Room for results; if `ordered`, with channels behind pixels where the source has them."""
+    behind = ordered and source.stride(1) == 1 and source.shape[1] > 1
+    return ops.aten.empty.memory_format(  # type: ignore[no-any-return]
+        sizes,
+        dtype=element,
+        device=source.device,
+        memory_format=suggested_format(source) if behind else None,
+    )
 
 
 def _max_pooled(
@@ -88,9 +98,8 @@ def _max_pooled(
     sizes = sizes_of(self, windows)
     if self.is_meta:
         return empty_image(sizes, self, self.dtype), empty_image(sizes, self, _INT64)
-    begins, ends, _ = zip(*windows, strict=True)
     steps = for_each_dim(name, "dilation", dilation, rank)
-    out, indices = largest_in_windows(name, self, begins, ends, sizes, steps)
+    out, indices = largest_in_windows(name, self, windows, sizes, steps, ordered=True)
     return ordered_like(out, self), ordered_like(indices, self)
 
 
@@ -154,26 +163,18 @@ def _check_line(name: str, self: Tensor, *windows: Sequence[int]) -> None:
         raise RuntimeError(f"{name}: a window has one size, stride, padding and dilation")
 
 
-def averaged(self: Tensor, windows: list[Windows], extents: _Tables, divisor: int) -> Tensor:
-    """The average of each window, row-major."""
+def averaged(self: Tensor, windows: list[Windows], inside: bool, divisor: int) -> Tensor:
+    """The average of each window; padding does not count if `inside`.
+
+    Row-major, or in two dimensions maybe in the order of `self`.
+    """
     rank = len(windows)
     source = self if self.is_meta else widened(self)
     sizes = sizes_of(self, windows)
-    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=source.dtype, device=self.device)
+    out = _empty(source, sizes, source.dtype, ordered=rank == 2)
     if not self.is_meta:
-        begins, ends, _ = zip(*windows, strict=True)
-        average_pool(batched(source, rank), batched(out, rank), begins, ends, extents, divisor)
+        average_pool(batched(source, rank), batched(out, rank), windows, inside, divisor)
     return narrowed(out, self)
-
-
-def divided_extents(windows: Sequence[Windows], count_include_pad: bool) -> list[tuple[int, ...]]:
-    """What the averages divide by, in each dimension."""
-    return [
-        extent
-        if count_include_pad
-        else tuple(end - begin for begin, end in zip(begins, ends, strict=True))
-        for begins, ends, extent in windows
-    ]
 
 
 def _average_pooled(
@@ -190,8 +191,7 @@ def _average_pooled(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     windows = window_lists(name, self, rank, kernel_size, stride, padding, (1,), ceil_mode)
-    extents = divided_extents(windows, count_include_pad)
-    return averaged(self, windows, extents, divisor_override or 0)
+    return averaged(self, windows, not count_include_pad, divisor_override or 0)
 
 
 def check_average_3d(name: str, self: Tensor, kernel_size: Sequence[int]) -> None:
@@ -246,7 +246,7 @@ def _adaptive_averages(
     windows = adaptive_window_lists(name, self, rank, size)
     if not self.is_floating_point() and 0 not in size:
         raise refusal(kernel, self.dtype)
-    return averaged(self, windows, [extents for _, _, extents in windows], 0)
+    return averaged(self, windows, True, 0)
 
 
 @op
@@ -311,8 +311,7 @@ def _adaptive_largest(
     sizes = sizes_of(self, windows)
     if self.is_meta:
         return self.new_empty(sizes), self.new_empty(sizes, dtype=_INT64)
-    begins, ends, _ = zip(*windows, strict=True)
-    return largest_in_windows(kernel, self, begins, ends, sizes, (1,) * rank)
+    return largest_in_windows(kernel, self, windows, sizes, (1,) * rank, ordered=rank == 2)
 
 
 @op

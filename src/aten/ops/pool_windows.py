@@ -1,34 +1,28 @@
-"""Where the windows of poolings lie: for each dimension, begin, end and extent of each window."""
+"""Where the windows of poolings lie, and which are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 
+from aten._core.pooling import Windows, adaptive_windows, regular_windows
 from aten._core.tensor import Tensor
 
-# Begins, ends and extents of the windows in one dimension.
-Windows = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+# The largest number of a window that torch takes.
+_LARGEST = (1 << 31) - 1
+# As many windows as are kept for the next call.
+_KEPT = 1 << 14
 
 
 @lru_cache(maxsize=1024)
-def _windows(
-    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool
-) -> Windows:
-    """Where each window begins and ends in a dimension of `size`, and its extent with padding.
+def _kept_windows(*numbers: int) -> Windows:
+    return regular_windows(*numbers)
 
-    A window begins at its first element outside of the padding; it ends behind its last.
-    """
-    begins, ends, extents = [], [], []
-    for place in range(window_count(size, kernel, stride, padding, dilation, ceil_mode)):
-        start = place * stride - padding
-        stop = start + (kernel - 1) * dilation + 1
-        extents.append(min(stop, size + padding) - start)
-        begins.append(
-            start if start >= 0 else start + (-start + dilation - 1) // dilation * dilation
-        )
-        ends.append(min(stop, size))
-    return tuple(begins), tuple(ends), tuple(extents)
+
+@lru_cache(maxsize=1024)
+def _kept_adaptive_windows(size: int, count: int) -> Windows:
+    return adaptive_windows(size, count)
 
 
 def window_count(
@@ -41,14 +35,6 @@ def window_count(
     if ceil_mode and (count - 1) * stride >= size + padding:
         count -= 1
     return count
-
-
-@lru_cache(maxsize=1024)
-def adaptive_windows(size: int, count: int) -> Windows:
-    """`count` windows that cover a dimension of `size` evenly."""
-    begins = tuple(place * size // count for place in range(count))
-    ends = tuple(-(-(place + 1) * size // count) for place in range(count))
-    return begins, ends, tuple(end - begin for begin, end in zip(begins, ends, strict=True))
 
 
 def for_each_dim(name: str, what: str, given: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -89,19 +75,24 @@ def window_lists(
     _check_windows(kernel, steps, padding, dilation)
     check_image(name, self, rank)
     each = list(zip(self.shape[-rank:], kernel, steps, padding, dilation, strict=True))
-    windows = [_windows(*one, bool(ceil_mode)) for one in each]
-    if not all(begins for begins, _, _ in windows):
-        sizes = [self.shape[-rank - 1], *(window_count(*one, bool(ceil_mode)) for one in each)]
+    counts = [window_count(*one, bool(ceil_mode)) for one in each]
+    if min(counts) < 1:
         raise RuntimeError(
             f"Given input size: ({'x'.join(map(str, self.shape[-rank - 1 :]))}). Calculated "
-            f"output size: ({'x'.join(map(str, sizes))}). Output size is too small"
+            f"output size: ({'x'.join(map(str, [self.shape[-rank - 1], *counts]))}). Output size "
+            f"is too small"
         )
-    return windows
+    return [
+        (_kept_windows if count <= _KEPT else regular_windows)(*one, count)
+        for one, count in zip(each, counts, strict=True)
+    ]
 
 
 def _check_windows(
     kernel: Sequence[int], steps: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
 ) -> None:
+    if max(*kernel, *steps, *padding, *dilation) > _LARGEST or prod(kernel) > 1 << 62:
+        raise RuntimeError(f"integer out of range in a window of kernel_size={list(kernel)}")
     if min(kernel) <= 0:
         raise RuntimeError(
             f"kernel size should be greater than zero, but got kernel_size={list(kernel)}"
@@ -153,6 +144,6 @@ def adaptive_window_lists(
             f"has sizes {list(self.shape)}"
         )
     return [
-        adaptive_windows(size, count)
+        (_kept_adaptive_windows if count <= _KEPT else adaptive_windows)(size, count)
         for size, count in zip(self.shape[-rank:], output_size, strict=True)
     ]

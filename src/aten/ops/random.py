@@ -7,6 +7,7 @@ torch's, bit for bit: the kernels are in _core/generator.pyx.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 from aten._core.device import device
@@ -24,7 +25,12 @@ _CPU = device("cpu")
 _FLOAT32, _FLOAT64, _INT64 = DTYPES["float32"], DTYPES["float64"], DTYPES["int64"]
 # Bits of a significand: up to 2^bits all integers can be told apart.
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": sys.float_info.max,
+}
 _INT64_LIMIT = 1 << 63
 # Types of the same width into which int64 is cut off.
 _SIGNED = {name: DTYPES[name[1:]] for name in ("uint16", "uint32", "uint64")}
@@ -85,13 +91,17 @@ def _fill_from(
 def _require_real_floating(name: str, self: Tensor) -> None:
     if not self.is_floating_point():
         raise RuntimeError(f"{name}: expected a tensor of a floating dtype, got {self.dtype}")
+    if self.dtype.name not in _DIGITS:
+        raise refusal(name, self.dtype)
 
 
 def _check_bounds(name: str, element: dtype, low: float, high: float) -> None:
     if not (element.is_floating_point or element.is_complex):
         raise refusal("check_uniform_bounds", element)
     real = element.to_real() if element.is_complex else element
-    largest = _LARGEST.get(real.name, math.inf)
+    if real.name not in _LARGEST:
+        raise refusal("check_uniform_bounds", element)
+    largest = _LARGEST[real.name]
     for bound, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
             raise RuntimeError(f"{name}: {bound} is out of bounds for {real}, got {value}")
@@ -112,7 +122,8 @@ def uniform_(
     Raises NotImplementedError for bool and integers, RuntimeError for bounds out of order or out
     of the dtype's range.
     """
-    _check_bounds("uniform_", self.dtype, low, high)
+    if self.numel() or not self.is_complex():
+        _check_bounds("uniform_", self.dtype, low, high)
     source = given_or_default(generator)
     if self.dtype.name not in ("float16", "bfloat16"):
         return fill(self, _computed(self.dtype), lambda out: source.uniform(out, low, high))
@@ -134,7 +145,7 @@ def normal_(
 
     Raises NotImplementedError for bool and integers, RuntimeError for a negative deviation.
     """
-    check_normal(self.dtype, std)
+    _check_normal(self.dtype, std, self.numel())
     if self.is_complex():
         std = std / math.sqrt(2)
     source, blocked = given_or_default(generator), self.is_contiguous()
@@ -146,18 +157,19 @@ def normal_(
     )
 
 
-def check_normal(element: dtype, std: float = 1.0) -> None:
-    """Raise for what `normal_` refuses."""
+def _check_normal(element: dtype, std: float, count: int) -> None:
+    """Raise for what `normal_` refuses, which takes any dtype without elements."""
     if not std >= 0:
         raise RuntimeError(f"normal_: expected std >= 0, got {std}")
-    if element.kind not in ("float", "complex"):
+    if count and not (element.is_complex or element.name in _DIGITS):
         raise refusal("normal_kernel_cpu", element)
 
 
 @op("exponential", inplace="preserve_format")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Exponential numbers of rate `lambd`. Raises RuntimeError where it is not positive."""
-    _require_real_floating("exponential_", self)
+    if self.numel():
+        _require_real_floating("exponential_", self)
     if not lambd > 0:
         raise RuntimeError(f"exponential_: expected lambd > 0, got {lambd}")
     return _fill_from(self, generator, "exponential", lambd)
@@ -181,7 +193,8 @@ def log_normal_(
     """Numbers whose logarithms are normal. Raises RuntimeError where std is not positive."""
     if not std > 0:
         raise RuntimeError(f"log_normal_: expected std > 0, got {std}")
-    if not self.is_floating_point():
+    check_writable(self)
+    if self.numel() and self.dtype.name not in _DIGITS:
         raise refusal("log_normal_cpu", self.dtype)
     return _fill_from(self, generator, "log_normal", mean, std)
 
@@ -191,12 +204,17 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     """Trials up to the first success. Raises RuntimeError for p outside of (0, 1)."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_: expected p in (0, 1), got {p}")
-    _require_number("geometric_cpu", self.dtype, boolean=False)
+    _require_number("geometric_cpu", self, boolean=False)
     return _fill_from(self, generator, "geometric", p)
 
 
-def _require_number(kernel: str, element: dtype, *, boolean: bool) -> None:
-    if element.is_complex or element.name in ("uint16", "uint32", "uint64"):
+def _require_number(kernel: str, self: Tensor, *, boolean: bool) -> None:
+    """Refuse memory written twice; and dtypes, except for tensors without elements."""
+    check_writable(self)
+    element = self.dtype
+    if self.numel() == 0:
+        return
+    if element.is_complex or element.name in _SIGNED or element.name.startswith("float8"):
         raise refusal(kernel, element)
     if element.kind == "bool" and not boolean:
         raise refusal(kernel, element)
@@ -205,17 +223,13 @@ def _require_number(kernel: str, element: dtype, *, boolean: bool) -> None:
 @op("bernoulli_.float")
 def bernoulli_(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability p, else 0. Raises RuntimeError for p outside of [0, 1]."""
-    check_probability(p)
-    _require_number("bernoulli_scalar_cpu_", self.dtype, boolean=True)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_: expected p in [0, 1], got {p}")
+    _require_number("bernoulli_scalar_cpu_", self, boolean=True)
     return _fill_from(self, generator, "bernoulli", p)
 
 
-def check_probability(p: float) -> None:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_: expected p in [0, 1], got {p}")
-
-
-def check_probabilities(p: Tensor) -> None:
+def _check_probabilities(p: Tensor) -> None:
     """Raise for tensors that hold anything but probabilities."""
     if not p.is_floating_point():
         raise refusal("bernoulli_tensor_cpu_p_", p.dtype)
@@ -230,8 +244,8 @@ def bernoulli_tensor_(self: Tensor, p: Tensor, *, generator: Generator | None = 
     Raises RuntimeError for probabilities outside of [0, 1].
     """
     probabilities = p.expand(self.shape)
-    _require_number("bernoulli_tensor_cpu_self_", self.dtype, boolean=True)
-    check_probabilities(p)
+    _require_number("bernoulli_tensor_cpu_self_", self, boolean=True)
+    _check_probabilities(p)
     if self.is_meta or self.numel() == 0:
         return self
     name = "bernoulli" if p.dtype is _FLOAT64 else "bernoulli_float"
@@ -266,7 +280,9 @@ def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
 
     Raises NotImplementedError for complex numbers and wide unsigned integers.
     """
-    _require_number("random_kernel_cpu", self.dtype, boolean=True)
+    _require_number("random_kernel_cpu", self, boolean=True)
+    if self.numel() == 0:
+        return self
     wide = self.dtype.name in ("int64", "float64")
     return _fill_integers(self, generator, _largest_integer(self.dtype) + 1, 0, wide=wide)
 
@@ -286,8 +302,9 @@ def random_from_(
     Raises RuntimeError where there are none, or where the dtype does not hold them.
     """
     element = self.dtype
+    check_writable(self)
     if to is None and start == -_INT64_LIMIT:
-        if element.name not in ("int64", "float64", "float32", "bfloat16"):
+        if self.numel() and element.name not in ("int64", "float64", "float32", "bfloat16"):
             exception = RuntimeError if element.kind == "signed" else NotImplementedError
             exception = RuntimeError if element.name == "uint8" else exception
             raise exception(f"random_: expected int64 or a wide floating dtype, got {element}")
@@ -296,6 +313,8 @@ def random_from_(
         raise RuntimeError(f"random_: expected from < to, got from={start} and to={to}")
     if element.is_complex:
         raise RuntimeError(f"random_: expected a real dtype, got {element}")
+    if element.is_floating_point and element.name not in _DIGITS:
+        raise refusal("random_from_to", element)
     if to is None:
         to = min(_largest_integer(element) + 1, _INT64_LIMIT)
     _check_integers(element, start, to - 1)
@@ -307,7 +326,7 @@ def random_from_(
 
 def _check_integers(element: dtype, first: int, last: int) -> None:
     if element.is_floating_point:
-        largest = int(_LARGEST.get(element.name, 1 << 64))
+        largest = int(_LARGEST[element.name])
         least = -largest
     else:
         largest = _largest_integer(element)

@@ -6,12 +6,17 @@ near the middle between two elements the type decides which is the nearest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from aten._core.construct import from_array_interface
 from aten._core.tensor import Tensor
 
+Found = TypeVar("Found")
+
+# As many results as have their tables kept, and as can be had.
+_KEPT, _MOST = 1 << 14, 1 << 40
 # Taps of the interpolating kernels.
 LINEAR, CUBIC = 2, 4
 # Keys, Cubic convolution interpolation (1981): the slope at one, plain and for antialiasing.
@@ -38,7 +43,23 @@ def _ratio(size: int, wanted: int, align_corners: bool, factor: float | None, re
     return real(size) / real(wanted)
 
 
-@lru_cache(maxsize=256)
+def for_results(make: Callable[..., Found], size: int, wanted: int, *options: Any) -> Found:
+    """`make` one of the tables of this file; those of common sizes are kept for the next call.
+
+    Raises MemoryError for more results than any memory has room for.
+    """
+    if wanted > _MOST:
+        raise MemoryError(f"upsample: no memory for {wanted} places")
+    if wanted > _KEPT:
+        return make(size, wanted, *options)
+    return cast(Found, _kept_table(make, size, wanted, *options))
+
+
+@lru_cache(maxsize=512)
+def _kept_table(make: Callable[..., Any], *options: Any) -> Any:
+    return make(*options)
+
+
 def nearest_places(
     size: int, wanted: int, factor: float | None, exact: bool, whole: bool, element: str
 ) -> Tensor:
@@ -61,7 +82,6 @@ def nearest_places(
     return from_array_interface(numpy.minimum(numpy.floor(places), size - 1).astype("int64"))
 
 
-@lru_cache(maxsize=256)
 def interpolation_table(
     size: int,
     wanted: int,

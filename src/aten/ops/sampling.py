@@ -7,7 +7,7 @@ from typing import Any
 
 from aten._core.dtypes import DTYPES
 from aten._core.generator import Generator
-from aten._core.memory import resize
+from aten._core.memory import write_out
 from aten._core.tensor import Tensor
 from aten.ops.arrays import as_array
 from aten.ops.definition import op
@@ -15,9 +15,6 @@ from aten.ops.matmul import broadcast_shapes
 from aten.ops.random import (
     bernoulli_,
     bernoulli_tensor_,
-    check_normal,
-    check_probabilities,
-    check_probability,
     exponential_,
     fill,
     given_or_default,
@@ -30,11 +27,21 @@ _FLOAT64, _INT64 = DTYPES["float64"], DTYPES["int64"]
 _MAXIMUM_WEIGHTS = 1 << 24  # all integers up to which are numbers of float32
 
 
-def _target(out: Tensor | None, like: Tensor, sizes: Sequence[int]) -> Tensor:
-    """`out`, of these sizes, or else a fresh row-major tensor like another."""
+def _fresh(out: Tensor | None, like: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Uninitialized, of the dtype and order of `out`, or else row-major and like another."""
     if out is None:
         return ops.aten.new_empty(like, sizes)  # type: ignore[no-any-return]
-    return out if out.shape == tuple(sizes) else resize(out, sizes)
+    if out.shape == tuple(sizes):
+        return ops.aten.empty_like(out)  # type: ignore[no-any-return]
+    return ops.aten.new_empty(out, sizes)  # type: ignore[no-any-return]
+
+
+def _delivered(name: str, out: Tensor | None, drawn: Tensor) -> Tensor:
+    """`drawn`, or `out` with its elements."""
+    if out is None:
+        return drawn
+    write_out(name, out, drawn, ops.aten.copy_.default)
+    return out
 
 
 @op("bernoulli")
@@ -42,8 +49,7 @@ def bernoulli(
     self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """1 with the probability that stands in its place, else 0."""
-    check_probabilities(self)
-    return bernoulli_tensor_(_target(out, self, self.shape), self, generator=generator)
+    return bernoulli_tensor(self, self, generator=generator, out=out)
 
 
 @op("bernoulli.p")
@@ -56,8 +62,8 @@ def bernoulli_p(
     out: Tensor | None = None,
 ) -> Tensor:
     """As many of 1, with probability p, and 0 as `self` has elements."""
-    check_probability(p)
-    return bernoulli_(_target(out, self, self.shape), p, generator=generator)
+    drawn = bernoulli_(_fresh(out, self, self.shape), p, generator=generator)
+    return _delivered("bernoulli", out, drawn)
 
 
 @op("bernoulli.Tensor")
@@ -65,8 +71,8 @@ def bernoulli_tensor(
     self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """As `bernoulli.p`, each element with a probability of its own."""
-    check_probabilities(p)
-    return bernoulli_tensor_(_target(out, self, self.shape), p, generator=generator)
+    drawn = bernoulli_tensor_(_fresh(out, self, self.shape), p, generator=generator)
+    return _delivered("bernoulli", out, drawn)
 
 
 @op("normal.Tensor_float")
@@ -78,9 +84,8 @@ def normal_around(
     out: Tensor | None = None,
 ) -> Tensor:
     """Normal numbers, each around a mean of its own."""
-    check_normal((mean if out is None else out).dtype, std)
-    drawn = ops.aten.empty_like(mean) if out is None else _target(out, mean, mean.shape)
-    return normal_(drawn, 0.0, std, generator=generator).add_(mean)
+    drawn = normal_(_fresh(out, mean, mean.shape), 0.0, std, generator=generator)
+    return _delivered("normal", out, drawn.add_(mean))
 
 
 @op("normal.float_Tensor")
@@ -89,9 +94,8 @@ def normal_with_deviations(
 ) -> Tensor:
     """Normal numbers, each with a deviation of its own."""
     _check_deviations(std)
-    check_normal((std if out is None else out).dtype)
-    drawn = ops.aten.empty_like(std) if out is None else _target(out, std, std.shape)
-    return normal_(drawn, generator=generator).mul_(std).add_(mean)
+    drawn = normal_(_fresh(out, std, std.shape), generator=generator)
+    return _delivered("normal", out, drawn.mul_(std).add_(mean))
 
 
 @op("normal.Tensor_Tensor")
@@ -100,9 +104,9 @@ def normal_of_tensors(
 ) -> Tensor:
     """Normal numbers, each with mean and deviation of its own; these are broadcast."""
     _check_deviations(std)
-    check_normal((mean if out is None else out).dtype)
-    drawn = _target(out, mean, broadcast_shapes(mean.shape, std.shape))
-    return normal_(drawn, generator=generator).mul_(std).add_(mean)
+    sizes = broadcast_shapes(mean.shape, std.shape)
+    drawn = normal_(_fresh(out, mean, sizes), generator=generator)
+    return _delivered("normal", out, drawn.mul_(std).add_(mean))
 
 
 def _check_deviations(std: Tensor) -> None:
@@ -120,7 +124,7 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     """
     if not self.is_floating_point():
         raise refusal("poisson_cpu", self.dtype)
-    made = _target(None, self, self.shape)
+    made = _fresh(None, self, self.shape)
     if self.is_meta or self.numel() == 0:
         return made
     if not bool(self.ge(0).all()):
@@ -139,10 +143,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     for name, given in (("count", count), ("prob", prob)):
         if not given.is_floating_point():
             raise ValueError(f"binomial: expected {name} of a floating dtype, got {given.dtype}")
-        if given.itemsize < 4:
-            raise refusal("binomial_cpu", given.dtype)
     if count.dtype is not prob.dtype:
         raise RuntimeError(f"binomial: expected one dtype, got {count.dtype} and {prob.dtype}")
+    if count.itemsize < 4:
+        raise refusal("binomial_cpu", count.dtype)
     sizes = broadcast_shapes(count.shape, prob.shape)
     made: Tensor = ops.aten.empty.memory_format(sizes, dtype=count.dtype, device=count.device)
     if made.is_meta or made.numel() == 0:
@@ -170,13 +174,9 @@ def multinomial(
     that are negative, not finite or all zero, and for more samples than there are to draw.
     """
     _check_sampling(self, num_samples, replacement)
-    if out is None:
-        return _sample(self, num_samples, replacement, generator)
-    if out.dtype is not _INT64:
+    if out is not None and out.dtype is not _INT64:
         raise RuntimeError(f"multinomial: expected out of dtype int64, got {out.dtype}")
-    sizes = (*self.shape[:-1], num_samples)
-    drawn = _sample(self, num_samples, replacement, generator)
-    return _target(out, drawn, sizes).copy_(drawn)
+    return _delivered("multinomial", out, _sample(self, num_samples, replacement, generator))
 
 
 def _sample(

@@ -6,6 +6,7 @@ from typing import Any
 
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import (
     Array,
     factor_lu,
@@ -44,6 +45,7 @@ def linalg_lu_factor(matrix: Tensor, *, pivot: bool = True) -> Pair:
     return _factors("linalg.lu_factor", matrix, pivot, check_errors=True)[:2]
 
 
+@known_by_shape
 def _factors(name: str, matrix: Tensor, pivot: bool, check_errors: bool) -> Triple:
     require_inexact_matrix(name, "A", matrix)
     if not pivot:
@@ -72,6 +74,7 @@ def linalg_lu(matrix: Tensor, *, pivot: bool = True) -> Triple:
 
 
 @op
+@known_by_shape
 def lu_unpack(
     factors: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Triple:
@@ -106,7 +109,7 @@ def _rows_of(array: Array, like: Tensor) -> Tensor:
 
 
 def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Array:
-    """Pivots (*batch, k) as int64 (count, k), for LAPACK; of tensors without memory, the identity.
+    """Pivots (*batch, k) as int64 (count, k), for LAPACK.
 
     Raises RuntimeError for pivots that name no row.
     """
@@ -115,10 +118,7 @@ def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Array:
     from aten.ops.arrays import as_array
 
     shape = pivots.shape if batch is None else (*batch, pivots.shape[-1])
-    if pivots.is_meta:
-        given = numpy.broadcast_to(numpy.arange(1, shape[-1] + 1), tuple(shape))
-    else:
-        given = as_array(pivots.expand(shape))
+    given = as_array(pivots.expand(shape))
     count = 1
     for size in shape[:-1]:
         count *= size
@@ -148,6 +148,7 @@ def _require_rows_named(pivots: Array, rows: int) -> None:
 
 
 @op
+@known_by_shape
 def linalg_lu_solve(
     lu: Tensor, pivots: Tensor, rhs: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
@@ -188,6 +189,7 @@ def _solution(
 
 
 @op
+@known_by_shape
 def _linalg_solve_ex(
     matrix: Tensor, rhs: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> Quadruple:
@@ -249,6 +251,7 @@ def linalg_inv(matrix: Tensor) -> Tensor:
     return _inverse("linalg.inv", matrix, check_errors=True)[0]
 
 
+@known_by_shape
 def _inverse(name: str, matrix: Tensor, check_errors: bool) -> Pair:
     import numpy
 
@@ -265,6 +268,7 @@ def _inverse(name: str, matrix: Tensor, check_errors: bool) -> Pair:
 
 
 @op
+@known_by_shape
 def _linalg_slogdet(matrix: Tensor) -> Quadruple:
     """Sign and logarithm of the absolute value of the determinants; A's factors and pivots."""
     import numpy
@@ -281,6 +285,7 @@ def _linalg_slogdet(matrix: Tensor) -> Quadruple:
 
 
 @op
+@known_by_shape
 def _linalg_det(matrix: Tensor) -> Triple:
     """The determinants, and A's factors and pivots."""
     import numpy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import (
     eigen_general,
     eigen_symmetric,
@@ -45,6 +46,7 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     return _eigen("linalg.eigvals", self, vectors=False)[0]
 
 
+@known_by_shape
 def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
 
     require_square(name, "A", matrix)
@@ -61,6 +63,7 @@ def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
 
 
 @op
+@known_by_shape
 def _linalg_eigh(matrix: Tensor, triangle: str = "L", compute_v: bool = True) -> Pair:
     """Eigenvalues of Hermitian matrices, ascending and real, and eigenvectors as columns."""
 
@@ -89,6 +92,7 @@ def linalg_eigvalsh(self: Tensor, triangle: str = "L") -> Tensor:
 
 
 @op
+@known_by_shape
 def _linalg_svd(
     matrix: Tensor,
     full_matrices: bool = False,
@@ -244,6 +248,7 @@ def linalg_cond(self: Tensor, p: Number | str | None = None) -> Tensor:
 
 
 @op
+@known_by_shape
 def linalg_lstsq(
     self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> Quadruple:

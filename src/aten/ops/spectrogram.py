@@ -121,8 +121,13 @@ def _batch(name: str, self: Tensor, ranks: tuple[int, int]) -> Tensor:
 
 
 def _padded(signal: Tensor, count: int, mode: str) -> Tensor:
-    padded = ops.aten.pad(signal.unsqueeze(0), (count, count), mode)
-    return padded.squeeze(0)  # type: ignore[no-any-return]
+    size = signal.shape[1]
+    if mode != "reflect" or not 0 < count < size:
+        return ops.aten.pad(signal.unsqueeze(0), (count, count), mode).squeeze(0)  # type: ignore[no-any-return]
+    # In three pieces: signals are long, and what is reflected is short.
+    before = signal.narrow(1, 1, count).flip(1)
+    after = signal.narrow(1, size - 1 - count, count).flip(1)
+    return ops.aten.cat((before, signal, after), 1)  # type: ignore[no-any-return]
 
 
 def _check_window(name: str, window: Tensor | None, length: int) -> None:

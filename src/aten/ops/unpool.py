@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten._core.dtypes import DTYPES
-from aten._core.pooling import average_pool_backward, spread_planes
+from aten._core.pooling import Windows, average_pool_backward, spread_planes, windows_at
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory_order import ordered_like
 from aten.ops.pool import (
     batched,
     check_average_3d,
-    divided_extents,
     largest_in_windows,
     narrowed,
     sizes_of,
     widened,
 )
-from aten.ops.pool_windows import Windows, adaptive_window_lists, check_image, window_lists
+from aten.ops.pool_windows import adaptive_window_lists, check_image, window_lists
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
@@ -76,13 +75,11 @@ def _fractional_pooled(
     samples = random_samples.reshape(planes, rank)
     # In two dimensions the first sample is for the width.
     order = (1, 0) if rank == 2 else range(rank)
-    begins = [
-        _interval_begins(samples[:, place], *each)
-        for place, *each in zip(order, self.shape[-rank:], kernel, counts, strict=True)
-    ]
-    flat = [one.flatten().tolist() for one in begins]
-    ends = [(one + pool).flatten().tolist() for one, pool in zip(begins, kernel, strict=True)]
-    return largest_in_windows(name, self, flat, ends, sizes, (1,) * rank, apart=True)
+    windows = []
+    for place, size, pool, count in zip(order, self.shape[-rank:], kernel, counts, strict=True):
+        begins = _interval_begins(samples[:, place], size, pool, count)
+        windows.append(windows_at(begins.contiguous(), pool))
+    return largest_in_windows(name, self, windows, sizes, (1,) * rank, apart=True)
 
 
 def _check_samples(
@@ -239,7 +236,7 @@ def _averages_backward(
     grad_output: Tensor,
     self: Tensor,
     windows: Sequence[Windows],
-    extents: Sequence[Sequence[int]],
+    inside: bool = True,
     divisor: int = 0,
 ) -> Tensor:
     """The gradient, divided, added to all elements of its window."""
@@ -250,9 +247,8 @@ def _averages_backward(
     source = widened(grad_output)
     out: Tensor = ops.aten.zeros.default(self.shape, dtype=source.dtype, device=self.device)
     if not self.is_meta:
-        begins, ends, _ = zip(*windows, strict=True)
         average_pool_backward(
-            batched(source.contiguous(), rank), batched(out, rank), begins, ends, extents, divisor
+            batched(source.contiguous(), rank), batched(out, rank), windows, inside, divisor
         )
     return narrowed(out, self)
 
@@ -272,8 +268,9 @@ def _average_pool_backward(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     windows = window_lists(name, self, rank, kernel_size, stride, padding, (1,), ceil_mode)
-    extents = divided_extents(windows, count_include_pad)
-    return _averages_backward(name, grad_output, self, windows, extents, divisor_override or 0)
+    return _averages_backward(
+        name, grad_output, self, windows, not count_include_pad, divisor_override or 0
+    )
 
 
 @op
@@ -294,8 +291,7 @@ def _adaptive_backward(name: str, grad_output: Tensor, self: Tensor, rank: int) 
     windows = adaptive_window_lists(name, self, rank, grad_output.shape[-rank:])
     if not self.is_floating_point():
         raise refusal(name, self.dtype)
-    extents = [one for _, _, one in windows]
-    return _averages_backward(name, grad_output, self, windows, extents)
+    return _averages_backward(name, grad_output, self, windows)
 
 
 @op

@@ -14,7 +14,13 @@ from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory_order import empty_image, suggested_format
 from aten.ops.requirements import refusal
-from aten.ops.resampling_tables import CUBIC, LINEAR, interpolation_table, nearest_places
+from aten.ops.resampling_tables import (
+    CUBIC,
+    LINEAR,
+    for_results,
+    interpolation_table,
+    nearest_places,
+)
 from aten.registry import ops
 
 _CHANNELS_LAST = {2: MEMORY_FORMATS["channels_last"], 3: MEMORY_FORMATS["channels_last_3d"]}
@@ -79,7 +85,8 @@ def _nearest(
     real = "float64" if self.dtype.name == "float64" and not whole else "float32"
 
     def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
-        places = nearest_places(image.shape[dim], wanted, factors[place], exact, whole, real)
+        options = (factors[place], exact, whole, real)
+        places = for_results(nearest_places, image.shape[dim], wanted, *options)
         return ops.aten.index_select.default(  # type: ignore[no-any-return]
             image, dim, on_device(places, image.device)
         )
@@ -107,15 +114,8 @@ def _interpolated(
     source = self.to(DTYPES["float32"]) if half else self
 
     def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
-        table = interpolation_table(
-            image.shape[dim],
-            wanted,
-            taps,
-            align_corners,
-            factors[place],
-            antialias,
-            image.dtype.name,
-        )
+        options = (taps, align_corners, factors[place], antialias, image.dtype.name)
+        table = for_results(interpolation_table, image.shape[dim], wanted, *options)
         sizes = [*image.shape[:dim], wanted, *image.shape[dim + 1 :]]
         out: Tensor = ops.aten.empty.memory_format(sizes, dtype=image.dtype)
         weigh(image.contiguous(), out, dim, *table)

@@ -68,13 +68,13 @@ def _window(
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
     """Σ (-1)^i a_i cos(2πik/n)."""
-    if not isinstance(a, Iterable):
-        raise TypeError(f"general_cosine: expected a list of numbers a, got {type(a).__name__}")
-    amplitudes = [(-1) ** order * amplitude for order, amplitude in enumerate(a)]
-    if not amplitudes:
-        raise ValueError("general_cosine: expected at least one number in a")
 
     def weights(angle: Tensor) -> Tensor:
+        if not isinstance(a, Iterable):
+            raise TypeError(f"general_cosine: expected a list of numbers a, got {type(a)}")
+        amplitudes = [(-1) ** order * amplitude for order, amplitude in enumerate(a)]
+        if not amplitudes:
+            raise ValueError("general_cosine: expected at least one number in a")
         total: Tensor = ops.aten.full_like(angle, amplitudes[0])
         for order, amplitude in enumerate(amplitudes[1:], 1):
             total.add_(angle.mul(order).cos_(), alpha=amplitude)
@@ -134,6 +134,8 @@ def exponential(
         raise ValueError("exponential: a symmetric window has its center in the middle")
     if center is None:
         center = (M - sym) / 2
+    elif M == 1:
+        return exponential(2, center=center, tau=tau, sym=False, **options).narrow(0, 0, 1)
     return _window(M, sym, options, -center / tau, lambda _: 1 / tau, lambda k: k.abs().neg().exp())
 
 

@@ -33,7 +33,9 @@ class Angle:
         magnitude = a.abs(x)
         one = a.constant(x, 1.0)
         is_turn = magnitude <= 1.0
-        return Angle(is_turn, acos(a.where(is_turn, magnitude, one)), acosh(magnitude))
+        return Angle(
+            is_turn, acos(a.where(is_turn, magnitude, one)), acosh(a.maximum(magnitude, one))
+        )
 
     def cosine(self, multiple: Value | float) -> Value:
         return a.where(self.is_turn, cos(self.turn * multiple), cosh(self.growth * multiple))

@@ -15,7 +15,6 @@ from aten.loops.math.building_blocks import (
     LOG2_E,
     LOG2_E_TAIL,
     choose,
-    computed_in_float64,
     is_float32,
     ordered_two_sum,
     polynomial,
@@ -37,6 +36,9 @@ ONE_AND_A_HALF_TO_52 = 1.5 * 2.0**52
 BITS_OF_ONE_AND_A_HALF_TO_52 = 0x4338000000000000
 BITS_OF_ONE = 0x3FF0000000000000
 BITS_OF_SQRT_HALF = 0x3FE6A09E667F3BCD
+BITS_OF_TWO_THIRDS = 0x3F2AAAAB  # as float32
+BITS_OF_SQRT_HALF_FLOAT32 = 0x3F3504F3
+BITS_OF_FOUR_FLOAT32 = 0x40800000
 
 
 def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
@@ -52,25 +54,37 @@ def log(x: Value) -> Value:
     Error: float32 0.91 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        return with_logarithm_edges(x, log_of_positive_float32(x))
+        return with_logarithm_edges(x, log_of_scaled_float32(*split_float32(x, BITS_OF_TWO_THIRDS)))
     return with_logarithm_edges(x, log_of_positive(x, precise=True))
 
 
-def log_of_positive_float32(x: Value) -> Value:
-    """The sum of ``k log(2)`` and ``f`` is carried with its rounding error."""
+# The same for float32, and log2(e) and log10(e) in two parts.
+LOG10_2_HEAD_FLOAT32 = 0.301025390625
+LOG10_2_REST_FLOAT32 = 4.605039066518657e-06
+LOG2_E_FLOAT32 = (1.4426950216293335, 1.925963033500011e-08)
+LOG10_E_FLOAT32 = (0.4342944920063019, -1.0103049952192578e-08)
+
+
+def split_float32(x: Value, least: int) -> tuple[Value, Value]:
+    """``k`` and ``f`` with ``x = 2^k (1 + f)``; ``least`` are the bits of the least 1 + f."""
     subnormal = x < 2.0**-126
     bits = a.bitcast(a.where(subnormal, x * 2.0**23, x), "int32")
-    shifted = bits - 0x3F2AAAAB  # the bits of 2/3: 1 + f lies in [2/3, 4/3)
-    k_bits = shifted >> 23
+    k_bits = (bits - least) >> 23
     f = a.bitcast(bits - (k_bits << 23), "float32") - 1.0
     k = a.convert(k_bits, "float32")
-    k = a.where(subnormal, k - 23.0, k)
+    return a.where(subnormal, k - 23.0, k), f
+
+
+def log_of_scaled_float32(k: Value, f: Value, rest: Value | None = None) -> Value:
+    """``k log(2) + log(1 + f) + rest``; the sum of ``k log(2)`` and ``f`` with its error."""
     tail = f * f * polynomial(f, coefficients.LOG_FLOAT32)
+    if rest is not None:
+        tail = tail + rest
     # 16 bits of log(2): its products with k are exact.
     k_ln2 = k * 0.693145751953125
     total = k_ln2 + f
     error = f - (total - k_ln2)
-    return total + a.fma(k, a.constant(x, 1.4286068203094173e-06), tail + error)
+    return total + a.fma(k, a.constant(f, 1.4286068203094173e-06), tail + error)
 
 
 @dataclass(frozen=True)
@@ -140,32 +154,70 @@ def log2_of_positive(x: Value, precise: bool = False) -> Value:
     return log_in_base(x, precise, (LOG2_E, LOG2_E_TAIL), (1.0, 0.0))
 
 
-@computed_in_float64
-def log2(x: Value, precise: bool) -> Value:
+def log_in_base_float32(x: Value, base: tuple[float, float], of_two: tuple[float, float]) -> Value:
+    """As `log_in_base`, of a float32: ``log(1 + f) = f - f^2/2 + f^3 Q(f)``, the first two exact.
+
+    Above sqrt(2) the result is at least half of log(2): less is cancelled than from 4/3 on.
+    """
+    k, f = split_float32(x, BITS_OF_SQRT_HALF_FLOAT32)
+    square, square_rest = two_product(f, f)
+    high, low = ordered_two_sum(f, square * -0.5)
+    cubic = polynomial(f, coefficients.LOG_TO_ROOT_TWO_FLOAT32[1:])
+    low = low + a.fma(square_rest, a.constant(f, -0.5), f * square * cubic)
+    head, rest = two_product(high, a.constant(f, base[0]))
+    small = a.fma(low, a.constant(f, base[0]), a.fma(high, a.constant(f, base[1]), rest))
+    total, error = ordered_two_sum(k * of_two[0], head)
+    return total + a.fma(k, a.constant(f, of_two[1]), small + error)
+
+
+def log2(x: Value) -> Value:
     """Logarithm to base 2.
 
-    Error: float32 0.51 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.71 ULP (all inputs), float64 1 ULP.
     """
-    return with_logarithm_edges(x, log2_of_positive(x, precise))
+    if is_float32(x):
+        return with_logarithm_edges(x, log_in_base_float32(x, LOG2_E_FLOAT32, (1.0, 0.0)))
+    return with_logarithm_edges(x, log2_of_positive(x, precise=True))
 
 
-@computed_in_float64
-def log10(x: Value, precise: bool) -> Value:
+def log10(x: Value) -> Value:
     """Logarithm to base 10.
 
-    Error: float32 0.51 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.67 ULP (all inputs), float64 1 ULP.
     """
-    value = log_in_base(x, precise, (LOG10_E, LOG10_E_TAIL), (LOG10_2_HEAD, LOG10_2_REST))
+    if is_float32(x):
+        of_two = (LOG10_2_HEAD_FLOAT32, LOG10_2_REST_FLOAT32)
+        return with_logarithm_edges(x, log_in_base_float32(x, LOG10_E_FLOAT32, of_two))
+    value = log_in_base(x, True, (LOG10_E, LOG10_E_TAIL), (LOG10_2_HEAD, LOG10_2_REST))
     return with_logarithm_edges(x, value)
 
 
-@computed_in_float64
-def log1p(x: Value, precise: bool) -> Value:
+def log1p(x: Value) -> Value:
     """log(1 + x), also where it is small.
 
-    Error: float32 0.51 ULP (all inputs), float64 2 ULP.
+    Error: float32 0.94 ULP (all inputs), float64 2 ULP.
     """
-    return wide_log1p(x, precise)
+    return log1p_float32(x) if is_float32(x) else wide_log1p(x, precise=True)
+
+
+def log1p_float32(x: Value) -> Value:
+    """``1 + x = 2^k (1 + f)`` with ``f = x 2^-k + (2^-k - 1)``, whose rounding error is carried.
+
+    What is lost in the sum 1 + x, from which k is found, does not matter.
+    """
+    total = x + 1.0
+    k_bits = (a.bitcast(total, "int32") - BITS_OF_TWO_THIRDS) >> 23
+    # 2^-k is no normal number for k = 128, four times that is.
+    scale = a.bitcast(BITS_OF_FOUR_FLOAT32 - (k_bits << 23), "float32")
+    offset = a.fma(scale, a.constant(x, 0.25), a.constant(x, -1.0))
+    f = a.fma(x * 0.25, scale, offset)
+    rest = a.fma(x * 0.25, scale, offset - f)
+    value = log_of_scaled_float32(a.convert(k_bits, "float32"), f, a.fma(-rest, f, rest))
+    value = a.where(total < math.inf, value, total)
+    value = choose(total == 0.0, x, -math.inf, value)
+    value = choose(total < 0.0, x, math.nan, value)
+    # A zero keeps its sign, and the smallest numbers are their own results.
+    return a.where(a.abs(x) < 2.0**-30, x, value)
 
 
 def wide_log1p(x: Value, precise: bool) -> Value:
