@@ -258,6 +258,26 @@ pin_memory=None) -> Tensor
     assert schemas["eye.out"] == "eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)"
 
 
+def test_an_out_schema_that_follows_no_rule_is_written_whole(tmp_path):
+    whole = (
+        "both.into(Tensor(a!) state, *, Tensor(c!) one, Tensor(d!) two) -> (Tensor(c!), Tensor(d!))"
+    )
+    operators = operators_of(
+        tmp_path,
+        f"""
+- func: both(Tensor(a!) state) -> (Tensor one, Tensor two)
+  out: "{whole}"
+  kind: extern
+""",
+    )
+    assert [str(operator.schema) for operator in operators][1:] == [whole]
+    assert {operator.base for operator in operators} == {"both"}
+    with pytest.raises(RegistryError, match="mutable, not functional"):
+        operators_of(
+            tmp_path, "- func: both(Tensor(a!) state) -> Tensor\n  out: true\n  kind: extern\n"
+        )
+
+
 def test_resolution_order(tmp_path):
     operators = operators_of(
         tmp_path,

@@ -105,3 +105,19 @@ def test_meta_tensors_get_metadata_without_code():
         (1 << 20,),
         aten.float32,
     )
+
+
+def test_results_without_folds_lie_as_their_operands_do():
+    x = aten.arange(24.0).view(2, 3, 4).permute(2, 0, 1)
+    losses = aten.ops.aten.mse_loss(x, x + 1, 0)
+    assert losses.stride() == x.stride()
+    assert losses.tolist() == aten.ones(4, 2, 3).tolist()
+    spread = aten.ones(1, 3).expand(2, 3)
+    assert aten.ops.aten.mse_loss(spread, spread, 0).stride() == (3, 1)
+
+
+def test_statistics_of_empty_rows_are_written():
+    out, mean, deviation = aten.native_layer_norm(aten.ones(2, 0), [0], None, None, 1e-5)
+    assert out.shape == (2, 0)
+    assert mean.tolist() == [[0.0], [0.0]]
+    assert np.isnan(deviation.numpy()).all()

@@ -217,7 +217,7 @@ def cross_entropy_loss(
     if label_smoothing == 0:
         return losses
     uniform = _against_all(logarithms, target, weight, reduction, ignore_index, dim)
-    share = label_smoothing / self.shape[dim]
+    share = label_smoothing / max(self.shape[dim], 1)
     return losses * (1 - label_smoothing) + uniform * share
 
 
@@ -241,12 +241,14 @@ def _by_probabilities(
 ) -> Tensor:
     classes = logarithms.shape[dim]
     if label_smoothing > 0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
     products = logarithms * target
     if weight is not None:
         products = products * _class_weights(logarithms, weight, dim)
     losses = -products.sum([dim])
-    return losses.sum() / losses.numel() if reduction == MEAN else reduced_tensor(losses, reduction)
+    if reduction == MEAN and not classes:
+        return losses.sum() * float("nan")  # no class, no mean
+    return reduced_tensor(losses, reduction)
 
 
 def _against_all(
