@@ -29,8 +29,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "construction",
         "copying",
         "type_info",
-        "surface",
         "functional",
+        "surface",
         "nn",
         "linalg",
         "fft",
@@ -39,6 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "masked",
         "random",
         "export",
+        "safetensors",
     ),
     ("__init__", "cli"),
 )

@@ -13,6 +13,7 @@ from aten._core import construct, indexing
 from aten._core.dispatcher import OpOverload
 from aten._core.tensor import Tensor, install_attribute, install_slot
 from aten.construction import new_tensor, tensor
+from aten.functional.linear_algebra import lu, norm
 
 # Python's slot → the operator whose packet fills it.
 _OPERATOR_SLOTS = {
@@ -128,6 +129,7 @@ def install_slots() -> None:
             install_slot(slot, found)
     for slot, name in (("rtruediv", "div"), ("rfloordiv", "floor_divide"), ("rmod", "remainder")):
         install_slot(slot, _reflected_by_tensor(name))
+    install_slot("rmatmul", _reflected("matmul"))
     for slot, name in _REFLECTED_BITS:
         install_slot(slot, _reflected(name))
     for slot, name in (("rpow", "pow"), ("rmatmul", "matmul")):
@@ -167,9 +169,9 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
-def _polygamma(self: Tensor, n: int) -> Tensor:
-    """The n-th derivative of digamma."""
-    return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
+def _set_state(self: Tensor, state: dict[str, Any]) -> None:
+    """What pickle and copy do with a tensor's attributes."""
+    vars(self).update(state)
 
 
 def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
@@ -177,14 +179,22 @@ def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
     return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
 
 
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma."""
+    return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
+    "norm": norm,
+    "lu": lu,
     "new_tensor": new_tensor,
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
-    "polygamma": _polygamma,
+    "__setstate__": _set_state,
     "nonzero": _nonzero,
+    "polygamma": _polygamma,
     "__rdiv__": _reflected_by_tensor("div"),
 }

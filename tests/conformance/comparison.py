@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pytest
@@ -10,6 +11,11 @@ import aten
 from aten._core.tensor import tensor_from_buffer
 
 torch = pytest.importorskip("torch")
+
+
+def memory_of(storage: Any) -> bytearray:
+    """A copy of the bytes of a storage of torch."""
+    return bytearray(ctypes.string_at(storage.data_ptr(), storage.nbytes()))
 
 
 def from_torch(tensor: Any) -> Any:
@@ -21,7 +27,7 @@ def from_torch(tensor: Any) -> Any:
             tuple(tensor.shape), tensor.stride(), dtype=element, device="meta"
         )
     return tensor_from_buffer(
-        bytearray(bytes(storage)),
+        memory_of(storage),
         element,
         tuple(tensor.shape),
         tensor.stride(),

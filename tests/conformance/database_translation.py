@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.masked
 import torch.testing._utils
+from comparison import memory_of
 from torch.testing._internal import common_utils
 
 import aten
@@ -56,16 +57,12 @@ def _paths() -> dict[int, str]:
     """The path below torch of every callable that has one, by identity."""
     found: dict[int, str] = {}
     for place, holder in _PLACES:
-        for name in dir(holder):
+        for name in sorted(dir(holder), key=lambda name: name.startswith("_")):
             with contextlib.suppress(Exception):
                 value = getattr(holder, name)
                 if callable(value):
                     found.setdefault(id(value), f"{place}.{name}" if place else name)
     return found
-
-
-def _bytes_of(storage: Any) -> bytearray:
-    return bytearray(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())
 
 
 def resolve(path: str) -> Any:
@@ -120,6 +117,11 @@ class Translator:
     def _tensor(self, tensor: Any) -> Any:
         if tensor.layout is not torch.strided:
             raise MissingError(f"tensors of layout {tensor.layout}")
+        if tensor.is_meta:
+            element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
+            return aten.empty_strided(
+                tuple(tensor.shape), tensor.stride(), dtype=element, device="meta"
+            )
         conjugated, negated = tensor.is_conj(), tensor.is_neg()
         if conjugated:
             tensor = torch._neg_view(tensor.conj()) if negated else tensor.conj()
@@ -131,7 +133,7 @@ class Translator:
             memory = aten.empty((storage.nbytes(),), dtype=aten.uint8)
             if storage.nbytes():
                 memory.copy_(
-                    tensor_from_buffer(_bytes_of(storage), aten.uint8, tuple(memory.shape))
+                    tensor_from_buffer(memory_of(storage), aten.uint8, tuple(memory.shape))
                 )
             self._storages[storage.data_ptr()] = memory
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
@@ -156,6 +158,11 @@ class Translator:
         if isinstance(function, functools.partial):
             return functools.partial(
                 self(function.func), *self(function.args), **self(function.keywords)
+            )
+        if isinstance(function, torch.nn.PairwiseDistance):
+            distance = resolve("nn.functional.pairwise_distance")
+            return functools.partial(
+                distance, p=function.norm, eps=function.eps, keepdim=function.keepdim
             )
         if isinstance(function, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
             return resolve("ops." + str(function).replace("::", "."))

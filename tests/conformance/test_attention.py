@@ -99,3 +99,113 @@ def test_resized_images(element):
             assert_same(result, expected, **limits)
             expected = torch.ops.aten.upsample_nearest2d.vec(image, *given)
             assert_same(aten.ops.aten.upsample_nearest2d.vec(ours, *given), expected, **limits)
+
+
+def test_results_lie_in_memory_as_torchs_do():
+    packed = sample(2, 5, 3, 3, 4)  # batch, rows, which, heads, width
+    query, key, value = (packed[:, :, which].transpose(1, 2) for which in range(3))
+
+    def attend(library, *operands, **options):
+        return library.nn.functional.scaled_dot_product_attention(*operands, **options)
+
+    for operands in [
+        (query, key, value),
+        (query[0], key[0], value[0]),
+        (query, key, value[..., :2]),
+    ]:
+        for causal in (False, True):
+            compare(
+                lambda library, *given, causal=causal: attend(library, *given, is_causal=causal),
+                *operands,
+                tolerance=2e-5,
+                absolute=2e-5,
+            )
+
+
+WIDTH, HEADS = 6, 3
+
+
+def several_heads(queries: tuple[int, ...], keys: tuple[int, ...], **options):
+    """Compares `multi_head_attention_forward`; arrays among the options are tensors."""
+    same = options.pop("same", False)
+    query = sample(*queries, WIDTH)
+    key = query if same else sample(*keys, WIDTH, seed=1)
+    value = query if same else sample(*keys, WIDTH, seed=2)
+    given = {
+        "in_proj_weight": sample(3 * WIDTH, WIDTH),
+        "in_proj_bias": sample(3 * WIDTH),
+        "bias_k": None,
+        "bias_v": None,
+        "add_zero_attn": False,
+        "dropout_p": 0.0,
+        "out_proj_weight": sample(WIDTH, WIDTH),
+        "out_proj_bias": sample(WIDTH),
+        "num_heads": HEADS,
+        "embed_dim_to_check": WIDTH,
+        **options,
+    }
+    names = list(given)
+
+    def run(library, query, key, value, *values):
+        keywords = dict(zip(names, values, strict=True))
+        key, value = (query, query) if same else (key, value)
+        return library.nn.functional.multi_head_attention_forward(query, key, value, **keywords)
+
+    compare(run, query, key, value, *given.values(), tolerance=1e-4, absolute=1e-4)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_several_heads(need_weights):
+    extra = {"bias_k": sample(1, 1, WIDTH), "bias_v": sample(1, 1, WIDTH, seed=1)}
+    hidden = torch.tensor([[False, True, False, False], [False, False, False, True]])
+    separate = dict.fromkeys(("q_proj_weight", "k_proj_weight", "v_proj_weight"))
+    for place, name in enumerate(separate):
+        separate[name] = sample(WIDTH, WIDTH, seed=place)
+    variants = [
+        {},
+        {"same": True},
+        {"in_proj_bias": None, "out_proj_bias": None},
+        {"average_attn_weights": False},
+        {"add_zero_attn": True, **extra, "attn_mask": sample(4, 4)},
+        {"attn_mask": sample(4, 4) > 1},
+        {"attn_mask": sample(2 * HEADS, 4, 4), "key_padding_mask": hidden.float()},
+        {"key_padding_mask": hidden.float(), "attn_mask": sample(4, 4)},
+        {"use_separate_proj_weight": True, "in_proj_weight": None, **separate},
+        {"static_k": sample(2 * HEADS, 5, 2), "static_v": sample(2 * HEADS, 5, 2, seed=3)},
+    ]
+    for options in variants:
+        several_heads((4, 2), (4, 2), need_weights=need_weights, **options)
+    several_heads(
+        (3,), (5,), need_weights=need_weights, key_padding_mask=hidden[0, [0, 1, 2, 3, 0]]
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"embed_dim_to_check": WIDTH + 1},
+        {"num_heads": 4},
+        {"in_proj_weight": None},
+        {"is_causal": True},
+        {"attn_mask": torch.zeros(2, 2)},
+        {"attn_mask": torch.zeros(4, 4, dtype=torch.int64)},
+        {"key_padding_mask": torch.zeros(3, 3)},
+        {"bias_k": torch.zeros(1, 1, WIDTH)},
+        {"use_separate_proj_weight": True},
+        {"static_k": torch.zeros(5, 5, 2)},
+    ],
+    ids=str,
+)
+def test_several_heads_that_do_not_go_together(options):
+    several_heads((4, 2), (4, 2), **options)
+    several_heads((4, 2), (4,), **options)
+
+
+def test_kernels_of_other_devices():
+    query = sample(1, 2, 3, 4)
+
+    def attend(library, query):
+        rest = (None, None, None, None, None, 0.0, 0)
+        return library.ops.aten._efficient_attention_forward(query, query, query, *rest)
+
+    compare(attend, query)

@@ -163,3 +163,32 @@ def test_pad(pad, mode):
     compare(lambda library, x: library.ops.aten.pad(x, pad, mode), image)
     if mode == "constant":
         compare(lambda library, x: library.ops.aten.pad(x, pad, mode, 2.5), image)
+
+
+@pytest.mark.parametrize("element", ["float32", "float64"])
+def test_gradients(element):
+    compared = 0
+    for seed in range(100):
+        input, weight, bias, *window, groups = draw(seed, element)
+        try:
+            out = torch.ops.aten.convolution(input, weight, bias, *window, groups)
+        except RuntimeError:
+            continue
+        mask = [seed % 3 != 1, seed % 3 != 2, bias is not None]
+        sizes = None if bias is None else list(bias.shape)
+
+        def wanted(library, *tensors, rest=(sizes, *window, groups), mask=mask):
+            found = library.ops.aten.convolution_backward(*tensors, *rest, mask)
+            return [one for one, given in zip(found, mask, strict=True) if given]
+
+        compare(
+            wanted,
+            torch.ones_like(out) * 2,
+            input,
+            weight,
+            tolerance=1e-4,
+            absolute=1e-3,
+            strides=False,
+        )
+        compared += 1
+    assert compared > 50

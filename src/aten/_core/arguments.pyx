@@ -269,6 +269,8 @@ cdef class ArgumentParser:
             elif _fits_as_it_is(&self.slots[position], values[index]):
                 _own(values[index])
                 stack[position] = values[index]
+            elif self.takes_outs(<object> _tuple_item(kwnames, index), values[index], stack):
+                continue
             else:
                 try:
                     outcome = self.convert(position, values[index], stack)

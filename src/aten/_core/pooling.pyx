@@ -113,7 +113,7 @@ def average_pool_backward(Tensor gradient not None, Tensor out not None, begins,
                           int64_t divisor):
     """Add each element of `gradient`, divided, to its window of `out`; both (N, C, *), row-major.
 
-    The arguments are those of `average_pool`. Takes float32 and float64.
+    The arguments are those of `average_pool`. Takes float32, float64 and int64.
     """
     cdef Pool pool
     cdef list memory = []
@@ -387,16 +387,18 @@ cdef void _spread_averages(void* context, int64_t begin, int64_t end) noexcept n
     cdef const Pool* pool = <const Pool*>context
     if pool.code == FLOAT32:
         _spread_average(pool, begin, end, <const float*>pool.out)
-    else:
+    elif pool.code == FLOAT64:
         _spread_average(pool, begin, end, <const double*>pool.out)
+    else:
+        _spread_average(pool, begin, end, <const int64_t*>pool.out)
 
 
 cdef void _spread_average(const Pool* pool, int64_t begin, int64_t end,
-                          const Real* gradient) noexcept nogil:
+                          const Averaged* gradient) noexcept nogil:
     cdef int64_t lines = pool.results[0] * pool.results[1]
     cdef int64_t line, x, i, j, k, offset, row, column, divisor
-    cdef Real share
-    cdef Real* target
+    cdef Averaged share
+    cdef Averaged* target
     for line in range(begin * lines, end * lines):
         _locate(pool, line, &offset, &row, &column)
         for x in range(pool.results[2]):
@@ -406,7 +408,7 @@ cdef void _spread_average(const Pool* pool, int64_t begin, int64_t end,
             share = gradient[line * pool.results[2] + x] / divisor
             for i in range(pool.begins[0][row], pool.ends[0][row]):
                 for j in range(pool.begins[1][column], pool.ends[1][column]):
-                    target = (<Real*>pool.data + offset + i * pool.strides[0]
+                    target = (<Averaged*>pool.data + offset + i * pool.strides[0]
                               + j * pool.strides[1])
                     for k in range(pool.begins[2][x], pool.ends[2][x]):
                         target[k * pool.strides[2]] += share

@@ -31,6 +31,7 @@ ctypedef void (*Arrangement)(Pair* first, int64_t count, int64_t rank) noexcept 
 
 cdef struct Rows:
     Pair* pairs
+    const uint64_t* keys
     int64_t length
     int64_t rank
     Arrangement arrange
@@ -104,30 +105,38 @@ cdef void _sift(Pair* first, int64_t hole, int64_t count, Pair value) noexcept n
     first[hole] = value
 
 
-cdef void _select_by_heap(Pair* first, Pair* middle, Pair* last) noexcept nogil:
-    """The least pairs before `middle`, as a heap."""
-    cdef int64_t count = middle - first, parent
-    cdef Pair* place = middle
-    cdef Pair value
+cdef void _make_heap(Pair* first, int64_t count) noexcept nogil:
+    cdef int64_t parent
     for parent in range((count - 2) // 2 if count > 1 else -1, -1, -1):
         _sift(first, parent, count, first[parent])
+
+
+cdef void _select_by_heap(Pair* first, Pair* middle, Pair* last) noexcept nogil:
+    """The least pairs before `middle`, as a heap."""
+    cdef Pair* place = middle
+    cdef Pair value
+    _make_heap(first, middle - first)
     while place < last:
         if place.key < first.key:
             value = place[0]
             place[0] = first[0]
-            _sift(first, 0, count, value)
+            _sift(first, 0, middle - first, value)
         place += 1
+
+
+cdef void _sort_heap(Pair* first, int64_t count) noexcept nogil:
+    cdef Pair value
+    while count > 1:
+        count -= 1
+        value = first[count]
+        first[count] = first[0]
+        _sift(first, 0, count, value)
 
 
 cdef void _sort_part(Pair* first, Pair* middle, Pair* last) noexcept nogil:
     """The least pairs before `middle`, in order."""
-    cdef Pair value
     _select_by_heap(first, middle, last)
-    while middle - first > 1:
-        middle -= 1
-        value = middle[0]
-        middle[0] = first[0]
-        _sift(first, 0, middle - first, value)
+    _sort_heap(first, middle - first)
 
 
 # Partitions
@@ -258,6 +267,30 @@ cdef void _quickselect(Pair* first, int64_t count, int64_t rank) noexcept nogil:
         _exchange(first + left, first + right)
 
 
+cdef void _take_least(Pair* first, int64_t rank, const uint64_t* keys, int64_t count) noexcept nogil:
+    """The `rank` least of the keys in order, as sorting a part of their pairs would have them."""
+    cdef int64_t place
+    cdef Pair value
+    for place in range(rank):
+        first[place].key = keys[place]
+        first[place].position = place
+    _make_heap(first, rank)
+    for place in range(rank, count):
+        if keys[place] < first.key:
+            value.key = keys[place]
+            value.position = place
+            _sift(first, 0, rank, value)
+    _sort_heap(first, rank)
+
+
+cdef void _take_least_of_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Rows* rows = <Rows*>context
+    cdef int64_t row
+    for row in range(begin, end):
+        _take_least(rows.pairs + row * rows.rank, rows.rank, rows.keys + row * rows.length,
+                    rows.length)
+
+
 cdef void _arrange_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Rows* rows = <Rows*>context
     cdef int64_t row
@@ -301,3 +334,34 @@ def arrange(pairs, str how not None, int64_t rank=0):
             parallel_for(count, max(SHARED_PAIRS // max(rows.length, 1), 1), _arrange_rows, &rows)
     finally:
         PyBuffer_Release(&view)
+
+
+def take_least(keys, pairs):
+    """The least keys of each row, in order, and their positions: as many as `pairs` has room for.
+
+    `keys` is a C-contiguous array of uint64, shaped (rows, length); `pairs`, (rows, rank, 2), is
+    written. The pairs are those that "sort least" puts first where they are few. Raises ValueError
+    for other arrays and for more pairs than keys.
+    """
+    cdef Py_buffer source, written
+    cdef Rows rows
+    cdef int64_t count
+    if keys.ndim != 2 or pairs.ndim != 3 or {keys.dtype.str, pairs.dtype.str} != {"<u8"}:
+        raise ValueError("take_least: keys and pairs must be arrays of uint64")
+    if pairs.shape[0] != keys.shape[0] or pairs.shape[2] != 2 or (
+            not 0 < pairs.shape[1] <= keys.shape[1]):
+        raise ValueError(f"take_least: {keys.shape} keys do not give {pairs.shape} pairs")
+    count, rows.length, rows.rank = keys.shape[0], keys.shape[1], pairs.shape[1]
+    PyObject_GetBuffer(keys, &source, PyBUF_C_CONTIGUOUS)
+    try:
+        PyObject_GetBuffer(pairs, &written, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
+        rows.keys = <const uint64_t*>source.buf
+        rows.pairs = <Pair*>written.buf
+        try:
+            with nogil:
+                parallel_for(count, max(SHARED_PAIRS // max(rows.length, 1), 1),
+                             _take_least_of_rows, &rows)
+        finally:
+            PyBuffer_Release(&written)
+    finally:
+        PyBuffer_Release(&source)

@@ -12,7 +12,7 @@ from typing import Any
 from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
-from aten._core.dtypes import can_cast
+from aten._core.dtypes import can_cast, dtype
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
 from aten.backends.lazy_views import skip_laziness
@@ -111,7 +111,10 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     if not op.entry.function:
         return
     function = load_function(op.entry.function)
-    op.register(key, PythonKernel(function), place_of(function))
+    # One function may serve several operators: it asks for the one that was called.
+    code = function.__code__
+    with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
+    op.register(key, PythonKernel(function, with_op=with_op), place_of(function))
 
 
 def _install_on_copy(op: OpOverload) -> None:
@@ -151,7 +154,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         if "device" in _keyword_names(base) and "device" not in keywords:
             keywords.update({name: getattr(outs[0], name) for name in _TENSOR_OPTIONS})
         elif "dtype" in keywords and keywords["dtype"] is None and len(outs) == 1:
-            keywords["dtype"] = outs[0].dtype
+            keywords["dtype"] = _computed_in(outs[0], arguments)
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
@@ -170,6 +173,16 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _computed_in(out: Tensor, operands: tuple[Any, ...]) -> dtype | None:
+    """The dtype to compute in; None, for the operator's own, where a complex operand would lose
+    its imaginary part before a norm is taken."""
+    if out.is_complex() or not any(
+        isinstance(one, Tensor) and one.is_complex() for one in operands
+    ):
+        return out.dtype
+    return None
 
 
 def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:

@@ -1,8 +1,8 @@
 """Plans for operators with folds: from a definition and its operands to launches.
 
-A reduction to few points over many elements is cut into chunks of a fixed number of elements,
-folded to partial results by the threads, which a second launch then folds. Where the cuts fall
-depends on sizes alone, so results do not depend on the number of threads.
+A reduction of many elements to one point is cut into chunks of a fixed number of elements, folded
+to partial results by the threads, which a second launch then folds. Where the cuts fall depends on
+a row's length alone, so results do not depend on the number of threads, nor on other rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aten._core.dtypes import dtype
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.plan import Launch, Plan
 from aten.loops.geometry import (
     Dimension,
@@ -24,7 +24,7 @@ from aten.loops.geometry import (
     is_row,
 )
 from aten.loops.pipeline import lower
-from aten.loops.program import FOLDS, Program
+from aten.loops.program import FOLDS, SCANS, Program
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
 Generate = Callable[[Program], tuple[int, Any]]
@@ -32,8 +32,6 @@ Generate = Callable[[Program], tuple[int, Any]]
 # Elements in one chunk of a reduction that is cut, and the least number of chunks worth it.
 _CHUNK = 1 << 16
 _LEAST_CHUNKS = 4
-# A reduction to more points than this has work for every thread as it is.
-_FEW_POINTS = 32
 
 
 @dataclass(slots=True)
@@ -68,8 +66,8 @@ def in_order_of(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, 
 
 
 def _output_strides(graph: Graph, node: Node, inputs: Sequence[Memory]) -> tuple[int, ...]:
-    """Results of folds are row-major; others lie as the first operand of their shape does."""
-    if not any(made.prim in FOLDS for made in graph.nodes()):
+    """Results of folds and scans are row-major; others lie as the first operand of their shape."""
+    if not any(made.prim in FOLDS or made.prim in SCANS for made in graph.nodes()):
         for memory in inputs:
             if memory.sizes == node.shape and 0 not in (*memory.sizes, *memory.strides):
                 return in_order_of(memory.sizes, memory.strides)
@@ -92,7 +90,7 @@ def plan_graph(
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]
     temporaries: list[Memory] = []
     launches: list[Launch] = []
-    if generate is not None and all(0 not in memory.sizes for memory in outputs):
+    if generate is not None and any(0 not in memory.sizes for memory in outputs):
         builder = _Builder(graph, [*inputs, *outputs], temporaries, generate)
         launches = builder.launches()
     return Plan(
@@ -145,7 +143,7 @@ class _Builder:
         folded = bool(space.reduced)
         if folded and not reduced:
             reduced = [Dimension(1, [0] * len(nodes))]
-        order = _order(kept, reduced) if folded else "row"
+        order = _order(kept, reduced, [node.dtype.itemsize for node in nodes]) if folded else "row"
         along = reduced[-1] if folded and order == "row" else (kept[-1] if kept else None)
         accesses = tuple(
             "unit" if along is None else access(along.strides[place], node.dtype.itemsize)
@@ -178,9 +176,11 @@ class _Builder:
         )
 
     def _worth_cutting(self) -> bool:
-        """One level of folds, no full results, few points, many elements in one run."""
-        points = _product(dimension.size for dimension in self.kept)
-        if points > _FEW_POINTS or len(self.reduced) != 1:
+        """One level of folds, no full results, many elements in one run.
+
+        How many points there are does not matter: a row's bits would depend on it.
+        """
+        if len(self.reduced) != 1:
             return False
         if self.reduced[0].size < _CHUNK * _LEAST_CHUNKS:
             return False
@@ -253,7 +253,7 @@ class _Builder:
         for place, (fold, partial) in enumerate(zip(folds, partials, strict=True)):
             value = interpreter.input(place, partial.dtype, partial.sizes)
             inputs.append(value)
-            made[id(fold)] = Prim.table[fold.prim](value, dims=(1,))
+            made[id(fold)] = _folded_widely(fold, value)
         for node in self.graph.nodes():
             if id(node) in made or not _follows_folds(node):
                 continue
@@ -283,6 +283,15 @@ class _Builder:
         return self._launch(graph, space, kept, reduced, memories, extent=extent)
 
 
+def _folded_widely(fold: Node, partial: Any) -> Any:
+    """Partial results folded; those of float32 in float64, for there are few of them."""
+    folded = Prim.table[fold.prim]
+    if fold.dtype.name != "float32":
+        return folded(partial, dims=(1,))
+    convert = Prim.table["convert_element_type"]
+    return convert(folded(convert(partial, dtype=DTYPES["float64"]), dims=(1,)), dtype=fold.dtype)
+
+
 def _depends_on_fold(node: Node) -> bool:
     return any(
         operand.prim in FOLDS or operand.prim == "extent" or _depends_on_fold(operand)
@@ -297,11 +306,16 @@ def _follows_folds(node: Node) -> bool:
     return bool(node.inputs) and all(_follows_folds(operand) for operand in node.inputs)
 
 
-def _order(kept: list[Dimension], reduced: list[Dimension]) -> str:
-    """Whether the vector loop runs along a row or across columns: along the smaller stride."""
-    if not kept:
+def _order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:
+    """Whether the vector loop runs along a row or across columns: along the smaller stride.
+
+    A row of neighbours is never folded as a column: its bits would depend on the rows beside it.
+    """
+    steps = reduced[-1].strides
+    first = next((place for place, step in enumerate(steps) if step), None)
+    if not kept or first is None or steps[first] == widths[first]:
         return "row"
-    for inner, outer in zip(kept[-1].strides, reduced[-1].strides, strict=True):
+    for inner, outer in zip(kept[-1].strides, steps, strict=True):
         if inner and outer:
             return "column" if inner < outer else "row"
     return "row"

@@ -6,6 +6,7 @@ The table names them by `native:`; other operators of these kinds are Python fun
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.gemm import set_library_opener
@@ -13,7 +14,11 @@ from aten._core.keys import DispatchKey
 from aten._core.products import MatmulKernel, ProductKernel
 from aten.backends import composite
 from aten.ops.definition import load_function
+from aten.ops.lapack import set_lapack_opener
 from aten.registry import operator
+
+if TYPE_CHECKING:
+    import ctypes
 
 _PLACE = "aten/_core/products.pyx"
 
@@ -48,4 +53,11 @@ def _open_library() -> Mapping[str, int]:
     return product_addresses()
 
 
+def _open_lapack() -> ctypes.CDLL:
+    from aten.backends.cpu.openblas import library
+
+    return library()
+
+
 set_library_opener(_open_library)
+set_lapack_opener(_open_lapack)

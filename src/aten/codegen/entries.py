@@ -199,7 +199,7 @@ class _EntryReader:
         if inplace and schema.kind != "functional":
             raise self._error("inplace", f"{schema.name} is {schema.kind}, not functional")
         out = self._out(schema)
-        if out and schema.kind != "functional":
+        if out and schema.kind != "functional" and out.schema is None:
             raise self._error("out", f"{schema.name} is {schema.kind}, not functional")
         return Entry(
             schema=schema,

@@ -4,48 +4,33 @@ from __future__ import annotations
 
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
+from aten.ops.conversion import as_type, wide
 from aten.ops.definition import op
 from aten.ops.matmul import broadcast_shapes, folded_batches
 from aten.registry import ops
 
-_CXX_NAMES = {"float32": "float", "float64": "double"}
 _INFINITY = float("inf")
-
-
-def _cxx_name(element: dtype) -> str:
-    return _CXX_NAMES.get(element.name, element.name)
 
 
 def _check(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool
 ) -> None:
+    name, operands = "scaled_dot_product_attention", (query, key, value)
     if not query.dtype is key.dtype is value.dtype:
-        raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{_cxx_name(query.dtype)} key.dtype: {_cxx_name(key.dtype)} and value.dtype: "
-            f"{_cxx_name(value.dtype)} instead."
-        )
-    if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got "
-            f"query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
-        )
+        listed = ", ".join(str(one.dtype) for one in operands)
+        raise RuntimeError(f"{name}: query, key and value must be of one dtype, but got {listed}")
+    if min(one.dim() for one in operands) < 2:
+        listed = ", ".join(str(tuple(one.shape)) for one in operands)
+        raise RuntimeError(f"{name}: query, key and value must be (*, rows, width), got {listed}")
     if not query.is_floating_point():
-        raise RuntimeError(
-            f"scaled_dot_product_attention: expected floating types, but got {query.dtype}"
-        )
+        raise RuntimeError(f"{name}: expected floating types, but got {query.dtype}")
     if attn_mask is None:
         return
     if is_causal:
-        raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-            "is_causal=True"
-        )
+        raise RuntimeError(f"{name}: is_causal makes a mask of its own; attn_mask must be None")
     if attn_mask.dtype.name not in ("bool", "float32") and attn_mask.dtype is not query.dtype:
         raise RuntimeError(
-            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            f"attn_mask.dtype: {_cxx_name(attn_mask.dtype)} and  query.dtype: "
-            f"{_cxx_name(query.dtype)} instead."
+            f"{name}: attn_mask must be bool, float32 or {query.dtype}, not {attn_mask.dtype}"
         )
 
 
@@ -54,8 +39,7 @@ def _repeated(name: str, heads: Tensor, wanted: int) -> Tensor:
     held = heads.shape[-3]
     if held == 0 or wanted % held:
         raise RuntimeError(
-            f"Number of heads in key and value must divide the number of heads in query, but got "
-            f"{held} in {name} and {wanted} in query"
+            f"scaled_dot_product_attention: {held} heads of {name} cannot serve {wanted} of query"
         )
     *batch, _, length, width = heads.shape
     spread = heads.unsqueeze(-3).expand((*batch, held, wanted // held, length, width))
@@ -65,7 +49,7 @@ def _repeated(name: str, heads: Tensor, wanted: int) -> Tensor:
 def _additive(mask: Tensor, element: dtype) -> Tensor:
     """A mask to add: 0 where attention is allowed, minus infinity where it is not."""
     if mask.dtype.name != "bool":
-        return mask if mask.dtype is element else mask.to(element)
+        return as_type(mask, element)
     refused = ops.aten.full.default((), -_INFINITY, dtype=element, device=mask.device)
     return ops.aten.where.ScalarSelf(mask, 0.0, refused)  # type: ignore[no-any-return]
 
@@ -76,6 +60,15 @@ def _causal_mask(rows: int, columns: int, like: Tensor) -> Tensor:
     row = indices(rows, dtype=DTYPES["int64"], device=like.device).unsqueeze(1)
     mask: Tensor = row.ge(indices(columns, dtype=DTYPES["int64"], device=like.device))
     return mask
+
+
+def _keeps_layout(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether torch has a kernel for these sizes whose result lies in memory as the query does."""
+    operands = (query, key, value)
+    return all(
+        one.dim() == 4 and one.numel() and one.stride(-1) == 1 and one.shape[3] == query.shape[3]
+        for one in operands
+    )
 
 
 @op
@@ -107,8 +100,15 @@ def scaled_dot_product_attention(
         attn_mask = _causal_mask(query.shape[-2], key.shape[-2], query)
     if scale is None:
         scale = query.shape[-1] ** -0.5 if query.shape[-1] else 1.0
-    weights = _weights(query, key, attn_mask, scale, not is_causal)
-    return ops.aten.dropout.default(weights, dropout_p, True).matmul(value)  # type: ignore[no-any-return]
+    wide_query, wide_key, wide_value = (wide(one) for one in (query, key, value))
+    weights = _weights(wide_query, wide_key, attn_mask, scale, not is_causal)
+    if dropout_p:
+        weights = ops.aten.dropout(weights, dropout_p, True)
+    attended = as_type(weights.matmul(wide_value), query.dtype)
+    if dropout_p or attended.shape != query.shape or not _keeps_layout(query, key, value):
+        return attended
+    out: Tensor = ops.aten.empty_like(query)
+    return attended if out.stride() == attended.stride() else out.copy_(attended)
 
 
 def _weights(

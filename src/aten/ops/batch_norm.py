@@ -6,12 +6,11 @@ and one loop over the input applies it.
 
 from __future__ import annotations
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
+from aten.ops.conversion import as_type, wide
 from aten.ops.definition import op
 from aten.registry import ops
-
-_HALF_TYPES = ("float16", "bfloat16")
 
 
 def _check(
@@ -46,30 +45,33 @@ def _check(
         )
 
 
-def _wide(operand: Tensor) -> Tensor:
-    """Half types as float32."""
-    return _as_type(operand, DTYPES["float32"]) if operand.dtype.name in _HALF_TYPES else operand
-
-
-def _as_type(operand: Tensor, element: dtype) -> Tensor:
-    if operand.dtype is element:
-        return operand
-    return ops.aten._to_copy.default(operand, dtype=element)  # type: ignore[no-any-return]
-
-
-def _transformed(
-    input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
-) -> Tensor:
-    """`(input - mean) * deviation * weight + bias`, where deviation is the reciprocal one."""
-    scale = deviation if weight is None else deviation * _wide(weight)
-    shift = mean * -scale if bias is None else ops.aten.addcmul.default(_wide(bias), mean, -scale)
-    ones = (1,) * (input.dim() - 2)
-    shape = (-1, *ones)
-    shift, scale = shift.view(shape), scale.view(shape)
+def transformed(input: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """`input * scale + shift` in the input's type, laid out as it is."""
     if scale.dtype is input.dtype:
         return ops.aten.addcmul.default(shift, input, scale)  # type: ignore[no-any-return]
     out = ops.aten.empty_like.default(input)
     return ops.aten.addcmul.out(shift, input, scale, out=out)  # type: ignore[no-any-return]
+
+
+def affine(
+    mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """What `(input - mean) * deviation * weight + bias` scales by, and what it adds then.
+
+    `deviation` is the reciprocal one.
+    """
+    scale = deviation if weight is None else deviation * wide(weight)
+    if bias is None:
+        return scale, mean * -scale
+    return scale, ops.aten.addcmul.default(wide(bias), mean, -scale)
+
+
+def _normalized(
+    input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    shape = (-1,) + (1,) * (input.dim() - 2)
+    scale, shift = affine(mean, deviation, weight, bias)
+    return transformed(input, scale.view(shape), shift.view(shape))
 
 
 def _by_statistics(
@@ -80,8 +82,8 @@ def _by_statistics(
     running_var: Tensor,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    deviation = ops.aten.rsqrt.default(_wide(running_var) + eps)
-    out = _transformed(input, _wide(running_mean), deviation, weight, bias)
+    deviation = ops.aten.rsqrt.default(wide(running_var) + eps)
+    out = _normalized(input, wide(running_mean), deviation, weight, bias)
     unused = ops.aten.new_empty.default
     return out, unused(running_mean, (0,)), unused(running_mean, (0,))
 
@@ -97,9 +99,9 @@ def _by_batch(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalize by the batch, and move the stored statistics towards it."""
     dims = [dim for dim in range(input.dim()) if dim != 1]
-    var, mean = ops.aten.var_mean.correction(_wide(input), dims, correction=0)
+    var, mean = ops.aten.var_mean.correction(wide(input), dims, correction=0)
     deviation = ops.aten.rsqrt.default(var + eps)
-    out = _transformed(input, mean, deviation, weight, bias)
+    out = _normalized(input, mean, deviation, weight, bias)
     if running_mean is not None:
         running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
     if running_var is not None:
@@ -133,7 +135,7 @@ def native_batch_norm(
     out, mean, deviation = _by_batch(input, weight, bias, running_mean, running_var, momentum, eps)
     given = (operand for operand in (weight, bias, running_mean) if operand is not None)
     element = next(given, input).dtype
-    return out, _as_type(mean, element), _as_type(deviation, element)
+    return out, as_type(mean, element), as_type(deviation, element)
 
 
 @op
@@ -193,6 +195,115 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
+    if input.numel() == 0:
+        return input.clone()
     return ops.aten.native_batch_norm.default(  # type: ignore[no-any-return]
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]
+
+
+@op
+def _native_batch_norm_legit_functional(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """`native_batch_norm` that leaves the statistics alone and returns new ones."""
+    moved = running_mean.clone(), running_var.clone()
+    return *native_batch_norm(input, weight, bias, *moved, training, momentum, eps), *moved
+
+
+def _reserved(input: Tensor) -> Tensor:
+    """What other libraries keep for the derivative; nothing, here."""
+    return input.new_empty((0,), dtype=DTYPES["uint8"])
+
+
+@op
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """`native_batch_norm` in training, and an empty tensor of bytes."""
+    results = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *results, _reserved(input)
+
+
+@op
+def _batch_norm_with_update_functional(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """`_batch_norm_with_update` that leaves the statistics alone and returns new ones."""
+    moved = running_mean.clone(), running_var.clone()
+    return *_batch_norm_with_update(input, weight, bias, *moved, momentum, eps), *moved
+
+
+@op
+def _batch_norm_no_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """`native_batch_norm` by stored statistics, and an empty tensor of bytes."""
+    results = native_batch_norm(
+        input, weight, bias, running_mean, running_var, False, momentum, eps
+    )
+    return *results, _reserved(input)
+
+
+@op
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Batch norm of every sample by itself; stored statistics move towards the samples' mean.
+
+    Ulyanov et al., Instance Normalization (2016). `input` (N, C, *). Raises RuntimeError where
+    neither the input's statistics are used nor stored ones are there.
+    """
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("instance_norm: without use_input_stats, running statistics are needed")
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("instance_norm: running_mean and running_var are needed both, or neither")
+    if input.dim() < 2:
+        raise RuntimeError(f"instance_norm: expected (N, C, *), but got {list(input.shape)}")
+    samples, channels = input.shape[:2]
+    rows = input.contiguous().view((1, samples * channels, *input.shape[2:]))
+
+    def repeated(one: Tensor | None) -> Tensor | None:
+        return None if one is None else one.expand((samples, channels)).reshape(-1)
+
+    mean, var = repeated(running_mean), repeated(running_var)
+    out = native_batch_norm(
+        rows, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
+    )[0]
+    for stored, moved in ((running_mean, mean), (running_var, var)):
+        if use_input_stats and stored is not None and moved is not None:
+            stored.copy_(moved.view((samples, channels)).mean([0]))
+    return out.view(input.shape)

@@ -64,6 +64,9 @@ def _gradients(
         raise RuntimeError(f"gradient: {len(dim)} dims need as many spacings, got {len(spacing)}")
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: edge_order must be 1 or 2, but is {edge_order}")
+    for step in spacing:
+        if isinstance(step, Tensor) and step.device != self.device:
+            raise RuntimeError(f"gradient: spacing must be on {self.device}, not {step.device}")
     dims = [wrap_dimension(one, self.dim()) for one in dim]
     if len(set(dims)) != len(dims):
         raise RuntimeError(f"gradient: dims must differ, got {list(dim)}")

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aten._core.convolution import convolve
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import ordered_like, suggested_format
+from aten.ops.requirements import refusal
 from aten.registry import ops
 
+_COMPLEX64 = DTYPES["complex64"]
+# Dtypes whose convolutions over three dimensions take over the order of channels in memory.
+_ORDERED_3D = ("float32", "bfloat16", "complex64")
 _CXX_NAMES = {"float32": "float", "float64": "double"}
 
 
@@ -38,16 +45,33 @@ def convolution(
     output_padding = _for_each_dim("output_padding", output_padding, rank)
     _check_window(stride, padding, dilation, groups)
     _check_operands(input, weight, bias, transposed, groups)
+    if input.dtype.name == "complex32":
+        wide = [one if one is None else one.to(_COMPLEX64) for one in (input, weight, bias)]
+        window = (stride, padding, dilation, transposed, output_padding, groups)
+        narrow: Tensor = ops.aten.convolution.default(*wide, *window).to(input.dtype)
+        return narrow.contiguous() if rank == 3 else narrow
+    _check_dtype(input.dtype, transposed or max(dilation) > 1)
+    given = input
     if transposed:
         sizes = _transposed_sizes(input, weight, stride, padding, dilation, output_padding, groups)
         input = input.contiguous()
     else:
         sizes = _forward_sizes(input, weight, stride, padding, dilation)
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, device=input.device)
-    if not out.is_meta:
-        weight = weight.contiguous()
-        convolve(input, weight, bias, out, stride, padding, dilation, transposed, groups)
-    return out
+    if out.is_meta:
+        return out
+    convolve(input, weight.contiguous(), bias, out, stride, padding, dilation, transposed, groups)
+    if rank == 3 and input.dtype.name not in _ORDERED_3D:
+        return out
+    return ordered_like(out, given if suggested_format(given) is not None else weight)
+
+
+def _check_dtype(element: dtype, spread: bool) -> None:
+    """Narrow integers are for convolutions that are neither transposed nor dilated."""
+    if element.kind == "bool" or (
+        spread and element.kind in ("signed", "unsigned") and element.name != "int64"
+    ):
+        raise refusal("convolution", element)
 
 
 def _for_each_dim(name: str, given: Sequence[int], rank: int) -> Sequence[int]:
@@ -412,3 +436,37 @@ def conv_transpose3d(
         groups,
         output_padding,
     )
+
+
+@op
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution over time, channels last: (T, N, C) with `weight` (window, C, out).
+
+    Raises RuntimeError for other ranks and channels.
+    """
+    if self.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
+        raise RuntimeError(
+            f"conv_tbc: expected input and weight of three dimensions and bias of one, but got "
+            f"{self.dim()}, {weight.dim()} and {bias.dim()}"
+        )
+    if self.shape[2] != weight.shape[1] or bias.shape[0] != weight.shape[2]:
+        raise RuntimeError(
+            f"conv_tbc: channels of input {list(self.shape)}, weight {list(weight.shape)} and bias "
+            f"{list(bias.shape)} do not go together"
+        )
+    result: Tensor = ops.aten.convolution.default(
+        self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, [1], [pad], [1], False, [0], 1
+    )
+    return result.permute(2, 0, 1).contiguous()
+
+
+@op
+def _convolution(*arguments: Any) -> Tensor:
+    """`convolution`; the last four arguments are of no use here."""
+    return ops.aten.convolution.default(*arguments[:-4])  # type: ignore[no-any-return]
+
+
+@op
+def _convolution_mode(input: Tensor, weight: Tensor, *window: Any) -> Tensor:
+    """`convolution` of a batch with padding by name."""
+    return _convolved_by_name(f"conv{weight.dim() - 2}d", input, weight, *window)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from aten._core import construct, factories
 from aten._core.device import MEMORY_FORMATS, device, layout, memory_format
-from aten._core.dtypes import dtype
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.registry import ops
 
 _CPU = device("cpu")
 _PRESERVE = MEMORY_FORMATS["preserve_format"]
+_HALF_TYPES = ("float16", "bfloat16")
+
+
+def as_type(operand: Tensor, element: dtype | None) -> Tensor:
+    """`operand` as `element`; itself where it is that already, or none is given."""
+    if element is None or operand.dtype is element:
+        return operand
+    return ops.aten._to_copy.default(operand, dtype=element)  # type: ignore[no-any-return]
+
+
+def wide(operand: Tensor) -> Tensor:
+    """Half types as float32."""
+    return as_type(operand, DTYPES["float32"]) if operand.dtype.name in _HALF_TYPES else operand
 
 
 @op

@@ -110,11 +110,11 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     rank = self.dim()
     if rank < 2:
         raise RuntimeError(f"renorm: expected a tensor of two dimensions or more, got {rank}")
-    kept = wrap_dimension(dim, rank)
     if isinstance(p, complex) or not p > 0:
         raise RuntimeError(f"renorm: expected a positive p, got {p}")
     if isinstance(maxnorm, complex) or not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be 0 or more, got {maxnorm}")
+    kept = wrap_dimension(dim, rank)
     if self.dtype.kind not in ("float", "complex"):
         raise RuntimeError(f"renorm: expected floating or complex elements, got {self.dtype}")
     others = [axis for axis in range(rank) if axis != kept]

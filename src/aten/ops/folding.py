@@ -67,10 +67,9 @@ def run_reduction(
     tensors = [value for value in arguments if isinstance(value, Tensor)]
     compute = _compute_type(definition, tensors, named)
     types = {name: value.dtype for name, value in named.items() if isinstance(value, Tensor)}
-    for name, value in named.items():
-        if isinstance(value, Tensor):
-            named[name] = _in_operation_type(value_of(value), definition, compute)
-    made = definition({**named, "types": types})
+    for name in types:
+        named[name] = _in_operation_type(value_of(named[name]), definition, compute)
+    made = definition({"types": types, **named})
     single = not isinstance(made, tuple)
     results = (made,) if single else made
     return tuple(_in_result_type(result, definition, compute) for result in results), single

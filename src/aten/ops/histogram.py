@@ -177,7 +177,7 @@ def _require_bins(name: str, bins: int) -> None:
 
 def _uniform_edges(name: str, samples: Tensor, bins: Sequence[int], range: Range) -> list[Tensor]:
     """Edges of bins of one width, for each dimension of (points, dimensions)."""
-    _require_real(samples.dtype)
+    _require_real(samples.dtype, halves=range is not None)
     count = samples.size(1)
     if len(bins) != count:
         raise RuntimeError(f"{name}: {count} dimensions need as many bins, got {len(bins)}")
@@ -212,8 +212,8 @@ def _extremes(self: Tensor) -> tuple[float, float]:
     return float(_real(self.amin().item())), float(_real(self.amax().item()))
 
 
-def _require_real(element: dtype) -> None:
-    if element.name not in ("float32", "float64"):
+def _require_real(element: dtype, *, halves: bool = True) -> None:
+    if not element.is_floating_point or (element.itemsize < 4 and not halves):
         raise refusal("histogramdd", element)
 
 
@@ -228,14 +228,14 @@ def _histogrammed(
         return samples.new_empty(sizes)
     import numpy
 
-    points = as_array(samples)
+    points = _wide_array(samples)
     inside = numpy.ones(len(points), bool)
     place = numpy.zeros(len(points), numpy.int64)
-    for column, edge, size in zip(points.T, map(as_array, edges), sizes, strict=True):
+    for column, edge, size in zip(points.T, map(_wide_array, edges), sizes, strict=True):
         inside &= (column >= edge[0]) & (column <= edge[-1])
         found = numpy.searchsorted(edge, column, side="right") - 1
         place = place * size + numpy.clip(found, 0, size - 1)
-    weights = None if weight is None else as_array(weight)[inside]
+    weights = None if weight is None else _wide_array(weight)[inside]
     total = numpy.bincount(place[inside], weights, minlength=math.prod(sizes))
     made = _as_tensor(total.reshape(sizes), samples)
     return _density(made, edges) if density else made
@@ -247,6 +247,10 @@ def _density(weights: Tensor, edges: Sequence[Tensor]) -> Tensor:
         sizes = [-1 if one == place else 1 for one in range(len(edges))]
         made = made / ops.aten.diff(edge).reshape(sizes)
     return made
+
+
+def _wide_array(values: Tensor) -> Any:
+    return as_array(values.float() if values.itemsize < 4 else values)
 
 
 def _as_tensor(counts: Any, like: Tensor) -> Tensor:

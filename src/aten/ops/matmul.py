@@ -90,3 +90,27 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         result = bias.addmm(folded, transposed)
         return result.view((*input.shape[:-1], weight.shape[0]))
     return input.matmul(transposed) + bias
+
+
+@op
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1 @ weight[k] @ input2 for every k, plus bias.
+
+    input1 (*, in1), input2 (*, in2), weight (out, in1, in2), bias (out). Raises RuntimeError for
+    other sizes.
+    """
+    batch, sizes = input1.shape[:-1], (input1.shape[-1:] + input2.shape[-1:])
+    if weight.dim() != 3 or input2.shape[:-1] != batch or sizes != weight.shape[1:]:
+        raise RuntimeError(
+            f"bilinear: expected (*, A), (*, B) and weight (C, A, B), but got "
+            f"{list(input1.shape)}, {list(input2.shape)} and {list(weight.shape)}"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(f"bilinear: bias is {list(bias.shape)} for {weight.shape[0]} results")
+    out, first, second = weight.shape
+    left = input1.reshape(prod(batch), first).mm(
+        weight.transpose(0, 1).reshape(first, out * second)
+    )
+    result = left.view((prod(batch), out, second)).bmm(input2.reshape(prod(batch), second, 1))
+    result = result.view((*batch, out))
+    return result if bias is None else result + bias

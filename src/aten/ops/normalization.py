@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor
-from aten.ops.definition import converted, normalized_dims, op
+from aten.ops.conversion import as_type
+from aten.ops.definition import converted, normalized_dims, op, operation_type
 from aten.ops.folding import extent, fold, kept_dims, spread
-from aten.ops.requirements import require_floating
+from aten.ops.requirements import require_floating, require_inexact
 from aten.prims import Value, broadcast_to
 from aten.prims import elementwise as p
+from aten.prims.prim import Shape
 from aten.registry import ops
 
 # The distance from 1 to the next number, in the types arithmetic is done in.
@@ -59,12 +62,12 @@ def _log_softmax_backward_data(
 
 @op("softmax", "special_softmax")
 def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    return ops.aten._softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
+    return ops.aten._softmax(as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
 
 @op("log_softmax", "special_log_softmax")
 def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    return ops.aten._log_softmax(_as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
+    return ops.aten._log_softmax(as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
 
 @op
@@ -74,17 +77,19 @@ def native_layer_norm(
     weight: Value | None,
     bias: Value | None,
     eps: float,
+    types: Mapping[str, dtype],
 ) -> tuple[Value, Value, Value]:
-    rank = len(normalized_shape)
-    if rank == 0 or input.shape[-rank:] != tuple(normalized_shape):
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size"
-            f"{list(input.shape)}"
-        )
-    dims = tuple(range(len(input.shape) - rank, len(input.shape)))
+    """`input` normalized over its last dimensions, with the means and reciprocal deviations.
+
+    Half types may have a float32 weight and bias; mean and deviation are of their type.
+    Ba et al., Layer Normalization (2016).
+    """
+    dims = _normalized_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    require_floating("LayerNormKernelImpl", input)
+    parameters = types.get("weight", types.get("bias", types["input"]))
+    check_parameter_types("layer_norm", types)
     count = extent(input, dims)
-    average = fold("sum", input, dims) / count
+    average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
     centred = input - spread(average, input, dims)
     deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
     result = centred * spread(deviation, input, dims)
@@ -93,9 +98,9 @@ def native_layer_norm(
     if bias is not None:
         result = result + broadcast_to(bias, input.shape)
     return (
-        result,
-        kept_dims(average, input.shape, dims),
-        kept_dims(deviation, input.shape, dims),
+        converted(result, types["input"]),
+        converted(kept_dims(average, input.shape, dims), parameters),
+        converted(kept_dims(deviation, input.shape, dims), parameters),
     )
 
 
@@ -113,22 +118,25 @@ def layer_norm(
 
 @op
 def _fused_rms_norm(
-    input: Value, normalized_shape: Sequence[int], weight: Value | None, eps: float | None
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None,
+    eps: float | None,
+    types: Mapping[str, dtype],
 ) -> tuple[Value, Value]:
-    rank = len(normalized_shape)
-    if rank == 0 or input.shape[-rank:] != tuple(normalized_shape):
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
-            f"[*{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
-        )
-    dims = tuple(range(len(input.shape) - rank, len(input.shape)))
-    least = _EPSILON[input.dtype.name] if eps is None else eps
+    """`input` by the root of its mean square, and the reciprocal root, in the type computed in.
+
+    Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
+    """
+    dims = _normalized_dims("rms_norm", input, normalized_shape, weight=weight)
+    require_inexact("rms_norm", input)
+    least = _EPSILON[input.dtype.to_real().name] if eps is None else eps
     square = fold("sum", input * input, dims) / extent(input, dims)
     deviation = 1.0 / p.sqrt(square + least)
     result = input * spread(deviation, input, dims)
     if weight is not None:
-        result = result * broadcast_to(weight, input.shape)
-    return result, kept_dims(deviation, input.shape, dims)
+        result = result * broadcast_to(converted(weight, input.dtype), input.shape)
+    return converted(result, types["input"]), kept_dims(deviation, input.shape, dims)
 
 
 @op
@@ -139,14 +147,37 @@ def rms_norm(
     eps: float | None = None,
 ) -> Tensor:
     """`input` divided by the root of its mean square over `normalized_shape`, times `weight`."""
-    weight = None if weight is None else _as_type(weight, input.dtype)
     return ops.aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]  # type: ignore[no-any-return]
 
 
-def _as_type(value: Tensor, element: dtype | None) -> Tensor:
-    if element is None or value.dtype is element:
-        return value
-    return ops.aten._to_copy(value, dtype=element)  # type: ignore[no-any-return]
+def _normalized_dims(
+    name: str, input: Value, normalized_shape: Sequence[int], **parameters: Value | None
+) -> Shape:
+    """The last dimensions, which `normalized_shape` names by their sizes.
+
+    Raises RuntimeError where these are others, and for parameters of another shape.
+    """
+    shape, rank = tuple(normalized_shape), len(normalized_shape)
+    if rank == 0 or input.shape[-rank:] != shape:
+        raise RuntimeError(
+            f"{name}: normalized_shape={list(shape)} must be the last sizes of the input, at least "
+            f"one, but the input is {list(input.shape)}"
+        )
+    for argument, value in parameters.items():
+        if value is not None and value.shape != shape:
+            raise RuntimeError(
+                f"{name}: {argument} must be {list(shape)}, but is {list(value.shape)}"
+            )
+    return tuple(range(len(input.shape) - rank, len(input.shape)))
+
+
+def check_parameter_types(name: str, types: Mapping[str, dtype]) -> None:
+    """Weight and bias are of the input's type; of float32, where that is a half type."""
+    given = types.get("weight", types.get("bias", types["input"]))
+    allowed = (types["input"], operation_type(types["input"]))
+    if given not in allowed or types.get("bias", given) is not given:
+        listed = ", ".join(f"{argument} {element}" for argument, element in types.items())
+        raise RuntimeError(f"{name}: weight and bias must be of the input's type: {listed}")
 
 
 def _require_floating(name: str, value: Value, dim: int) -> None:
@@ -155,3 +186,11 @@ def _require_floating(name: str, value: Value, dim: int) -> None:
         raise NotImplementedError(
             f"\"{name}_lastdim_kernel_impl\" not implemented for '{value.dtype.scalar_type_name}'"
         )
+
+
+@op
+def _safe_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
+    """`softmax`, with zeros where every element along `dim` is minus infinity."""
+    hidden = self.eq(-math.inf).all(dim, True)
+    weights: Tensor = ops.aten.softmax.int(self, dim, dtype=dtype)
+    return weights.masked_fill(hidden, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from aten._core.dtypes import DTYPES
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
@@ -25,15 +25,16 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 @op("median.dim")
 def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower median along `dim`, NaN where an element is, and where it stands."""
+    dim = require_length("median", self, dim)
     require_ranks("median", self)
-    return chosen_along(self, require_length("median", self, dim), keepdim, _places_of_median)
+    return chosen_along(self, dim, keepdim, _places_of_median)
 
 
 @op("nanmedian.dim")
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower median along `dim` of what is not NaN, and where it stands."""
-    require_ranks("median", self)
     dim = require_length("nanmedian", self, dim)
+    require_ranks("median", self)
     return chosen_along(self, dim, keepdim, _places_of_nanmedian)
 
 
@@ -50,13 +51,17 @@ def nanmedian(self: Tensor) -> Tensor:
 
 
 def _of_all(self: Tensor, choose: Any) -> Tensor:
-    require_ranks("median", self)
     if self.numel() == 0:
-        floating = self.dtype.is_floating_point
-        # As torch: integers have no NaN, and get the least of them.
-        missing = math.nan if floating else -(1 << (8 * self.itemsize - 1))
-        return self.new_full((), missing if floating or self.dtype.kind == "signed" else 0)
+        return self.new_full((), _missing(self.dtype))
+    require_ranks("median", self)
     return chosen_along(self.reshape((-1,)), 0, False, choose)[0]
+
+
+def _missing(element: dtype) -> float:
+    """NaN, or what processors make of it in converting it to an integer type."""
+    if element.kind in ("float", "complex", "bool"):
+        return math.nan
+    return -(1 << (8 * element.itemsize - 1)) if element.itemsize >= 4 else 0
 
 
 def _places_of_median(rows: Any) -> Any:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aten._core.construct import on_device, tensor_from_data
+from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import empty_image, ordered_like
+from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
 
-_MODES = ("constant", "reflect", "replicate", "circular")
+_OPERATORS = {
+    "reflect": "reflection_pad{rank}d",
+    "replicate": "replication_pad{rank}d",
+    "circular": "_pad_circular",
+}
 
 
 def _by_dim(self: Tensor, pad: Sequence[int]) -> dict[int, tuple[int, int]]:
@@ -49,7 +56,9 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
             dim, max(-before, 0), self.shape[dim] + min(before, 0) + min(after, 0)
         )
         inside.append((dim, max(before, 0)))
-    out: Tensor = ops.aten.full.default(sizes, value, dtype=self.dtype, device=self.device)
+    if not any(count > 0 for count in pad):
+        return source.clone()
+    out = empty_image(sizes, self, self.dtype).fill_(value)
     target = out
     for dim, start in inside:
         target = target.narrow(dim, start, source.shape[dim])
@@ -67,19 +76,79 @@ def pad(
     other side. Raises NotImplementedError for other modes, RuntimeError for padding that the tensor
     is too small for, and for a value in a mode that takes none.
     """
+    if len(pad) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, got {len(pad)} counts")
     if mode == "constant":
         return ops.aten.constant_pad_nd.default(self, pad, value or 0)  # type: ignore[no-any-return]
-    if mode not in _MODES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if len(pad) not in (2, 4, 6) or self.dim() not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
+    rank = len(pad) // 2
+    if rank not in (1, 2, 3) or self.dim() not in (rank + 1, rank + 2):
         raise NotImplementedError(
             f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got "
             f"{len(pad)} counts for {self.dim()} dimensions"
         )
+    if mode not in _OPERATORS:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    padded = getattr(ops.aten, _OPERATORS[mode].format(rank=rank)).default
+    return padded(self, pad)  # type: ignore[no-any-return]
+
+
+@op("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+def reflection_pad(called: OpOverload, self: Tensor, padding: Sequence[int]) -> Tensor:
+    """The last dimensions of (N, C, *) or (C, *) mirrored at their border elements.
+
+    Raises RuntimeError for padding that is not less than the size, and where nothing is left.
+    """
+    return _bordered(called.name, "reflect", self, padding)
+
+
+@op("replication_pad1d", "replication_pad2d", "replication_pad3d")
+def replication_pad(called: OpOverload, self: Tensor, padding: Sequence[int]) -> Tensor:
+    """The last dimensions of (N, C, *) or (C, *) with their border elements repeated."""
+    return _bordered(called.name, "replicate", self, padding)
+
+
+def _bordered(name: str, mode: str, self: Tensor, padding: Sequence[int]) -> Tensor:
+    rank = int(name[-2])
+    if len(padding) != 2 * rank:
+        raise RuntimeError(f"{name}: padding size is expected to be {2 * rank}")
+    if self.dim() not in (rank + 1, rank + 2) or 0 in self.shape[-rank - 1 :]:
+        raise RuntimeError(
+            f"{name}: expected {rank + 1}D or {rank + 2}D (batch mode) tensor with possibly 0 "
+            f"batch size and other non-zero dimensions for input, but got: {list(self.shape)}"
+        )
+    if self.dtype.kind == "bool" or self.dtype.name == "complex32":
+        raise refusal(name, self.dtype)
+    return ordered_like(_extended(mode, self, padding), self)
+
+
+@op
+def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
+    """The last dimensions of (N, C, *) or (C, *) going on at the other side."""
+    if 2 * self.dim() < len(pad) + 2 or len(pad) % 2:
+        raise RuntimeError(
+            f"Invalid padding size, expected at most {2 * (self.dim() - 1)} counts, an even "
+            f"number, but got {len(pad)}"
+        )
+    return _extended("circular", self, pad)
+
+
+def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
+    """Padding from the tensor's own elements."""
+    all_places = {}
     for dim, (before, after) in _by_dim(self, pad).items():
-        places = _places(mode, self.shape[dim], before, after)
+        all_places[dim] = _places(mode, self.shape[dim], before, after)
+        if len(all_places[dim]) != self.shape[dim] + before + after:
+            raise RuntimeError(
+                f"pad: input of size {list(self.shape)} is too small for padding {list(pad)}: "
+                f"nothing is left of dimension {dim}"
+            )
+    if not any(all_places.values()) and mode != "circular":
+        raise RuntimeError(
+            f"pad: nothing is left of input of size {list(self.shape)} with padding {list(pad)}"
+        )
+    for dim, places in all_places.items():
         index = on_device(tensor_from_data(places, DTYPES["int64"]), self.device)
         self = ops.aten.index_select.default(self, dim, index)
     return self
@@ -98,5 +167,9 @@ def _places(mode: str, size: int, before: int, after: int) -> list[int]:
             f"of size {size}"
         )
     if mode == "circular":
-        return [place % size for place in wanted]
+        # What a negative count crops does not come back on the other side.
+        start, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+        if kept <= 0:
+            return []
+        return [start + place % kept for place in range(-max(before, 0), kept + max(after, 0))]
     return [abs(place) if place < size else 2 * (size - 1) - place for place in wanted]

@@ -194,6 +194,17 @@ def _average_pooled(
     return averaged(self, windows, extents, divisor_override or 0)
 
 
+def check_average_3d(name: str, self: Tensor, kernel_size: Sequence[int]) -> None:
+    """Refuse half types, and windows larger than the image without its padding."""
+    kernel = for_each_dim(name, "kernel_size", kernel_size, 3)
+    if any(size < window for size, window in zip(self.shape[-3:], kernel, strict=False)):
+        raise RuntimeError(
+            f"{name}: input {list(self.shape)} is smaller than the kernel size {list(kernel)}"
+        )
+    if self.dtype.name in _HALF_TYPES:
+        raise refusal(f"{name}_out_frame", self.dtype)
+
+
 @op
 def avg_pool2d(self: Tensor, *window: Any) -> Tensor:
     """The average of each window of (N, C, H, W) or (C, H, W).
@@ -207,8 +218,7 @@ def avg_pool2d(self: Tensor, *window: Any) -> Tensor:
 @op
 def avg_pool3d(self: Tensor, *window: Any) -> Tensor:
     """`avg_pool2d` with one more dimension: (N, C, D, H, W) or (C, D, H, W)."""
-    if self.dtype.name in _HALF_TYPES:
-        raise refusal("avg_pool3d_out_frame", self.dtype)
+    check_average_3d("avg_pool3d", self, window[0])
     return _average_pooled("avg_pool3d", 3, self, *window)
 
 
@@ -234,7 +244,7 @@ def _adaptive_averages(
     name: str, kernel: str, self: Tensor, rank: int, size: Sequence[int]
 ) -> Tensor:
     windows = adaptive_window_lists(name, self, rank, size)
-    if not self.is_floating_point():
+    if not self.is_floating_point() and 0 not in size:
         raise refusal(kernel, self.dtype)
     return averaged(self, windows, [extents for _, _, extents in windows], 0)
 

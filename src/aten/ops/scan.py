@@ -54,9 +54,9 @@ def _running_extreme(name: str, value: Value, dim: int) -> tuple[Value, Value]:
 @op
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """log(sum(exp)) of the elements so far, folded in float64. NumPy accumulates real numbers."""
+    dim = wrap_dimension(dim, self.dim())
     if self.dtype.kind not in ("float", "complex"):
         raise refusal("logcumsumexp_out_cpu", self.dtype)
-    dim = wrap_dimension(dim, self.dim())
     made: Tensor = ops.aten.empty(self.shape, dtype=self.dtype, device=self.device)
     if self.is_meta or self.numel() == 0 or self.dim() == 0:
         return made if self.is_meta or self.numel() == 0 else made.copy_(self)

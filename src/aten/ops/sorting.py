@@ -7,11 +7,12 @@ sort is stable; inverted keys give the descending order, which is stable, too.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from aten._core import memory
 from aten._core.dtypes import DTYPES
-from aten._core.ranking import arrange
+from aten._core.ranking import arrange, take_least
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.arrays import as_array, as_bits
 from aten.ops.definition import op
@@ -19,6 +20,8 @@ from aten.ops.requirements import refusal
 from aten.registry import ops
 
 _POSITION_BITS = 32
+# So many times fewer elements than a row has are found in one pass over it.
+_FEW = 64
 _HALVES = frozenset({"float16", "bfloat16"})
 # Types whose unstable sort leaves equal elements as the algorithm does that torch has for them.
 _UNSTABLE = frozenset({"bool", "uint8", "int8", "int16", "float16", "bfloat16"})
@@ -84,10 +87,10 @@ def topk(
 
     Raises RuntimeError for a `k` out of range, for bool and for complex numbers.
     """
+    dim = wrap_dimension(dim, self.dim())
     if self.dtype.name == "bool" or self.dtype.is_complex:
         raise RuntimeError(f"topk: there are no ranks among elements of type {self.dtype}")
     require_ranks("topk", self)
-    dim = wrap_dimension(dim, self.dim())
     length = self.size(dim) if self.dim() else 1
     if not 0 <= k <= length:
         raise RuntimeError(f"topk: k must be within [0, {length}], the size of dim, but is {k}")
@@ -108,8 +111,8 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tupl
 
     Raises RuntimeError for a `k` out of range, IndexError for a dimension without elements.
     """
-    require_ranks("kthvalue", self)
     dim = require_length("kthvalue", self, dim)
+    require_ranks("kthvalue", self)
     length = self.size(dim) if self.dim() else 1
     if not 1 <= k <= length:
         raise RuntimeError(f"kthvalue: k must be within [1, {length}], the size of dim, but is {k}")
@@ -209,13 +212,19 @@ def arranged(rows: Any, how: str = "sort", rank: int = 0, *, descending: bool = 
     import numpy
 
     keys = ordered_keys(rows)
+    if descending:
+        keys = ~keys
+    *outer, length = keys.shape
+    if how.endswith("least") and rank * _FEW <= length and keys.size:
+        least = numpy.empty((math.prod(outer), rank, 2), numpy.uint64)
+        wide = numpy.ascontiguousarray(keys, numpy.uint64)
+        take_least(wide.reshape((-1, length)), least)
+        return least[..., 1].astype(numpy.int64).reshape((*outer, rank))
     pairs = numpy.empty((*keys.shape, 2), numpy.uint64)
     pairs[..., 0] = keys
-    if descending:
-        numpy.invert(pairs[..., 0], out=pairs[..., 0])
-    pairs[..., 1] = numpy.arange(keys.shape[-1])
+    pairs[..., 1] = numpy.arange(length)
     if keys.size:
-        arrange(pairs.reshape((-1, *pairs.shape[-2:])), how, rank)
+        arrange(pairs.reshape((-1, length, 2)), how, rank)
     return pairs[..., 1].astype(numpy.int64)
 
 
@@ -240,7 +249,10 @@ def ordered_keys(rows: Any) -> Any:
     sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
     if rows.dtype.kind == "i":
         return numpy.ascontiguousarray(rows).view(unsigned) ^ sign
-    bits = (rows + rows.dtype.type(0)).view(unsigned)  # -0.0 + 0.0 is 0.0
-    keys = numpy.where(bits & sign, ~bits, bits | sign)
-    keys[numpy.isnan(rows)] = ~unsigned.type(0)
+    keys = (rows + rows.dtype.type(0)).view(unsigned)  # -0.0 + 0.0 is 0.0
+    inverted = keys.view(f"i{rows.dtype.itemsize}") >> (8 * rows.dtype.itemsize - 1)
+    keys ^= inverted.view(unsigned) | sign
+    missing = numpy.isnan(rows)
+    if missing.any():
+        keys[missing] = ~unsigned.type(0)
     return keys

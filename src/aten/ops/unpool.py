@@ -12,6 +12,7 @@ from aten.ops.definition import op
 from aten.ops.memory_order import ordered_like
 from aten.ops.pool import (
     batched,
+    check_average_3d,
     divided_extents,
     largest_in_windows,
     narrowed,
@@ -60,7 +61,7 @@ def _fractional_pooled(
     if min(kernel) <= 0 or min(counts) <= 0:
         raise RuntimeError(f"{name}: kernel_size and output_size must be positive")
     for size, pool, count in zip(self.shape[-rank:], kernel, counts, strict=True):
-        if pool + count - 1 > size:
+        if pool + count - (rank == 2) > size:
             raise RuntimeError(
                 f"{name}: {count} windows of {pool} are too many for a dimension of {size}"
             )
@@ -243,7 +244,7 @@ def _averages_backward(
 ) -> Tensor:
     """The gradient, divided, added to all elements of its window."""
     _check_gradient(name, grad_output, self, sizes_of(self, windows))
-    if not self.is_floating_point():
+    if not self.is_floating_point() and self.dtype is not _INT64:
         raise refusal(name, self.dtype)
     rank = len(windows)
     source = widened(grad_output)
@@ -285,11 +286,14 @@ def avg_pool2d_backward(grad_output: Tensor, self: Tensor, *window: Any) -> Tens
 @op
 def avg_pool3d_backward(grad_output: Tensor, self: Tensor, *window: Any) -> Tensor:
     """The gradient of `avg_pool3d`."""
+    check_average_3d("avg_pool3d_backward", self, window[0])
     return _average_pool_backward("avg_pool3d_backward", 3, grad_output, self, *window)
 
 
 def _adaptive_backward(name: str, grad_output: Tensor, self: Tensor, rank: int) -> Tensor:
     windows = adaptive_window_lists(name, self, rank, grad_output.shape[-rank:])
+    if not self.is_floating_point():
+        raise refusal(name, self.dtype)
     extents = [one for _, _, one in windows]
     return _averages_backward(name, grad_output, self, windows, extents)
 

@@ -1,34 +1,177 @@
-"""Images resized to other heights and widths."""
+"""Images of one to three dimensions resized; the loops are in _core/resampling.pyx."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from aten._core.construct import on_device, tensor_from_data
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.construct import on_device
+from aten._core.device import MEMORY_FORMATS
+from aten._core.dispatcher import OpOverload
+from aten._core.dtypes import DTYPES
+from aten._core.resampling import weigh
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import empty_image, suggested_format
+from aten.ops.requirements import refusal
+from aten.ops.resampling_tables import CUBIC, LINEAR, interpolation_table, nearest_places
 from aten.registry import ops
 
+_CHANNELS_LAST = {2: MEMORY_FORMATS["channels_last"], 3: MEMORY_FORMATS["channels_last_3d"]}
+# Height and width of small results, added.
+_SMALL_SIZES = 128
 _HALF_TYPES = ("float16", "bfloat16")
+_Factors = Sequence[float | None]
 
 
-def _check(name: str, self: Tensor, output_size: Sequence[int]) -> None:
-    if len(output_size) != 2:
+def _check(name: str, self: Tensor, output_size: Sequence[int], rank: int) -> None:
+    if len(output_size) != rank:
         raise RuntimeError(
-            f"It is expected output_size equals to 2, but got size {len(output_size)}"
+            f"It is expected output_size equals to {rank}, but got size {len(output_size)}"
         )
-    if self.dim() != 4 or 0 in self.shape[1:]:
+    if self.dim() != rank + 2 or 0 in self.shape[1:]:
         raise RuntimeError(
-            f"{name}: Non-empty 4D data tensor expected but got a tensor with sizes "
+            f"{name}: Non-empty {rank + 2}D data tensor expected but got a tensor with sizes "
             f"{list(self.shape)}"
         )
     if min(output_size) <= 0:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input (H: {self.shape[2]}, "
-            f"W: {self.shape[3]}) output (H: {output_size[0]}, W: {output_size[1]})"
+            f"{name}: input and output sizes should be greater than 0, but got input "
+            f"{list(self.shape[2:])} and output {list(output_size)}"
         )
+
+
+def _passes(
+    self: Tensor, output_size: Sequence[int], resize: Callable[[Tensor, int, int, int], Tensor]
+) -> Tensor:
+    """`resize(image, dim, wanted, place)` along every dimension, the last one first.
+
+    Runs on the elements in the order in which they lie, so that results have it, too.
+    """
+    rank = len(output_size)
+    behind = suggested_format(self) is not None
+    image = self.permute(0, *range(2, rank + 2), 1) if behind else self
+    for place in range(rank - 1, -1, -1):
+        image = resize(image, place + (1 if behind else 2), output_size[place], place)
+    return image.permute(0, rank + 1, *range(1, rank + 1)) if behind else image
+
+
+def _copies_pixels(self: Tensor, output_size: Sequence[int]) -> bool:
+    """Whether torch takes the kernel that copies all channels of a pixel at once.
+
+    It rounds places in a way of its own.
+    """
+    if len(output_size) == 2 and sum(output_size) <= _SMALL_SIZES:
+        return True
+    order = _CHANNELS_LAST.get(len(output_size))
+    return order is not None and self.shape[1] > 3 and self.is_contiguous(order)
+
+
+def _nearest(
+    name: str, self: Tensor, output_size: Sequence[int], factors: _Factors, exact: bool
+) -> Tensor:
+    _check(name, self, output_size, len(factors))
+    if not self.is_floating_point() and self.dtype.name != "uint8":
+        raise refusal("compute_indices_weights_nearest", self.dtype)
+    if self.is_meta:
+        return empty_image([*self.shape[:2], *output_size], self, self.dtype)
+    whole = not exact and _copies_pixels(self, output_size)
+    real = "float64" if self.dtype.name == "float64" and not whole else "float32"
+
+    def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
+        places = nearest_places(image.shape[dim], wanted, factors[place], exact, whole, real)
+        return ops.aten.index_select.default(  # type: ignore[no-any-return]
+            image, dim, on_device(places, image.device)
+        )
+
+    return _passes(self, output_size, resize)
+
+
+def _interpolated(
+    name: str,
+    self: Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    factors: _Factors,
+    taps: int,
+) -> Tensor:
+    antialias = name.endswith("_aa")
+    _check(name, self, output_size, len(factors))
+    changes = tuple(output_size) != tuple(self.shape[2:])
+    half = self.dtype.name in _HALF_TYPES
+    taken = self.is_floating_point() and not (antialias and half and changes)
+    if not taken and not (self.dtype.name == "uint8" and len(factors) == 2):
+        raise refusal(name, self.dtype)
+    if self.is_meta:
+        return empty_image([*self.shape[:2], *output_size], self, self.dtype)
+    source = self.to(DTYPES["float32"]) if half else self
+
+    def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
+        table = interpolation_table(
+            image.shape[dim],
+            wanted,
+            taps,
+            align_corners,
+            factors[place],
+            antialias,
+            image.dtype.name,
+        )
+        sizes = [*image.shape[:dim], wanted, *image.shape[dim + 1 :]]
+        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=image.dtype)
+        weigh(image.contiguous(), out, dim, *table)
+        return out
+
+    result = _passes(source, output_size, resize)
+    return result.to(self.dtype) if half else result
+
+
+@op("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+def upsample_nearest(
+    called: OpOverload, self: Tensor, output_size: Sequence[int], *factors: float | None
+) -> Tensor:
+    """(N, C, *) to `output_size` by repeating or leaving out elements.
+
+    Each result is the element that its corner falls on. Raises RuntimeError for other ranks and
+    empty sizes, NotImplementedError for dtypes other than floating ones and uint8.
+    """
+    return _nearest(called.name, self, output_size, factors, exact=False)
+
+
+@op("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
+def upsample_nearest_exact(
+    called: OpOverload, self: Tensor, output_size: Sequence[int], *factors: float | None
+) -> Tensor:
+    """`upsample_nearest`, but each result is the element that its centre falls on."""
+    return _nearest(called.name, self, output_size, factors, exact=True)
+
+
+@op("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "_upsample_bilinear2d_aa")
+def upsample_linear(
+    called: OpOverload,
+    self: Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    *factors: float | None,
+) -> Tensor:
+    """(N, C, *) to `output_size` by weighing the two nearest elements in each dimension.
+
+    With antialiasing (`_aa`), all elements that a smaller result covers. Raises RuntimeError for
+    other ranks and for empty sizes, NotImplementedError for dtypes other than floating ones and, in
+    two dimensions, uint8.
+    """
+    return _interpolated(called.name, self, output_size, align_corners, factors, LINEAR)
+
+
+@op("upsample_bicubic2d", "_upsample_bicubic2d_aa")
+def upsample_bicubic2d(
+    called: OpOverload,
+    self: Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    *factors: float | None,
+) -> Tensor:
+    """`upsample_linear` with the four nearest elements in each dimension."""
+    return _interpolated(called.name, self, output_size, align_corners, factors, CUBIC)
 
 
 def _output_size(
@@ -47,120 +190,26 @@ def _output_size(
     return [int(size * factor) for size, factor in zip(input.shape[2:], scale_factors, strict=True)]
 
 
-def _ratio(size: int, wanted: int, factor: float | None) -> float:
-    return 1.0 / factor if factor is not None and factor > 0 else size / wanted
-
-
-@lru_cache(maxsize=256)
-def _nearest(size: int, wanted: int, factor: float | None) -> tuple[int, ...]:
-    """The input for each place; the factor yields to sizes that are the same, or twice as much."""
-    if wanted in (size, 2 * size):
-        factor = None
-    ratio = _ratio(size, wanted, factor)
-    return tuple(min(int(place * ratio), size - 1) for place in range(wanted))
-
-
-@lru_cache(maxsize=256)
-def _neighbours(
-    size: int, wanted: int, align_corners: bool, factor: float | None
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]:
-    """For each place, the inputs before and after it, and the share of the second.
-
-    The factor yields to sizes that are the same.
-    """
-    if wanted == size:
-        factor = None
-    if align_corners:
-        ratio = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
-        places = [ratio * place for place in range(wanted)]
-    else:
-        ratio = _ratio(size, wanted, factor)
-        places = [max(ratio * (place + 0.5) - 0.5, 0.0) for place in range(wanted)]
-    before = tuple(min(int(place), size - 1) for place in places)
-    after = tuple(min(first + 1, size - 1) for first in before)
-    shares = tuple(
-        min(max(place - first, 0.0), 1.0) for place, first in zip(places, before, strict=True)
-    )
-    return before, after, shares
-
-
-def _vector(values: Sequence[float], element: dtype, like: Tensor) -> Tensor:
-    return on_device(tensor_from_data(values, element), like.device)
-
-
-def _interpolated(
-    self: Tensor, dim: int, wanted: int, align_corners: bool, factor: float | None
+@op(
+    "upsample_nearest1d.vec",
+    "upsample_nearest2d.vec",
+    "upsample_nearest3d.vec",
+    "_upsample_nearest_exact1d.vec",
+    "_upsample_nearest_exact2d.vec",
+    "_upsample_nearest_exact3d.vec",
+    "upsample_linear1d.vec",
+    "upsample_bilinear2d.vec",
+    "upsample_trilinear3d.vec",
+    "upsample_bicubic2d.vec",
+    "_upsample_bilinear2d_aa.vec",
+    "_upsample_bicubic2d_aa.vec",
+)
+def upsample_by_size_or_factor(
+    called: OpOverload, input: Tensor, output_size: Sequence[int] | None, *options: Any
 ) -> Tensor:
-    before, after, shares = _neighbours(self.shape[dim], wanted, align_corners, factor)
-    first = ops.aten.index_select.default(self, dim, _vector(before, DTYPES["int64"], self))
-    second = ops.aten.index_select.default(self, dim, _vector(after, DTYPES["int64"], self))
-    share = _vector(shares, self.dtype, self)
-    if dim == 2:
-        share = share.unsqueeze(-1)
-    return ops.aten.addcmul.default(first * (1 - share), second, share)  # type: ignore[no-any-return]
-
-
-@op("upsample_bilinear2d")
-def upsample_bilinear2d(
-    self: Tensor,
-    output_size: Sequence[int],
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    """(N, C, H, W) to `output_size` by weighing the four nearest elements.
-
-    Raises RuntimeError for other ranks and for empty sizes.
-    """
-    _check("upsample_bilinear2d", self, output_size)
-    if not self.is_floating_point():
-        raise NotImplementedError(
-            f"\"upsample_bilinear2d\" not implemented for '{self.dtype.scalar_type_name}'"
-        )
-    wide = self.dtype.name in _HALF_TYPES
-    source = self.to(DTYPES["float32"]) if wide else self
-    lines = _interpolated(source, 3, output_size[1], align_corners, scales_w)
-    result = _interpolated(lines, 2, output_size[0], align_corners, scales_h)
-    return result.to(self.dtype) if wide else result
-
-
-@op("upsample_bilinear2d.vec")
-def upsample_bilinear2d_vec(
-    input: Tensor,
-    output_size: Sequence[int] | None,
-    align_corners: bool,
-    scale_factors: Sequence[float] | None,
-) -> Tensor:
+    """The operator of the same name, with sizes given, or as factors of the input's."""
+    *align_corners, scale_factors = options
     sizes = _output_size(input, output_size, scale_factors)
-    return ops.aten.upsample_bilinear2d.default(  # type: ignore[no-any-return]
-        input, sizes, align_corners, *(scale_factors or (None, None))
-    )
-
-
-@op("upsample_nearest2d")
-def upsample_nearest2d(
-    self: Tensor,
-    output_size: Sequence[int],
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    """(N, C, H, W) to `output_size` by repeating elements.
-
-    Raises RuntimeError for other ranks and for empty sizes.
-    """
-    _check("upsample_nearest2d", self, output_size)
-    rows = _nearest(self.shape[2], output_size[0], scales_h)
-    columns = _nearest(self.shape[3], output_size[1], scales_w)
-    select = ops.aten.index_select.default
-    lines = select(self, 3, _vector(columns, DTYPES["int64"], self))
-    return select(lines, 2, _vector(rows, DTYPES["int64"], self))  # type: ignore[no-any-return]
-
-
-@op("upsample_nearest2d.vec")
-def upsample_nearest2d_vec(
-    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
-) -> Tensor:
-    sizes = _output_size(input, output_size, scale_factors)
-    return ops.aten.upsample_nearest2d.default(  # type: ignore[no-any-return]
-        input, sizes, *(scale_factors or (None, None))
-    )
+    resize = called.overloadpacket.default
+    factors = scale_factors or [None] * len(sizes)
+    return resize(input, sizes, *align_corners, *factors)  # type: ignore[no-any-return]

@@ -5,7 +5,9 @@ column schedule serves reductions over outer dimensions: it carries a block of n
 points, accumulators on the stack, and vectorizes across them.
 
 Float sums add up to `_CHUNK` elements in float32 lanes, then join a float64 total: rounding grows
-with the logarithm of the lanes, not with the length. The order depends on sizes alone.
+with the logarithm of the lanes, not with the length. Rows whose elements are no neighbours have no
+lanes: they are added one after the other, `_STEPPED_CHUNK` before each join, in either schedule.
+So the order depends on a row's own length and step alone, not on the rows beside it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from aten.loops.program import SCANS, Block, Instruction, Program
 _CHUNK = 4096
 # Kept points that a column kernel carries at a time.
 _COLUMN_BLOCK = 256
-# Rows a column kernel adds in float32 before it joins the float64 totals.
-_COLUMN_CHUNK = 64
+# Elements with a step that are added in float32 before they join the float64 totals.
+_STEPPED_CHUNK = 64
 _WIDE = {"float32": "float64"}
 
 
@@ -34,6 +36,7 @@ class Folder:
         widens = self.operation in ("sum", "prod") and self.element.name in _WIDE
         self.wide = DTYPES[_WIDE[self.element.name]] if widens else self.element
         self.parts = 2 if self.element.is_complex else 1
+        self.in_lanes = has_lanes(writer.program) and not fold.is_scan
 
     def identity(self, element: dtype) -> list[str]:
         """The value that changes nothing, part by part."""
@@ -53,8 +56,9 @@ class Folder:
         name, kind = self.operation, register_type(element)
         if element.kind in ("float", "complex"):
             if name in ("sum", "prod"):
+                lanes = "reassoc " if self.in_lanes else ""
                 return self.writer.let(
-                    f"f{'add' if name == 'sum' else 'mul'} reassoc {kind} {left}, {right}"
+                    f"f{'add' if name == 'sum' else 'mul'} {lanes}{kind} {left}, {right}"
                 )
             function = f"llvm.{'maximum' if name == 'amax' else 'minimum'}.f{_bits(element)}"
             return self.writer.call(function, kind, left, right, flags="nsz ")
@@ -92,6 +96,15 @@ class Folder:
     def as_parts(self, value: object) -> list[str]:
         """The scalar emitter's value as parts."""
         return list(value) if isinstance(value, tuple) else [str(value)]
+
+
+def has_lanes(program: Program) -> bool:
+    """Whether the elements of a row are neighbours, in the first operand that has them."""
+    if program.schedule != "row":
+        return False
+    moving = (one for one in program.operands if one.space == "full" and one.access != "zero")
+    first = next(moving, None)
+    return first is None or first.access == "unit"
 
 
 def _bits(element: dtype) -> int:
@@ -239,11 +252,10 @@ class RowSchedule(Schedule):
         if not self.widens(block):
             return self._vector_loop(block, folders, totals, points, indices, size, None)
         kinds = [register_type(f.wide) for f in folders for _ in range(f.parts)]
-        chunks = writer.begin_loop(
-            size, step=str(_CHUNK), carried=list(zip(kinds, totals, strict=True))
-        )
+        step = str(_CHUNK if has_lanes(self.program) else _STEPPED_CHUNK)
+        chunks = writer.begin_loop(size, step=step, carried=list(zip(kinds, totals, strict=True)))
         left = writer.let(f"sub nsw i64 {size}, {chunks.index}")
-        count = writer.call("llvm.smin.i64", "i64", left, str(_CHUNK))
+        count = writer.call("llvm.smin.i64", "i64", left, step)
         starts = [part for folder in folders for part in folder.identity(folder.element)]
         sums = self._vector_loop(block, folders, starts, points, indices, count, chunks.index)
         joined: list[str] = []
@@ -482,10 +494,10 @@ class ColumnSchedule(Schedule):
         size = self.sizes[-1]
         offset = None
         if self.widens(block):
-            opened.append(writer.begin_loop(size, step=str(_COLUMN_CHUNK)))
+            opened.append(writer.begin_loop(size, step=str(_STEPPED_CHUNK)))
             offset = opened[-1].index
             left = writer.let(f"sub nsw i64 {size}, {offset}")
-            size = writer.call("llvm.smin.i64", "i64", left, str(_COLUMN_CHUNK))
+            size = writer.call("llvm.smin.i64", "i64", left, str(_STEPPED_CHUNK))
         rows = writer.begin_loop(size)
         index = rows.index
         if offset is not None:

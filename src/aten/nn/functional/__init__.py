@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from aten._core.dispatcher import OpOverloadPacket
 from aten.nn.functional.activation import *
+from aten.nn.functional.attention import *
 from aten.nn.functional.classification import *
 from aten.nn.functional.dropout import *
 from aten.nn.functional.embedding import *
+from aten.nn.functional.folding import *
 from aten.nn.functional.loss import *
+from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
+from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
 from aten.registry import find_packet
 
@@ -24,9 +28,11 @@ _OPERATORS = frozenset(
         "avg_pool2d",
         "avg_pool3d",
         "bilinear",
+        "channel_shuffle",
         "conv1d",
         "conv2d",
         "conv3d",
+        "conv_tbc",
         "conv_transpose1d",
         "conv_transpose2d",
         "conv_transpose3d",
@@ -34,9 +40,13 @@ _OPERATORS = frozenset(
         "gelu",
         "hardshrink",
         "linear",
+        "native_channel_shuffle",
         "logsigmoid",
+        "pad",
         "pairwise_distance",
         "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
         "prelu",
         "scaled_dot_product_attention",
         "softplus",

@@ -129,17 +129,14 @@ def _fractional_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., An
     ) -> tuple[Tensor, Tensor]:
         """The largest elements of windows that start at random, and where they are.
 
-        Exactly one of `output_size` and `output_ratio`, a share of the input's size, is to be
-        given. Raises ValueError for none or both, and for shares that are not between 0 and 1.
+        How many there are says `output_size`, or `output_ratio` as a share of the input's size.
+        Raises ValueError where neither is given.
         """
         name = f"fractional_max_pool{rank}d"
-        if (output_size is None) == (output_ratio is None):
-            raise ValueError(f"{name}: give one of output_size and output_ratio")
-        if output_ratio is not None:
-            ratios = _repeated(output_ratio, rank)
-            if not all(0 < ratio < 1 for ratio in ratios):
-                raise ValueError(f"{name}: output_ratio must be between 0 and 1, got {ratios}")
-            sizes = input.shape[-rank:]
+        if output_size is None:
+            if output_ratio is None:
+                raise ValueError(f"{name}: give one of output_size and output_ratio")
+            sizes, ratios = input.shape[-rank:], _repeated(output_ratio, rank)
             output_size = [int(size * ratio) for size, ratio in zip(sizes, ratios, strict=True)]
         if _random_samples is None:
             batch = 1 if input.dim() == rank + 1 else input.shape[0]

@@ -1,0 +1,138 @@
+"""Normalization by the statistics of a batch, of groups, of rows, and of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from aten._core.tensor import Tensor
+from aten.registry import ops
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
+
+def _require_several(name: str, count: int, shape: Sequence[int]) -> None:
+    """One value has no deviation. Raises ValueError."""
+    if count == 1:
+        raise ValueError(f"{name}: statistics need more than one value, but the input is {shape}")
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Raises ValueError in training on one value per channel."""
+    if training:
+        _require_several("batch_norm", prod(input.shape[:1] + input.shape[2:]), input.shape)
+    result: Tensor = ops.aten.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, True
+    )
+    return result
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Raises ValueError where the input's statistics are those of one value."""
+    if use_input_stats:
+        _require_several("instance_norm", prod(input.shape[2:]), input.shape)
+    result: Tensor = ops.aten.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
+    )
+    return result
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Raises ValueError for groups of one value."""
+    if input.dim() >= 2 and num_groups > 0:
+        count = input.shape[0] * input.shape[1] // num_groups * prod(input.shape[2:])
+        _require_several("group_norm", count, input.shape)
+    result: Tensor = ops.aten.group_norm(input, num_groups, weight, bias, eps)
+    return result
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    result: Tensor = ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
+    return result
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    result: Tensor = ops.aten.rms_norm(input, normalized_shape, weight, eps)
+    return result
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """`input` (N, C, *) over (k + alpha * mean)^beta, the mean of `size` neighbours' squares.
+
+    Neighbours are channels; there are zeros around them. Krizhevsky et al., ImageNet Classification
+    with Deep Convolutional Neural Networks (2012), section 3.3. Raises ValueError below three
+    dimensions.
+    """
+    if input.dim() < 3:
+        raise ValueError(f"local_response_norm: expected (N, C, *), but got {list(input.shape)}")
+    if input.numel() == 0:
+        return input
+    spatial = (0, 0) * (input.dim() - 2)
+    squares = ops.aten.pad(input * input, (*spatial, size // 2, (size - 1) // 2))
+    total = squares.unfold(1, size, 1).sum([-1])
+    mode = None if input.is_floating_point() else "trunc"
+    mean = ops.aten.div.Tensor_mode(total, size, rounding_mode=mode)
+    result: Tensor = input / (mean * alpha + k).pow(beta)
+    return result
+
+
+def normalize(
+    input: Tensor,
+    p: float = 2.0,
+    dim: int | Sequence[int] = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input` over its p-norm along `dim`, which counts as at least `eps`."""
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    length: Tensor = ops.aten.norm.ScalarOpt_dim(input, p, dims, True)
+    length = length.clamp_min(eps).expand(input.shape)
+    result: Tensor = (
+        ops.aten.div(input, length) if out is None else ops.aten.div(input, length, out=out)
+    )
+    return result

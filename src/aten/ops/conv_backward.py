@@ -1,0 +1,125 @@
+"""The gradients of convolutions, which are convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.tensor import Tensor
+from aten.ops.definition import op
+from aten.registry import ops
+
+
+@op
+def convolution_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients for input, weight and bias of `convolution`, those that the mask asks for.
+
+    Raises RuntimeError for a gradient of another shape than the convolution's result.
+    """
+    rank = input.dim() - 2
+    lists = (stride, padding, dilation, output_padding)
+    stride, padding, dilation, output_padding = (
+        [*given] * (rank if len(given) == 1 else 1) for given in lists
+    )
+    sizes = ops.aten.convolution.default(
+        input.to("meta"),
+        weight.to("meta"),
+        None,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+    ).shape
+    if grad_output.shape != sizes:
+        raise RuntimeError(
+            f"convolution_backward: expected grad_output of shape {list(sizes)}, but got "
+            f"{list(grad_output.shape)}"
+        )
+    window = (stride, padding, dilation)
+    wide, narrow = (grad_output, input) if transposed else (input, grad_output)
+    return (
+        _input_gradient(grad_output, input, weight, *window, transposed, groups)
+        if output_mask[0]
+        else None,
+        _weight_gradient(wide, narrow, weight, *window, groups) if output_mask[1] else None,
+        grad_output.sum([0, *range(2, rank + 2)]) if output_mask[2] else None,
+    )
+
+
+def _input_gradient(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    groups: int,
+) -> Tensor:
+    """The convolution the other way round, with the same weights."""
+    window = (stride, padding, dilation)
+    missing = [0] * len(stride)
+    if not transposed:
+        missing = [
+            size - ((seen - 1) * step - 2 * pad + spread * (kernel - 1) + 1)
+            for size, seen, kernel, step, pad, spread in zip(
+                input.shape[2:], grad_output.shape[2:], weight.shape[2:], *window, strict=True
+            )
+        ]
+    gradient = ops.aten.convolution.default(
+        grad_output, weight, None, *window, not transposed, missing, groups
+    )
+    return _cropped(gradient, input.shape[2:])
+
+
+def _weight_gradient(
+    wide: Tensor,
+    narrow: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The narrow images moved over the wide ones: batches are channels, steps and spread swapped.
+
+    `wide` is what the window moves over, input or gradient, `narrow` what has one element for each
+    place of it.
+    """
+    batch, channels, *spatial = wide.shape
+    each = channels // groups
+    images = wide.reshape([batch, groups, each, *spatial]).transpose(0, 2)
+    moved: Tensor = ops.aten.convolution.default(
+        images.reshape([each, groups * batch, *spatial]),
+        narrow.transpose(0, 1),
+        None,
+        dilation,
+        padding,
+        stride,
+        False,
+        [0] * len(stride),
+        groups,
+    )
+    return _cropped(moved.transpose(0, 1), weight.shape[2:]).contiguous()
+
+
+def _cropped(image: Any, sizes: Sequence[int]) -> Tensor:
+    """The first elements of every spatial dimension."""
+    for dim, size in enumerate(sizes, 2):
+        if image.shape[dim] != size:
+            image = image.narrow(dim, 0, size)
+    return image if image.is_contiguous() else image.clone()  # type: ignore[no-any-return]
