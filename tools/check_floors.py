@@ -39,6 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "masked",
         "random",
         "export",
+        "safetensors",
     ),
     ("__init__", "cli"),
 )

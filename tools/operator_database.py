@@ -37,7 +37,7 @@ def main() -> int:
     outcomes: dict[str, Outcome] = {}
     for name, outcome in run(entries, options.samples, options.jobs, options.seconds):
         outcomes[name] = outcome
-        if options.verbose or len(entries) < 60:
+        if options.verbose or len(entries) < 60 or outcome["status"] in ("crash", "hang"):
             _print(name, outcome)
     print(_summary(outcomes))
     if options.json:

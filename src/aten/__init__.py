@@ -46,7 +46,18 @@ install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
-    {"export", "fft", "library", "linalg", "masked", "memory", "nn", "signal", "special"}
+    {
+        "export",
+        "fft",
+        "library",
+        "linalg",
+        "masked",
+        "memory",
+        "nn",
+        "safetensors",
+        "signal",
+        "special",
+    }
 )
 
 _DEFERRED_NAMES = {

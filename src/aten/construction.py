@@ -33,10 +33,17 @@ def tensor(
     if isinstance(data, Tensor):
         made = data.clone()
     elif hasattr(data, "__array_interface__"):
-        made = from_numpy(data.copy())
+        made = from_numpy(_copied(data))
     else:
         made = construct.tensor_from_data(data, dtype)
     return _placed(made, dtype, device)
+
+
+def _copied(data: Any) -> Any:
+    """The array, or NumPy's number, as an array of its own."""
+    import numpy
+
+    return numpy.array(data)
 
 
 def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> Tensor:

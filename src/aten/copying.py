@@ -6,19 +6,31 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from aten import registry
 from aten._core.dtypes import dtype
 from aten._core.storage import Storage
 from aten._core.tensor import Tensor, tensor_from_buffer
 
+_Arguments = tuple[Any, ...]
 
-def reduce(tensor: Tensor, protocol: int) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
-    """What pickle keeps of a tensor: its storage, once, and the window on it."""
-    return rebuild, (
+
+def reduce(
+    tensor: Tensor, protocol: int
+) -> tuple[Callable[..., Tensor], _Arguments, dict[str, Any] | None]:
+    """What pickle keeps of a tensor: its storage, once, the window on it, class and attributes."""
+    return rebuild, _parts(tensor), vars(tensor) or None
+
+
+def _parts(tensor: Tensor) -> _Arguments:
+    return (
         tensor.untyped_storage(),
         tensor.dtype,
         tuple(tensor.shape),
         tensor.stride(),
         tensor.storage_offset(),
+        type(tensor),
+        tensor.is_conj(),
+        tensor.is_neg(),
     )
 
 
@@ -28,19 +40,23 @@ def rebuild(
     sizes: tuple[int, ...],
     strides: tuple[int, ...],
     offset: int,
+    kind: type[Tensor] = Tensor,
+    is_conj: bool = False,
+    is_neg: bool = False,
 ) -> Tensor:
     """The tensor that `reduce` took apart. Raises ValueError where it leaves its storage."""
-    return tensor_from_buffer(storage, element, sizes, strides, offset * element.itemsize)
+    made = tensor_from_buffer(storage, element, sizes, strides, offset * element.itemsize)
+    if is_conj:
+        made = registry.ops.aten._conj(made)
+    if is_neg:
+        made = registry.ops.aten._neg_view(made)
+    return made if kind is Tensor else made.as_subclass(kind)
 
 
 def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     """A copy of the tensor on a copy of its storage, which other tensors in `memo` may share."""
-    copied = rebuild(
-        deepcopy(tensor.untyped_storage(), memo),
-        tensor.dtype,
-        tuple(tensor.shape),
-        tensor.stride(),
-        tensor.storage_offset(),
-    )
+    storage, *window = _parts(tensor)
+    copied = rebuild(deepcopy(storage, memo), *window)
     memo[id(tensor)] = copied
+    vars(copied).update(deepcopy(vars(tensor), memo))
     return copied

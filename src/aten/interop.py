@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from aten._core import construct
@@ -18,10 +19,13 @@ def from_numpy(array: numpy.ndarray) -> Tensor:
     """A tensor over the array's memory; writes on one side are seen on the other.
 
     Read-only arrays are copied. Raises TypeError for element types tensors do not have, ValueError
-    for negative strides.
+    for negative strides and for numbers in another byte order.
     """
-    if not hasattr(array, "__array_interface__"):
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(array, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if not array.dtype.isnative:
+        raise ValueError("from_numpy: the array's bytes are not in this machine's order")
     if not array.flags.writeable:
         array = array.copy()
     extension = DTYPES.get(array.dtype.name)
@@ -39,7 +43,7 @@ def to_numpy(self: Tensor, *, force: bool = False) -> Any:
     import numpy
 
     if force:
-        self = self.cpu()
+        self = self.cpu().resolve_conj().resolve_neg()
     if not _is_extension(self.dtype.name):
         return numpy.asarray(_Interface(self))
     from aten._core.numpy_types import numpy_dtype
@@ -61,7 +65,8 @@ class _Interface:
 
     def __init__(self, value: Tensor) -> None:
         self.__array_interface__ = construct.array_interface(value)
-        self.value = value
+        # Held open, the storage's buffer keeps the memory where it is.
+        self.memory = memoryview(value.untyped_storage())
 
 
 def to_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -75,6 +80,27 @@ def to_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
             raise ValueError(f"a {self.dtype} tensor is no {dtype} array without a copy")
         return made.astype(dtype)
     return made.copy() if copy else made
+
+
+def array_interface(self: Tensor) -> dict[str, Any]:
+    """NumPy's `__array_interface__`, by way of the storage's buffer.
+
+    Raises AttributeError for element types that it has no name for.
+    """
+    if _is_extension(self.dtype.name) or self.dtype.name == "complex32":
+        raise AttributeError(f"the array interface has no name for {self.dtype}")
+    described = construct.array_interface(self)
+    if self.numel():
+        described["data"] = self.untyped_storage()
+        described["offset"] = self.storage_offset() * self.itemsize
+    return described
+
+
+def wrap_array(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What NumPy's functions of tensors give: their results as tensors again."""
+    return from_numpy(array)
 
 
 def to_dlpack(
@@ -110,7 +136,7 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an object with `__dlpack__`, or of a DLPack capsule.
 
-    Raises BufferError for what cannot be shared, TypeError for other objects.
+    Raises BufferError for what cannot be shared, RuntimeError for other objects.
     """
     from aten._core import dlpack
 
@@ -119,7 +145,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     elif hasattr(ext_tensor, "__dlpack__"):
         made = dlpack.import_capsule(_capsule(ext_tensor))
     else:
-        raise TypeError(
+        raise RuntimeError(
             f"from_dlpack: expected an object with __dlpack__, not {type(ext_tensor).__name__}"
         )
     if copy:
@@ -170,6 +196,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
 ATTRIBUTES: dict[str, Any] = {
     "numpy": to_numpy,
     "__array__": to_array,
+    "__array_interface__": property(array_interface),
+    "__array_wrap__": wrap_array,
     "__dlpack__": to_dlpack,
     "__dlpack_device__": dlpack_device,
 }

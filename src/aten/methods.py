@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten import registry
+from aten._core import memory
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
@@ -133,6 +134,25 @@ _OPERATOR_PROPERTIES = {
 }
 
 
+def _write_real(self: Tensor, value: Any) -> None:
+    registry.ops.aten.real(self).copy_(value)
+
+
+def _write_imag(self: Tensor, value: Any) -> None:
+    registry.ops.aten.imag(self).copy_(value)
+
+
+def _write_data(self: Tensor, value: Tensor) -> None:
+    memory.become(self, value)
+
+
+_WRITERS: dict[str, Callable[[Tensor, Any], None]] = {
+    "real": _write_real,
+    "imag": _write_imag,
+    "data": _write_data,
+}
+
+
 def _called(name: str) -> Callable[[Tensor], Tensor]:
     def get(self: Tensor) -> Tensor:
         return getattr(registry.ops.aten, name)(self)  # type: ignore[no-any-return]
@@ -184,7 +204,10 @@ ATTRIBUTES: dict[str, Any] = {
     "to": to,
     "cpu": cpu,
     "type": type_,
-    **{name: property(_called(operator)) for name, operator in _OPERATOR_PROPERTIES.items()},
+    **{
+        name: property(_called(operator), _WRITERS.get(name))
+        for name, operator in _OPERATOR_PROPERTIES.items()
+    },
     "split": split,
     "unique": unique,
     "unique_consecutive": unique_consecutive,

@@ -169,6 +169,11 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
+def _set_state(self: Tensor, state: dict[str, Any]) -> None:
+    """What pickle and copy do with a tensor's attributes."""
+    vars(self).update(state)
+
+
 def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of elements that are not zero: a row for each; or a vector for each dimension."""
     return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
@@ -188,6 +193,7 @@ _ATTRIBUTES: dict[str, Any] = {
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "__setstate__": _set_state,
     "nonzero": _nonzero,
     "polygamma": _polygamma,
     "__rdiv__": _reflected_by_tensor("div"),

@@ -32,6 +32,8 @@ DTYPES = (torch.float32, torch.int64, torch.bool)
 FORMS = ("function", "method", "inplace", "operator", "out", "errors")
 # Entries whose elements are whatever memory held.
 _WITHOUT_VALUES = ("empty", "new_empty", "resize_")
+# Where torch itself writes past the end of its memory: aten is asked alone.
+_TORCH_CRASHES = frozenset({("lu_unpack", "reversed")})
 _WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _OTHER_DTYPES = (torch.int32, torch.float64, torch.complex64)
 
@@ -307,10 +309,10 @@ def _check_out(entry: Any, dtype: Any, limit: int | None) -> None:
                 break
             made = _mapped(plain, lambda one, make=make: make(one))
             with _named(f"sample {number}, out= {layout}"):
-                _compare_out(entry, ours, sample, plain, made)
+                _compare_out(entry, ours, sample, plain, made, layout)
 
 
-def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any) -> None:
+def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any, layout: str) -> None:
     translate = Translator()
     # A named tuple of results is given as a plain one.
     out = tuple(out) if isinstance(out, tuple) else out
@@ -318,8 +320,13 @@ def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any) -> No
     keywords = translate({**sample.kwargs, "out": out})
     places = [one.data_ptr() for one in _tensors(keywords["out"])]
     originals = _cloned(((sample.input, *sample.args), sample.kwargs))
-    refused = _exception_of(
-        lambda: entry.op(sample.input, *sample.args, **{**sample.kwargs, "out": out})
+    alone = (entry.name, layout) in _TORCH_CRASHES
+    refused = (
+        None
+        if alone
+        else _exception_of(
+            lambda: entry.op(sample.input, *sample.args, **{**sample.kwargs, "out": out})
+        )
     )
     pairs = list(zip(_tensors(plain), _tensors(out), strict=True))
     castable = all(torch.can_cast(one.dtype, other.dtype) for one, other in pairs)

@@ -44,7 +44,7 @@ def test_capsules_are_used_once_or_dropped(versioned: bool) -> None:
     tensor = aten.arange(4)
     capsule = tensor.__dlpack__(max_version=(1, 0) if versioned else None)
     assert aten.from_dlpack(capsule).tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="not consumed"):
+    with pytest.raises(RuntimeError, match="not consumed"):
         aten.from_dlpack(capsule)
     tensor.__dlpack__(max_version=(1, 0) if versioned else None)  # nobody takes it
 
@@ -68,7 +68,7 @@ def test_dlpack_refuses() -> None:
         aten.empty(2, device="meta").__dlpack__()
     with pytest.raises(BufferError):
         aten.zeros(2).__dlpack__(stream=1)
-    with pytest.raises(TypeError):
+    with pytest.raises(RuntimeError):
         aten.from_dlpack(3)
     assert aten.zeros(2).__dlpack_device__() == (1, 0)
 

@@ -135,17 +135,12 @@ cdef int _pack_half(char* place, double value) except -1:
     return PyFloat_Pack2(value, place, 1)
 
 
-cdef int _require_memory(TensorImpl tensor, str what) except -1:
-    if tensor.device_type == META:
-        raise RuntimeError(f"Tensor.{what}() cannot be called on meta tensors")
-    return 0
-
-
 def item(Tensor tensor not None):
     """The only element, as a Python number. Raises RuntimeError unless there is just one."""
     if tensor.count != 1:
         raise RuntimeError(f"a Tensor with {tensor.count} elements cannot be converted to Scalar")
-    _require_memory(tensor, "item")
+    if tensor.device_type == META:
+        raise RuntimeError("item: a tensor on the meta device has no data")
     if is_lazy(tensor):
         tensor = tensor.clone()
     return read_element(data_pointer(tensor), tensor.dtype_code)
@@ -162,7 +157,8 @@ cdef object _nested(TensorImpl tensor, int dim, const char* place):
 
 def tolist(Tensor tensor not None):
     """Nested lists of Python numbers; a number for a 0-d tensor."""
-    _require_memory(tensor, "tolist")
+    if tensor.device_type == META:
+        raise NotImplementedError("tolist: a tensor on the meta device has no data")
     if is_lazy(tensor):
         tensor = tensor.clone()
     if tensor.count == 0:

@@ -103,11 +103,13 @@ cdef int _describe(Tensor tensor, Description* description) except -1:
 
 
 cdef void _delete_managed(Managed* managed) noexcept with gil:
+    (<Tensor>managed.context).storage.exports -= 1
     Py_DECREF(<object>managed.context)
     PyMem_Free(managed)
 
 
 cdef void _delete_versioned(Versioned* managed) noexcept with gil:
+    (<Tensor>managed.context).storage.exports -= 1
     Py_DECREF(<object>managed.context)
     PyMem_Free(managed)
 
@@ -160,6 +162,7 @@ def export(Tensor tensor not None, *, bint versioned, bint copied=False):
         PyMem_Free(block)
         raise
     Py_INCREF(held)
+    held.storage.exports += 1
     return PyCapsule_New(block, b"dltensor_versioned" if versioned else b"dltensor", _drop_capsule)
 
 
@@ -182,7 +185,7 @@ def import_capsule(capsule):
     """A tensor over the memory a capsule tells of; the capsule is used up.
 
     Read-only memory is copied. Raises BufferError for memory of other devices, for element types
-    and versions unknown, and for negative strides; ValueError for what is no unused capsule.
+    and versions unknown, and for negative strides; RuntimeError for what is no unused capsule.
     """
     cdef _Borrowed borrowed = _Borrowed.__new__(_Borrowed)
     cdef Description* description
@@ -205,7 +208,7 @@ def import_capsule(capsule):
         borrowed.managed = <Managed*>PyCapsule_GetPointer(capsule, b"dltensor")
         PyCapsule_SetName(capsule, b"used_dltensor")
     else:
-        raise ValueError("from_dlpack: expected a DLPack capsule that was not consumed before")
+        raise RuntimeError("from_dlpack: expected a DLPack capsule that was not consumed before")
     return made.clone() if read_only else made
 
 

@@ -82,10 +82,13 @@ cdef int _read_options(PyObject** given, int code, TensorImpl like, Options* opt
     else:
         options.device_type = CPU
         options.device_index = -1
-    if (options.device_type != CPU and options.device_type != META
-            and options.device_type < PRIVATEUSE1):
+    return _check_device(options.device_type, options.device_index)
+
+
+cdef int _check_device(int device_type, int device_index) except -1:
+    if device_type != CPU and device_type != META and device_type < PRIVATEUSE1:
         raise RuntimeError(f"there is no backend for the device "
-                           f"{device_from_codes(options.device_type, options.device_index)}")
+                           f"{device_from_codes(device_type, device_index)}")
     return 0
 
 
@@ -420,6 +423,7 @@ def empty_like(Tensor source not None, dtype element=None, device place=None,
     cdef int format_code = PRESERVE_FORMAT if format is None else format.code
     if place is None:
         return empty_as(source, code, source.device_type, source.device_index, format_code)
+    _check_device(place.type_code, place.index_code)
     return empty_as(source, code, place.type_code, place.index_code, format_code)
 
 

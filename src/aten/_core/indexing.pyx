@@ -159,6 +159,7 @@ cdef bint _write_number(Tensor view, object value) except -1:
     """Write a number that surely fits to a single element, if a call of fill_ would just do that."""
     cdef LocalState* state = local_state()
     cdef int code = view.dtype_code
+    cdef int overflow = 0
     if view.count != 1 or view.device_type != CPU or state.tracing != 0:
         return False
     if code == FLOAT32 or code == FLOAT64:
@@ -168,6 +169,10 @@ cdef bint _write_number(Tensor view, object value) except -1:
         if not PyLong_CheckExact(<PyObject*>value):
             return False
     elif code != BOOL or not PyBool_Check(value):
+        return False
+    if PyLong_CheckExact(<PyObject*>value):
+        PyLong_AsLongLongAndOverflow(<PyObject*>value, &overflow)
+    if overflow:
         return False
     if not operators().fills_plainly((view.keys | state.included) & ~state.excluded):
         return False

@@ -70,7 +70,7 @@ cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except
         raise RuntimeError("resize: the requested sizes overflow the storage size")
     needed = (tensor.offset + extent) * item_size(tensor.dtype_code)
     if extent > 0 and needed > storage.bytes:
-        if storage.owner is not None:
+        if storage.owner is not None or storage.exports:
             raise RuntimeError("Trying to resize storage that is not resizable")
         larger = allocate(needed, storage.device_type, storage.device_index)
         if storage.data != NULL and larger.data != NULL:

@@ -13,18 +13,19 @@ share out the others. So the last one wins, and sums come out the same, for any 
 
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from aten._core.device cimport META
-from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64,
-                                INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
-                                category_of, item_size)
+from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
+                                FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
+                                category_of, dtype_from_code, item_size)
 from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
                                   run_walk)
 from aten._core.parallel cimport parallel_for
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
                                 make_strided)
 from aten._core.transfer cimport transfer_run
+from aten._core.views cimport view_of
 
 cdef enum:
     # Points in one chunk of work for the threads; from as many on, other Python threads may run.
@@ -198,19 +199,24 @@ cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const in
 
 cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
                        const Way* way) noexcept nogil:
-    """Half types, each result rounded."""
+    """Half types, each result rounded; sums of complex ones are two."""
     cdef int64_t row, place
     cdef char* base
-    cdef float held, given
+    cdef char* other
+    cdef int part, parts = 2 if way.code == COMPLEX32 else 1
+    cdef int code = FLOAT16 if way.code == COMPLEX32 else way.code
+    cdef float held[2]
+    cdef float given[2]
     for row in range(n1):
         for place in range(n0):
             base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * (
                 <int64_t*>(data[INDEX] + row * s1[INDEX] + place * s0[INDEX]))[0])
-            transfer_run(base, way.code, 1, <char*>&held, FLOAT32, 1, 1)
-            transfer_run(data[OTHER] + row * s1[OTHER] + place * s0[OTHER], way.code, 1,
-                         <char*>&given, FLOAT32, 1, 1)
-            held = _folded(held, given, way.fold)
-            transfer_run(<char*>&held, FLOAT32, 1, base, way.code, 1, 1)
+            other = data[OTHER] + row * s1[OTHER] + place * s0[OTHER]
+            transfer_run(base, code, 1, <char*>held, FLOAT32, 1, parts)
+            transfer_run(other, code, 1, <char*>given, FLOAT32, 1, parts)
+            for part in range(parts):
+                held[part] = _folded(held[part], given[part], way.fold)
+            transfer_run(<char*>held, FLOAT32, 1, base, code, 1, parts)
 
 
 cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -256,7 +262,7 @@ cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
         _fold(data, n0, s0, n1, s1, step, fold, <float>0)
     elif way.code == FLOAT64:
         _fold(data, n0, s0, n1, s1, step, fold, <double>0)
-    elif way.code == FLOAT16 or way.code == BFLOAT16:
+    elif way.code == FLOAT16 or way.code == BFLOAT16 or way.code == COMPLEX32:
         _fold_halves(data, n0, s0, n1, s1, way)
     elif way.code == COMPLEX64:
         _fold(data, n0, s0, n1, s1, step, fold, narrow)
@@ -374,7 +380,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     way.code = base.dtype_code
     way.step = step * item_size(base.dtype_code)
     if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
-            way.fold > PRODUCT or way.code not in (COMPLEX64, COMPLEX128))):
+            way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
     if way.code == BOOL:
         way.fold = GREATEST if way.fold == SUM else LEAST if way.fold == PRODUCT else way.fold
@@ -453,15 +459,23 @@ cdef struct Bounds:
 
 cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
                        Index unused) noexcept nogil:
-    cdef int64_t at, low = bounds.low, size = bounds.size, value
-    cdef bint outside = False, negative = False
-    for at in range(count):
-        value = (<const Index*>(place + at * step))[0]
-        outside |= (value < low) | (value >= size)
-        negative |= value < 0
+    # Counted from `low` without a sign, all that is outside lies beyond the width.
+    cdef uint64_t low = <uint64_t>bounds.low, width = <uint64_t>bounds.size - low
+    cdef uint64_t outside = 0
+    cdef int64_t at, value, signs = 0
+    if step == sizeof(Index):
+        for at in range(count):
+            value = (<const Index*>place)[at]
+            outside |= <uint64_t>value - low >= width
+            signs |= value
+    else:
+        for at in range(count):
+            value = (<const Index*>(place + at * step))[0]
+            outside |= <uint64_t>value - low >= width
+            signs |= value
     if outside:
         bounds.found = OUTSIDE
-    elif negative and bounds.found == WITHIN:
+    elif signs < 0 and bounds.found == WITHIN:
         bounds.found = NEGATIVE
 
 
@@ -492,6 +506,10 @@ cdef void _add_wrapped(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
 
 def range_of(TensorImpl index not None, int64_t low, int64_t size):
     """0: all integers are within [0, size); 1: some are below zero, none below `low`; 2: else."""
+    return _range_of(index, low, size)
+
+
+cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
     cdef Walk walk
     cdef Bounds bounds
     cdef int permutation[MAXIMUM_DIMS]
@@ -511,19 +529,129 @@ def range_of(TensorImpl index not None, int64_t low, int64_t size):
     else:
         with nogil:
             run_walk(&walk, walk.total)
-    return bounds.found
+    return <int>bounds.found
+
+
+def choose(Tensor self not None, list given not None):
+    """The elements at integer tensors, one for each of the first dimensions or None for all of it.
+
+    Returns (base, index, step) for `pick` and `place`. The indexed dimensions, broadcast together,
+    go where the first of them was, or to the front where others lie between them. Raises
+    IndexError for indices that are too many, out of range, or do not broadcast.
+    """
+    cdef int64_t common[MAXIMUM_DIMS]
+    cdef int64_t sizes[2 * MAXIMUM_DIMS]
+    cdef int64_t strides[2 * MAXIMUM_DIMS]
+    cdef int64_t spread[2 * MAXIMUM_DIMS]
+    cdef int dim, place, count = 0, rank = 0, first = -1, last = -1, before = 0, total
+    cdef bint negative = False
+    cdef Tensor index
+    if len(given) > self.rank:
+        raise IndexError(f"too many indices for tensor of dimension {self.rank} (got {len(given)})")
+    for dim, one in enumerate(given):
+        if one is None:
+            continue
+        index = one
+        first = dim if first < 0 else first
+        last = dim
+        count += 1
+        rank = max(rank, index.rank)
+        if self.device_type != META and index.device_type != META:
+            negative |= _check_within(index, self.sizes[dim], dim)
+    if count == 0:
+        raise IndexError("at least one index must be given")
+    _broadcast_indices(given, rank, common)
+    before = first if last - first + 1 == count else 0
+    total = self.rank - count + rank
+    if total > MAXIMUM_DIMS:
+        raise RuntimeError(f"tensors have at most {MAXIMUM_DIMS} dimensions")
+    for place in range(rank):
+        sizes[before + place] = common[place]
+        strides[before + place] = 0
+    place = 0
+    for dim in range(self.rank):
+        if dim < len(given) and given[dim] is not None:
+            continue
+        place = place if place != before else place + rank
+        sizes[place] = self.sizes[dim]
+        strides[place] = self.strides[dim]
+        spread[place] = 0
+        place += 1
+    index = given[first]
+    step = self.strides[first]
+    if self.device_type != META and index.device_type != META and (count > 1 or negative):
+        index = _joined_offsets(self, given, rank, common)
+        step = 1
+    elif index.dtype_code != INT64:
+        index = index.to(dtype_from_code(INT64))
+    for place in range(rank):
+        dim = place - (rank - index.rank)
+        spread[before + place] = 0
+        if dim >= 0 and (index.sizes[dim] != 1 or common[place] == 1):
+            spread[before + place] = index.strides[dim]
+    return (view_of(self, total, sizes, strides, self.offset),
+            view_of(index, total, sizes, spread, index.offset), step)
+
+
+cdef bint _check_within(TensorImpl index, int64_t size, int dim) except -1:
+    """Whether an index is below zero. Raises IndexError for one out of range."""
+    cdef int found = _range_of(index, -size, size)
+    if found == OUTSIDE:
+        for wrong in index.reshape((-1,)).tolist():
+            if not -size <= wrong < size:
+                raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size "
+                                 f"{size}")
+    return found == NEGATIVE
+
+
+cdef int _broadcast_indices(list given, int rank, int64_t* common) except -1:
+    cdef Tensor index
+    cdef int dim, place
+    for place in range(rank):
+        common[place] = 1
+    for one in given:
+        if one is None:
+            continue
+        index = one
+        for dim in range(index.rank):
+            place = rank - index.rank + dim
+            if common[place] == 1:
+                common[place] = index.sizes[dim]
+            elif index.sizes[dim] != 1 and index.sizes[dim] != common[place]:
+                listed = ", ".join([str(list(one.shape)) for one in given if one is not None])
+                raise IndexError(f"shape mismatch: {listed} cannot be broadcast together")
+    return 0
+
+
+cdef Tensor _joined_offsets(Tensor self, list given, int rank, const int64_t* common):
+    """How far each chosen element lies behind the first of `self`, row-major."""
+    cdef Tensor made = make_contiguous(INT64, rank, common, self.device_type, self.device_index)
+    cdef int dim
+    if made.count == 0:
+        return made
+    memset(made.storage.data, 0, made.count * sizeof(int64_t))
+    for dim, one in enumerate(given):
+        if one is None:
+            continue
+        if (<Tensor>one).dtype_code != INT64:
+            one = one.to(dtype_from_code(INT64))
+        add_offsets(made, one, self.sizes[dim], self.strides[dim])
+    return made
 
 
 def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, int64_t stride):
     """offsets += index · stride, negative indices counted from `size`.
 
-    Both are int64, of one shape.
+    Both are int64, the index broadcast to the offsets' shape.
     """
     cdef Walk walk
     cdef Bounds bounds
     cdef int permutation[MAXIMUM_DIMS]
-    if offsets.dtype_code != INT64 or index.dtype_code != INT64 or index.rank != offsets.rank:
+    if offsets.dtype_code != INT64 or index.dtype_code != INT64 or index.rank > offsets.rank:
         raise ValueError("add_offsets: expected int64 tensors of one shape")
+    for dim in range(index.rank):
+        if index.sizes[dim] not in (1, offsets.sizes[offsets.rank - index.rank + dim]):
+            raise ValueError("add_offsets: expected int64 tensors of one shape")
     bounds.size = size
     bounds.stride = stride
     begin_walk(&walk, offsets.rank, offsets.sizes)
@@ -533,6 +661,9 @@ def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, in
     coalesce(&walk)
     walk.reduced = <int64_t*>&bounds
     walk.kernel = _add_wrapped
+    if walk.total < GRAIN:
+        run_walk(&walk, GRAIN)
+        return
     with nogil:
         run_walk(&walk, GRAIN)
 

@@ -9,6 +9,7 @@ cdef class Storage:
     cdef int size_class             # the caching allocator's class; -1: memory owned by `owner`
     cdef signed char device_type
     cdef signed char device_index
+    cdef int exports                # users of the memory who do not know when it moves
     cdef object owner               # keeps foreign memory alive (NumPy array, mapped file, …)
 
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index)

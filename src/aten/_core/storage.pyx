@@ -158,6 +158,10 @@ cdef class Storage:
         if self.device_type == META:
             raise BufferError("a storage of the meta device has no memory")
         PyBuffer_FillInfo(buffer, self, self.data, self.bytes, 0, flags)
+        self.exports += 1
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        self.exports -= 1
 
     def __reduce_ex__(self, protocol):
         if self.device_type == META:

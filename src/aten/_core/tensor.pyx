@@ -7,6 +7,8 @@ share the storage, and with it the version counter that every in-place write bum
 do to tensors is not here: methods and number slots are filled in from the operator tables.
 """
 
+import sys
+
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport (Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject)
@@ -326,7 +328,12 @@ cdef inline object _slot(int slot):
 
 
 cdef inline bint _is_operand(object value):
-    return isinstance(value, (Tensor, int, float, complex))
+    return isinstance(value, (Tensor, int, float, complex)) or _is_numpy_scalar(value)
+
+
+cdef bint _is_numpy_scalar(object value):
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
 
 
 cdef class Tensor(TensorImpl):
@@ -616,7 +623,12 @@ cdef class Tensor(TensorImpl):
 
     def __richcmp__(self, other, int operation):
         if not _is_operand(other):
-            return NotImplemented
+            if not hasattr(other, "__array_interface__"):
+                return NotImplemented
+            # An array would leave it to the tensor, whose priority is higher.
+            from aten._core.construct import from_array_interface
+
+            other = from_array_interface(other)
         if operation == Py_LT:
             return _binary(SLOT_LT, self, other)
         if operation == Py_LE:
@@ -663,6 +675,10 @@ cdef class Tensor(TensorImpl):
         if not isinstance(value, (int, bool)):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(value)
+
+    def __reversed__(self):
+        """The tensor with the order along its first dimension reversed; a 0-d tensor itself."""
+        return self.flip(0) if self.rank else self
 
     def __len__(self):
         if self.rank == 0:

@@ -12,13 +12,23 @@ T = TypeVar("T")
 _KINDS = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
 
 
-def decode(data: bytes, where: str) -> dict[str, Any]:
-    """The JSON object in `data`. Raises FormatError, naming `where`, if there is none."""
+def decode(data: bytes, where: str, *, unique: bool = False) -> dict[str, Any]:
+    """The JSON object in `data`; no key may be there twice in it, if `unique`.
+
+    Raises FormatError, naming `where`, if there is none.
+    """
     try:
-        value = json.loads(data)
+        value = json.loads(data, object_pairs_hook=_without_repetition if unique else None)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{where}: not valid JSON: {error}") from None
     return checked(value, dict, where)
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def checked(value: Any, kind: type[T], where: str) -> T:

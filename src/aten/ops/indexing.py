@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aten._core import picking
 from aten._core.taking import take as take_slices
@@ -13,7 +12,9 @@ from aten.ops.definition import op
 from aten.ops.places import (
     INDEX_TYPES,
     INT64,
+    along,
     as_int64,
+    at_least_vector,
     check_range,
     checked_vector,
     common_shape,
@@ -28,6 +29,8 @@ from aten.registry import ops
 Indices = Sequence[Tensor | None]
 
 MASK_TYPES = ("bool", "uint8")
+# Bytes side by side from which on it pays to call for each slice.
+_BLOCK = 64
 _TAKEN = "out of range: tried to access index {index} on a tensor of {size} elements"
 
 
@@ -44,10 +47,10 @@ def index(self: Tensor, indices: Indices) -> Tensor:
         given = indices[alone]
         assert given is not None
         return take_slices(self, alone, given, True)
-    chosen = _choose(self, indices)
-    out = picking.result_like(chosen.base, chosen.index)
+    base, places, step = _choose(self, indices)
+    out = picking.result_like(base, places)
     if not self.is_meta:
-        picking.pick(chosen.base, chosen.index, out, chosen.step)
+        picking.pick(base, places, out, step)
     return out
 
 
@@ -65,65 +68,20 @@ def _only_index(self: Tensor, indices: Indices) -> int:
     last = indices[dim]
     if last is None or last.dtype.name not in INDEX_TYPES or not last.is_contiguous():
         return -1
+    if not _copies_blocks(self, dim):
+        return -1
     return dim if not last.is_meta and all(one is None for one in indices[:dim]) else -1
 
 
-@dataclass(slots=True)
-class _Choice:
-    """Elements chosen: `base` and `index` have one shape; see `picking.pick`."""
-
-    base: Tensor
-    index: Tensor
-    step: int
+def _copies_blocks(self: Tensor, dim: int) -> bool:
+    """Whether slices of a dimension are long enough to be copied one by one."""
+    stride = self.stride(dim)
+    return stride * self.itemsize >= _BLOCK or (dim == 0 and stride == 1)
 
 
-def _choose(self: Tensor, indices: Indices) -> _Choice:
-    """The elements at the indices, which are checked."""
-    self, given = _without_masks(self, indices)
-    dims = [dim for dim, one in enumerate(given) if one is not None]
-    if not dims:
-        raise IndexError("at least one index must be given")
-    if len(given) > self.dim():
-        raise IndexError(
-            f"too many indices for tensor of dimension {self.dim()} (got {len(given)})"
-        )
-    common = common_shape([one.shape for one in given if one is not None])
-    first = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
-    kept = [dim for dim in range(self.dim()) if dim not in dims]
-    shape = (
-        *(self.shape[dim] for dim in kept[:first]),
-        *common,
-        *(self.shape[dim] for dim in kept[first:]),
-    )
-    strides = (
-        *(self.stride(dim) for dim in kept[:first]),
-        *(0 for _ in common),
-        *(self.stride(dim) for dim in kept[first:]),
-    )
-    empty = 0 in common
-    offsets, step = _offsets(self, [(dim, given[dim]) for dim in dims], common, empty)
-    base = self.as_strided(shape, strides, self.storage_offset())
-    return _Choice(base, spread(offsets, shape, first), step)
-
-
-def _offsets(
-    self: Tensor, chosen: Sequence[tuple[int, Tensor | None]], common: tuple[int, ...], empty: bool
-) -> tuple[Tensor, int]:
-    """How far each chosen element lies behind the first, in steps of the second result."""
-    negative = False
-    places: list[tuple[int, Tensor]] = []
-    for dim, one in chosen:
-        assert one is not None
-        size = self.size(dim)
-        message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
-        negative |= check_range(one, size, message, low=-size)
-        places.append((dim, as_int64(one).expand(common)))
-    if self.is_meta or (len(places) == 1 and not negative):
-        return places[0][1], self.stride(places[0][0])
-    made = places[0][1].new_zeros(common)
-    for dim, place in places:
-        picking.add_offsets(made, place, self.size(dim), self.stride(dim))
-    return made, 1
+def _choose(self: Tensor, indices: Indices) -> tuple[Tensor, Tensor, int]:
+    """The elements at the indices, which are checked; see `picking.choose`."""
+    return picking.choose(*_without_masks(self, indices))
 
 
 def _without_masks(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor | None]]:
@@ -131,6 +89,8 @@ def _without_masks(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor 
 
     Where there is but a mask, its dimensions may become one.
     """
+    if all(one is None or one.dtype.name in INDEX_TYPES for one in indices):
+        return self, list(indices)
     alone = sum(one is not None for one in indices) == 1
     plain: list[Tensor | None] = []
     for position, one in enumerate(indices):
@@ -182,12 +142,11 @@ def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool =
     filled = None if accumulate else _filling_mask(self, indices, values)
     if filled is not None:
         return ops.aten.masked_fill_.Tensor(self, filled, values)  # type: ignore[no-any-return]
-    chosen = _choose(self, indices)
-    source = _expanded_values(values, chosen.base)
+    base, places, step = _choose(self, indices)
+    source = values if values.shape == base.shape else _expanded_values(values, base)
     if not self.is_meta:
-        given = [one for one in indices if one is not None]
-        require_other_memory(self, values, *given)
-        write(chosen.base, chosen.index, source, chosen.step, "sum" if accumulate else "")
+        require_other_memory(self, values, *[one for one in indices if one is not None])
+        write(base, places, source, step, "sum" if accumulate else "")
     return self
 
 
@@ -290,7 +249,13 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         return self.new_empty(shape)
     if not shape:
         return take_slices(self.reshape((1,)), 0, index.reshape(()), False)
-    return take_slices(self, dim, index.reshape((-1,)).contiguous(), False)
+    if _copies_blocks(self, dim):
+        return take_slices(self, dim, index.reshape((-1,)).contiguous(), False)
+    check_range(index, self.size(dim), "index {index} is out of bounds for a size of {size}")
+    out = self.new_empty(shape)
+    places = spread(as_int64(at_least_vector(index)), shape, dim)
+    picking.pick(along(self, dim, shape), places, out, self.stride(dim))
+    return out
 
 
 @op("take", exact_out=True)

@@ -38,6 +38,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
     Raises RuntimeError where `mask` is larger than `self`.
     """
+    if mask.shape == self.shape and self.is_contiguous():
+        return _fill_masked(self, mask, value)
     if common_shape((self.shape, mask.shape), RuntimeError) != tuple(self.shape):
         raise RuntimeError(
             f"masked_fill_: a mask of shape {list(mask.shape)} does not fit {list(self.shape)}"
@@ -50,10 +52,14 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         for dim in shared:
             sizes[dim] = 1
         target = self.as_strided(sizes, strides, self.storage_offset())
+    _fill_masked(target, mask, value)
+    return self
+
+
+def _fill_masked(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     by_tensor = isinstance(value, Tensor)
     fill = ops.aten.masked_fill.Tensor_out if by_tensor else ops.aten.masked_fill.Scalar_out
-    fill(target, mask, value, out=target)
-    return self
+    return fill(self, mask, value, out=self)  # type: ignore[no-any-return]
 
 
 def _positions(mask: Tensor) -> Tensor:

@@ -307,7 +307,8 @@ def _checked_slices(name: str, self: Tensor, dim: int, index: Tensor, source: Te
     target, given = at_least_vector(self), at_least_vector(source)
     count = given.size(dim) if dim < given.dim() else -1
     if count != index.numel():
-        raise IndexError(
+        error = IndexError if name == "index_copy" else RuntimeError
+        raise error(
             f"{name}(): {index.numel()} indices for source {list(source.shape)} and dimension {dim}"
         )
     if _without(target.shape, dim) != _without(given.shape, dim):

@@ -1,0 +1,83 @@
+"""Tensors in safetensors files: names, shapes and elements, and nothing that could be run.
+
+    aten.safetensors.save_file({"weight": weight}, "model.safetensors", {"epoch": "3"})
+    weight = aten.safetensors.load_file("model.safetensors")["weight"]
+
+Files are checked before any tensor is made: headers that lie about sizes, ranges that overlap or
+leave the file, and unknown element types are refused with `aten.export.FormatError`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Mapping
+
+from aten._core.device import device
+from aten._core.tensor import Tensor
+from aten.graph.safetensors_format import read_buffer, read_mapped, read_metadata, written
+
+__all__ = ["load", "load_file", "load_metadata", "save", "save_file"]
+
+
+def load_file(filename: str | os.PathLike[str], device: device | str = "cpu") -> dict[str, Tensor]:
+    """The tensors of a file by name.
+
+    They are mapped: nothing is read before it is used, and what is written to them stays in memory.
+
+    Raises:
+        OSError: the file cannot be opened.
+        aten.export.ArchiveError: it is no safetensors file, or cut short.
+        aten.export.FormatError: its header is wrong.
+    """
+    return _placed(read_mapped(os.fspath(filename)), device)
+
+
+def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
+    """The texts that a file has besides its tensors. Raises what `load_file` raises."""
+    return read_metadata(os.fspath(filename))
+
+
+def load(data: bytes) -> dict[str, Tensor]:
+    """The tensors in a file's contents. Raises what `load_file` raises but OSError."""
+    return read_buffer(memoryview(bytearray(data)), "load")
+
+
+def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
+    """A file's contents.
+
+    Raises TypeError for names, texts and values that are none, ValueError for element types that
+    the format has no name for, and for tensors without memory.
+    """
+    return b"".join(written(tensors, metadata))
+
+
+def save_file(
+    tensors: Mapping[str, Tensor],
+    filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write a file. One of this name is replaced when all is written, so that tensors mapped from
+    it stay what they are.
+
+    Raises OSError where it cannot be written, and what `save` raises.
+    """
+    pieces = written(tensors, metadata)
+    header = next(iter(pieces))
+    path = os.path.abspath(os.fspath(filename))
+    temporary = f"{path}.{secrets.token_hex(8)}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(header)
+            for piece in pieces:
+                file.write(piece)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _placed(tensors: dict[str, Tensor], place: device | str) -> dict[str, Tensor]:
+    return {name: tensor.to(place) for name, tensor in tensors.items()}
