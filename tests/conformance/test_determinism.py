@@ -6,6 +6,7 @@ torch: what is compared are results of aten with each other.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -80,8 +81,10 @@ def run(name: str, tensors: Iterator[aten.Tensor], length: int) -> tuple[aten.Te
     return result if isinstance(result, tuple) else (result,)
 
 
-def operands(length: int, *, stepped: bool, rows: int = ROWS) -> list[aten.Tensor]:
-    return [matrix(rows, length, seed, stepped=stepped) for seed in range(3)]
+@functools.lru_cache(maxsize=2)
+def operands(length: int, *, stepped: bool, rows: int = ROWS) -> tuple[aten.Tensor, ...]:
+    """Matrices that many tests read and none changes."""
+    return tuple(matrix(rows, length, seed, stepped=stepped) for seed in range(3))
 
 
 def bits(tensor: aten.Tensor) -> bytes:

@@ -184,7 +184,8 @@ def _dimension(name: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
     dim = wrap_dimension(dim, y.dim())
     if y.dim() == 0:
         raise IndexError(f"{name}: dim is {dim}, but y has no dimensions")
-    if y.dtype.kind == "bool" or (x is not None and x.dtype.kind == "bool"):
+    boolean = y.dtype.kind == "bool" or (x is not None and x.dtype.kind == "bool")
+    if boolean and (y.size(dim) or name != "trapezoid"):
         raise RuntimeError(f"{name}: bool has no area below it")
     return dim
 

@@ -84,9 +84,8 @@ def min_dim(self: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]
 @op
 def aminmax(self: Value, *, dim: int | None = None, keepdim: bool = False) -> tuple[Value, Value]:
     """The least and the greatest element."""
-    if self.dtype.is_complex:
-        raise refusal("aminmax_cpu", self.dtype)
     _require_elements("aminmax", self, dim)
+    require_real("aminmax_cpu", self)
     return fold("amin", self, dim, keepdim), fold("amax", self, dim, keepdim)
 
 

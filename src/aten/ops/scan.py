@@ -117,4 +117,6 @@ def diff(
 
 def _scan(name: str, value: Value, dim: int) -> Value:
     dims = normalized_dims(dim, len(value.shape))
+    if value.dtype.kind == "bool":
+        raise refusal(f"{name}_out_cpu", value.dtype)
     return Prim.table[name](value, dims=dims) if dims else value

@@ -33,10 +33,10 @@ def nanmean(
 @op
 def trace(self: Tensor) -> Tensor:
     """The sum of a matrix's diagonal. Raises RuntimeError for tensors of other dimensions."""
-    if self.dim() != 2:
-        raise RuntimeError(f"trace: self must have 2 dimensions, but has {self.dim()}")
     if self.dtype.kind == "bool":
         raise refusal("trace", self.dtype)
+    if self.dim() != 2:
+        raise RuntimeError(f"trace: self must have 2 dimensions, but has {self.dim()}")
     return self.diagonal().sum()
 
 
