@@ -12,6 +12,9 @@ from aten.ops.stepwise import as_float64, in_float64, is_any
 from aten.prims import Number
 from aten.registry import ops
 
+# Beyond, n! is no float64.
+_LARGEST_FACTORIAL = 170
+
 
 @op
 def mvlgamma(self: Tensor, p: int) -> Tensor:
@@ -105,7 +108,8 @@ def polygamma(n: int, self: Tensor) -> Tensor:
     element = in_float64("polygamma", self, half=n < 2 or self.dtype.name == "bfloat16")
     (argument,) = as_float64(self)
     value = _zeta(ops.aten.full_like(argument, n + 1), argument)
-    return (value * (math.factorial(n) * (-1) ** (n + 1))).to(element)  # type: ignore[no-any-return]
+    factor = float(math.factorial(n)) if n <= _LARGEST_FACTORIAL else math.inf
+    return (value * (factor * (-1) ** (n + 1))).to(element)  # type: ignore[no-any-return]
 
 
 @op("polygamma_")
