@@ -19,7 +19,7 @@ from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT3
 from aten._core.gemm cimport Product, multiplies, multiply_here, open_library
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, read_sizes
+from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, read_sizes, require_memory
 from aten._core.transfer cimport Block, transfer, transfer_run
 
 cdef enum:
@@ -94,6 +94,8 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     cdef list scratch = []
     if input.device_type != CPU:
         raise NotImplementedError(f"convolution: there are no compiled loops for {input.device}")
+    for tensor in (weight, bias, out):
+        require_memory(<TensorImpl>tensor)
     if not multiplies(input.dtype_code):
         raise NotImplementedError(
             f"\"convolution\" not implemented for '{input.dtype.scalar_type_name}'")

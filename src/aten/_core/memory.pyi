@@ -3,6 +3,12 @@ from collections.abc import Callable, Sequence
 from aten._core.tensor import Tensor
 
 def resize(tensor: Tensor, sizes: Sequence[int]) -> Tensor: ...
+def write_outs(
+    name: str,
+    outs: tuple[Tensor, ...],
+    results: tuple[Tensor, ...],
+    copy: Callable[[Tensor, Tensor], object],
+) -> None: ...
 def write_out(
     name: str, out: Tensor, result: Tensor, copy: Callable[[Tensor, Tensor], object]
 ) -> None: ...

@@ -151,25 +151,45 @@ def become(Tensor tensor not None, Tensor window not None):
 
 
 def write_out(str name, Tensor out not None, Tensor result not None, copy):
-    """Copy `result` into an `out=` tensor; one whose sizes differ gets its sizes and strides.
+    """Copy `result` into an `out=` tensor, as `write_outs` does."""
+    write_outs(name, (out,), (result,), copy)
 
-    Warns (UserWarning) if that held elements. `copy(out, result)` writes; where it fails, `out` is
-    what it was. Raises RuntimeError when `out` overlaps itself.
+
+def write_outs(str name, outs, results, copy):
+    """Copy results into `out=` tensors; one whose sizes differ gets its result's sizes and strides.
+
+    Warns (UserWarning) if that held elements. `copy(out, result)` writes. Where a tensor cannot be
+    resized or overlaps itself (RuntimeError) nothing is written, and all have the sizes they had.
     """
-    cdef Geometry kept
-    cdef int64_t extent
-    keep_geometry(out, &kept)
+    cdef Tensor out
+    cdef list kept = [(out.size(), out.stride()) for out in outs]
     try:
-        if out.size() != result.size():
-            prepare_out(name, out, result.rank, result.sizes)
-            extent = storage_extent(result.rank, result.sizes, result.strides)
-            if extent == result.count:
-                set_geometry(out, result.rank, result.sizes, result.strides)
-        check_internal_overlap(out)
-        copy(out, result)
+        for out, result in zip(outs, results, strict=True):
+            _prepare_for(name, out, result)
+        for out, result in zip(outs, results, strict=True):
+            copy(out, result)
     except BaseException:
-        restore_geometry(out, &kept)
+        for out, (sizes, strides) in zip(outs, kept, strict=True):
+            _restore(out, sizes, strides)
         raise
+
+
+cdef int _prepare_for(str name, Tensor out, Tensor result) except -1:
+    if out.size() != result.size():
+        prepare_out(name, out, result.rank, result.sizes)
+        if storage_extent(result.rank, result.sizes, result.strides) == result.count:
+            set_geometry(out, result.rank, result.sizes, result.strides)
+    check_internal_overlap(out)
+    return 0
+
+
+cdef int _restore(Tensor out, object sizes, object strides) except -1:
+    cdef int64_t size_values[MAXIMUM_DIMS]
+    cdef int64_t stride_values[MAXIMUM_DIMS]
+    cdef int rank = <int>read_sizes(sizes, size_values, MAXIMUM_DIMS)
+    read_sizes(strides, stride_values, MAXIMUM_DIMS)
+    set_geometry(out, rank, size_values, stride_values)
+    return 0
 
 
 def check_writable(Tensor out not None, *operands):

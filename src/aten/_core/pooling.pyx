@@ -14,7 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size)
 from aten._core.parallel cimport Task, parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, require_memory
 
 cdef enum:
     SPATIAL = 3
@@ -143,12 +143,15 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows
              bint apart=False):
     """The largest element of each window of `input` (N, C, *) to `out`.
 
-    `out` is row-major; or both have their channels behind their pixels, as `indices` then must. A NaN is larger than all numbers. `indices`, int64 and row-major, gets its position in the
-    plane, counted in rows. For each spatial dimension there are Windows, and in `steps` the
+    `out` is row-major; or both have their channels behind their pixels, as `indices` then must. A NaN is
+    larger than all numbers. `indices`, int64 and row-major, gets its position in the plane, counted
+    in rows. For each spatial dimension there are Windows, and in `steps` the
     distance of a window's elements; if `apart`, each plane has windows of its own, one plane's
     after the other's. Raises NotImplementedError for element types that are not ordered.
     """
     cdef Pool pool
+    for tensor in (input, out, indices):
+        require_memory(<TensorImpl>tensor)
     if not _is_ordered(input.dtype_code):
         raise NotImplementedError(
             f"\"max_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
@@ -172,6 +175,8 @@ def average_pool(Tensor input not None, Tensor out not None, windows, bint insid
     float64 and int64.
     """
     cdef Pool pool
+    require_memory(input)
+    require_memory(out)
     if input.dtype_code not in (FLOAT32, FLOAT64, INT64):
         raise NotImplementedError(
             f"\"avg_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
@@ -188,10 +193,16 @@ def average_pool_backward(Tensor gradient not None, Tensor out not None, windows
                           int64_t divisor):
     """Add each element of `gradient`, divided, to its window of `out`; both (N, C, *), row-major.
 
-    The arguments are those of `average_pool`. Takes float32, float64 and int64.
+    The arguments are those of `average_pool`. Raises NotImplementedError for other element types
+    than float32, float64 and int64.
     """
     cdef Pool pool
     cdef int64_t planes
+    require_memory(gradient)
+    require_memory(out)
+    if gradient.dtype_code not in (FLOAT32, FLOAT64, INT64) or out.dtype_code != gradient.dtype_code:
+        raise NotImplementedError(
+            f"\"avg_pool_backward\" not implemented for '{gradient.dtype.scalar_type_name}'")
     _prepare(&pool, out, gradient, windows, [1] * len(windows), inside)
     pool.divisor = divisor
     planes = out.sizes[0] * out.sizes[1]
@@ -206,10 +217,18 @@ def spread_planes(Tensor values not None, Tensor indices not None, Tensor out no
                   bint accumulates):
     """Write, or add, `values` (planes, count) to the places `indices`, int64, in `out` (planes, *).
 
-    All are row-major; adding takes float32 and float64. Raises RuntimeError for an index out of
-    range, and leaves `out` as it is.
+    All are row-major. Raises RuntimeError for an index out of range, and leaves `out` as it is;
+    NotImplementedError for other element types than float32 and float64, and where nothing is
+    added, others of their widths.
     """
     cdef Spreading work
+    for tensor in (values, indices, out):
+        require_memory(<TensorImpl>tensor)
+    cdef bint moves = not accumulates and item_size(values.dtype_code) in (4, 8)
+    if (out.dtype_code != values.dtype_code or indices.dtype_code != INT64
+            or not (moves or values.dtype_code in (FLOAT32, FLOAT64))):
+        raise NotImplementedError(
+            f"\"max_unpool\" not implemented for '{values.dtype.scalar_type_name}'")
     cdef int64_t planes = values.sizes[0], place, index
     cdef const int64_t* listed = <const int64_t*>data_pointer(indices)
     if values.count == 0:

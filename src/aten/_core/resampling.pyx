@@ -8,9 +8,9 @@ Both share out lines or points of the result over the threads; each is computed 
 from libc.math cimport fabs, floor, fmod, nearbyint
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-from aten._core.dtypes cimport FLOAT32, FLOAT64
+from aten._core.dtypes cimport FLOAT32, FLOAT64, INT16, UINT8, dtype_from_code
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, require_memory
 
 cdef enum:
     SPATIAL = 3
@@ -77,6 +77,11 @@ def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not
     cdef Weighing work
     cdef int64_t outer = 1
     cdef int other
+    for tensor in (input, out, begins, counts, weights):
+        require_memory(<TensorImpl>tensor)
+    if (input.dtype_code not in (FLOAT32, FLOAT64, UINT8) or out.dtype_code != input.dtype_code
+            or weights.dtype_code != (INT16 if input.dtype_code == UINT8 else input.dtype_code)):
+        raise _refusal("upsample", input)
     if out.count == 0:
         return
     work.code = input.dtype_code
@@ -185,6 +190,8 @@ def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid
     cdef Sampling work
     if gradient.count == 0:
         return
+    require_memory(image_gradient)
+    require_memory(grid_gradient)
     _read_sampling(&work, input, grid, gradient, mode, padding, align_corners)
     if image_gradient is not None:
         work.image_gradient = data_pointer(image_gradient)
@@ -196,9 +203,20 @@ def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid
                      _sample_images_backward, &work)
 
 
+cdef object _refusal(str name, TensorImpl input):
+    return NotImplementedError(
+        f"\"{name}\" not implemented for '{dtype_from_code(input.dtype_code).scalar_type_name}'")
+
+
 cdef void _read_sampling(Sampling* work, TensorImpl input, TensorImpl grid, TensorImpl out,
-                         int mode, int padding, bint align_corners) noexcept:
+                         int mode, int padding, bint align_corners) except *:
     cdef int dim, source
+    require_memory(input)
+    require_memory(grid)
+    require_memory(out)
+    if (input.dtype_code not in (FLOAT32, FLOAT64) or grid.dtype_code != input.dtype_code
+            or out.dtype_code != input.dtype_code):
+        raise _refusal("grid_sampler", input)
     work.code = input.dtype_code
     work.mode = <Mode>mode
     work.padding = <Padding>padding

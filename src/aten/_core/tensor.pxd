@@ -48,6 +48,7 @@ cdef bint is_lazy(TensorImpl tensor) noexcept   # a conjugate or negative not ca
 cdef uint64_t conjugate_bit() noexcept
 cdef uint64_t negative_bit() noexcept
 cdef char* data_pointer(TensorImpl tensor) noexcept nogil
+cdef int require_memory(TensorImpl tensor) except -1
 cdef bint is_tensor(object value) noexcept
 cdef int wrap_dim(int64_t dim, int ndim) except -1
 cdef int refresh_geometry(TensorImpl tensor) except -1

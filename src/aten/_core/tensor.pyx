@@ -277,6 +277,14 @@ cdef char* data_pointer(TensorImpl tensor) noexcept nogil:
     return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
 
 
+cdef int require_memory(TensorImpl tensor) except -1:
+    """Raises RuntimeError for a tensor without memory here; None is none."""
+    if tensor is not None and tensor.count != 0 and tensor.storage.data == NULL:
+        raise RuntimeError(f"Expected all tensors to be on the same device, but found one on "
+                           f"{tensor.device} among others on cpu")
+    return 0
+
+
 # Number slots. The table is filled from outside with whatever callables the operators provide.
 
 cdef BinaryCall _binary_call = NULL

@@ -99,8 +99,10 @@ def install_variant(
         if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
             op.register(key, PythonKernel(function), place_of(function))
             return
-    make = _writing_out if op.entry.variant == "out" else _in_place
-    op.register(key, PythonKernel(make(op)), "aten/backends/composite.py")
+    made = _writing_out(op) if op.entry.variant == "out" else _in_place(op)
+    if op.entry.variant == "out" and "!)" in operator(op.entry.base).schema_text:
+        made = _restoring(op, made)
+    op.register(key, PythonKernel(made), "aten/backends/composite.py")
 
 
 def _is_variant(op: OpOverload) -> bool:
@@ -168,11 +170,27 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
             if exact:
                 _require_like(op.name, out, result)
                 _require_apart(op.name, _resized(out, result), others)
-        for out, result in pairs:
-            memory.write_out(op.name, out, result, ops.aten.copy_.default)
+        memory.write_outs(op.name, tuple(outs), results, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     return write_out
+
+
+def _restoring(op: OpOverload, write_out: Callable[..., Any]) -> Callable[..., Any]:
+    """`write_out` of an operator that writes to operands, too: when it fails, they are as before."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        parameters = zip(op._schema.arguments, arguments, strict=False)
+        written = [tensor for argument, tensor in parameters if argument.is_write]
+        kept = [(tensor, tensor.clone()) for tensor in written]
+        try:
+            return write_out(*arguments, **keywords)
+        except Exception:
+            for tensor, elements in kept:
+                tensor.copy_(elements)
+            raise
+
+    return call
 
 
 def _computed_in(out: Tensor, operands: tuple[Any, ...]) -> dtype | None:
@@ -217,8 +235,7 @@ def _fill_list(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> 
     pairs = list(zip(outs, results, strict=True))
     for out, result in pairs:
         _check_takes(name, out, result)
-    for out, result in pairs:
-        memory.write_out(name, out, result, ops.aten.copy_.default)
+    memory.write_outs(name, tuple(outs), tuple(results), ops.aten.copy_.default)
 
 
 def _becoming(op: OpOverload) -> Callable[..., Tensor]:

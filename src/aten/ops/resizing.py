@@ -25,11 +25,13 @@ def resize_(
     """
     if memory_format is _PRESERVE:
         raise RuntimeError("resize_: memory_format must say an order, not preserve_format")
+    ordered = self
+    if memory_format not in (None, _CONTIGUOUS):
+        ordered = ops.aten.empty.memory_format(size, memory_format=memory_format, device="meta")
     if tuple(self.shape) != tuple(size):
         memory.resize(self, size)
-    if memory_format in (None, _CONTIGUOUS):
+    if ordered is self:
         return self
-    ordered = ops.aten.empty.memory_format(size, memory_format=memory_format, device="meta")
     return self.as_strided_(size, ordered.stride(), self.storage_offset())
 
 
@@ -38,15 +40,10 @@ def resize_as_(
     self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None
 ) -> Tensor:
     """`resize_` to the template's sizes; with preserve_format, in its order."""
-    resize_(self, the_template.shape)
-    if memory_format is None:
-        return self
     if memory_format is _PRESERVE:
-        memory_format = next(
-            order
-            for order in (*MEMORY_FORMATS.values(), _CONTIGUOUS)
-            if order is not _PRESERVE and the_template.is_contiguous(order)
-        )
+        orders = (one for one in MEMORY_FORMATS.values() if one is not _PRESERVE)
+        fitting = (order for order in orders if the_template.is_contiguous(order))
+        memory_format = next(fitting, _CONTIGUOUS)
     return resize_(self, the_template.shape, memory_format=memory_format)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from aten._core.dtypes import DTYPES, dtype
 from aten.ops.definition import converted, op
-from aten.ops.requirements import refuse_complex, require_number
+from aten.ops.requirements import refusal, refuse_complex, require_number
 from aten.prims import Number, Value
 from aten.prims import elementwise as p
 
@@ -97,6 +97,8 @@ def nan_to_num(
         return p.complex(*parts)
     if not element.is_floating_point:
         return self
+    if element.name not in _LARGEST:
+        raise refusal("nan_to_num", element)
     limit = _LARGEST[element.name]
     value = p.where(self == math.inf, limit if posinf is None else posinf, self)
     value = p.where(self == -math.inf, -limit if neginf is None else neginf, value)

@@ -134,7 +134,7 @@ def kthvalue_out(
     for out, result in zip((values, indices), found, strict=True):
         if out.dtype is not result.dtype:
             raise RuntimeError(f"kthvalue: out= must be of {result.dtype}, but is of {out.dtype}")
-        memory.write_out("kthvalue", out, result, ops.aten.copy_.default)
+    memory.write_outs("kthvalue", (values, indices), found, ops.aten.copy_.default)
     return values, indices
 
 

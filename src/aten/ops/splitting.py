@@ -8,6 +8,9 @@ from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
 from aten.registry import ops
 
+# A list of so many views takes gigabytes.
+_MOST_SECTIONS = 1 << 24
+
 
 @op("split.Tensor")
 @op("unsafe_split.Tensor")
@@ -89,6 +92,8 @@ def tensor_split(self: Tensor, sections: int, dim: int = 0) -> tuple[Tensor, ...
     dim = _split_dimension("tensor_split", self, dim)
     if sections <= 0:
         raise RuntimeError(f"tensor_split: sections must be greater than 0, got {sections}")
+    if sections > _MOST_SECTIONS:
+        raise MemoryError(f"tensor_split: {sections} sections are more than memory holds")
     length, longer = divmod(self.size(dim), sections)
     return split_with_sizes(self, [length + (place < longer) for place in range(sections)], dim)
 
