@@ -10,10 +10,13 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples"
 
 
-def output_of(name):
+def output_of(name, *arguments):
     """What an example prints, run as a user would: in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", FOLDER / name], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", FOLDER / name, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -30,6 +33,34 @@ def test_a_backend_of_registered_primitives():
     assert lines[0] == "[[2.0, 4.0, 6.0], [8.0, 10.0, 14.0]]"
     assert lines[1] == "[[1.5, 2.5, 3.5], [4.5, 5.5, 7.5]]"
     assert [sum(row) for row in eval(lines[2])] == pytest.approx([1.0, 1.0])
+
+
+# What an example prints where all is well: it compares, and says whether things agree.
+SAYS = {
+    "tensors_and_views.py": "add_ changes the operand, and all its views: True",
+    "attention.py": "largest difference below 1e-6: True",
+    "point_cloud.py": "largest radius: 1.0",
+    "k_means.py": "points at their center: True",
+}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_an_example_says_what_it_should(name):
+    printed = output_of(name)
+    assert SAYS[name] in printed
+    assert ": False" not in printed
+
+
+def test_principal_components_with_a_plot(tmp_path):
+    picture = tmp_path / "components.png"
+    printed = output_of("principal_components.py", str(picture))
+    assert "uncorrelated: True" in printed
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_seven_programs():
+    lines = output_of("run_programs.py", str(FOLDER.parent / "tests" / "data" / "programs"))
+    assert lines.count(": agrees") == 14
 
 
 def test_every_example_is_run_here():
