@@ -177,7 +177,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
 
 
 def _restoring(op: OpOverload, write_out: Callable[..., Any]) -> Callable[..., Any]:
-    """`write_out` of an operator that writes to operands, too: when it fails, they are as before."""
+    """`write_out` of an operator that writes to operands, too; it fails without a change to them."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         parameters = zip(op._schema.arguments, arguments, strict=False)
