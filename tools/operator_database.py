@@ -124,10 +124,12 @@ def _start(entry: Any, samples: int | None) -> tuple[int, int]:
         os.close(writing)
         return process, reading
     os.close(reading)
-    from database_checks import check, dtypes_of
+    from database_checks import check, dtypes_of, has_samples
 
     outcome: Outcome = {"dtypes": {}}
     for dtype in dtypes_of(entry):
+        if not has_samples(entry, dtype):
+            continue
         name = str(dtype).removeprefix("torch.")
         outcome["dtypes"][name] = check(entry, dtype, samples)
     with os.fdopen(writing, "w") as pipe:
@@ -148,6 +150,8 @@ def _finish(process: int, pipe: int, text: bytes) -> Outcome:
         forms.get("function", "").startswith("missing") for forms in outcome["dtypes"].values()
     )
     outcome["status"] = "missing" if missing else "wrong" if problems else RIGHT
+    if not outcome["dtypes"]:
+        outcome["status"] = "without samples for the CPU"
     return outcome
 
 

@@ -20,8 +20,9 @@ def operand(draw, shape):
     placed = placed[tuple(slice(None, None, step) for step in steps)]
     dropped = draw(st.integers(0, len(shape)))
     while dropped and placed.ndim and placed.shape[0] == 1:
-        placed, dropped = placed[0, ...], dropped - 1
-    return placed
+        placed, dropped = placed[0], dropped - 1
+    # Indexing a 0-d array by nothing gives a number.
+    return np.asarray(placed)
 
 
 @st.composite

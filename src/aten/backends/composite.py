@@ -177,7 +177,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
 
 
 def _restoring(op: OpOverload, write_out: Callable[..., Any]) -> Callable[..., Any]:
-    """`write_out` of an operator that writes to operands, too; it fails without a change to them."""
+    """`write_out` of an operator that writes to operands, too: failing changes none of them."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         parameters = zip(op._schema.arguments, arguments, strict=False)
