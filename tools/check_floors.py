@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_generated", "registry", "prims", "codegen"),
     ("loops", "ops", "dispatch"),
     ("backends", "transforms"),
-    ("graph", "library"),
+    ("graph", "library", "foreign"),
     (
         "memory",
         "methods",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aten import backends, ops, registry
+from aten import backends, foreign, ops, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 backends.install()
+foreign.install()
 install_slots()
 registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.

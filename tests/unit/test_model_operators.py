@@ -1,0 +1,38 @@
+"""The operators that exported architectures use are there, those of other libraries included."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aten
+from aten import registry
+
+LISTS = json.loads((Path(__file__).parents[1] / "data" / "model_ops.json").read_text())
+
+
+@pytest.mark.parametrize("flavour", ["core_ir", "training_ir"])
+def test_every_operator_of_inference_is_there(flavour: str) -> None:
+    names = [entry["op"] for entry in LISTS[flavour]]
+    assert len(names) > 100
+    assert [name for name in names if _missing(name)] == []
+
+
+def _missing(name: str) -> bool:
+    namespace, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    found: Any = registry.find_packet(namespace, packet)
+    return found is None or (overload or "default") not in found.overloads()
+
+
+def test_rows_times_the_matrix_of_their_group() -> None:
+    rows = aten.arange(8, dtype=aten.float32).reshape((4, 2))
+    matrices = aten.stack([aten.eye(2), 2 * aten.eye(2), 3 * aten.eye(2)])
+    grouped = aten.ops.transformers.grouped_mm_fallback
+    out = grouped(rows, matrices, aten.tensor([1, 1, 3], dtype=aten.int32))
+    assert out.tolist() == [[0, 1], [6, 9], [12, 15], [0, 0]]
+    with pytest.raises(RuntimeError, match="grouped_mm: expected rows"):
+        grouped(rows, matrices, aten.tensor([1]))
