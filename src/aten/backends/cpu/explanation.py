@@ -24,6 +24,7 @@ _EXAMPLES = {
     "dim": -1,
     "normalized_shape": _EXAMPLE_SHAPE[1:],
     "half_to_float": False,
+    "input_dtype": DTYPES["float32"],
     "rounding_mode": "trunc",
     "decimals": 2,
 }
