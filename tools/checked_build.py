@@ -49,8 +49,12 @@ def run(tests: list[str], sanitize: bool) -> int:
         subprocess.run([*install, packages, copy], env=environment, check=True)
         environment |= {"PYTHONPATH": str(packages), "ATEN_CACHE_DIR": str(Path(folder) / "cache")}
         if sanitize:
-            library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True)
-            environment |= {"LD_PRELOAD": library.strip(), "ASAN_OPTIONS": OPTIONS}
+            # The sanitizer looks for the C++ library when it starts; matplotlib brings it later.
+            libraries = [
+                subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip()
+                for name in ("libasan.so", "libstdc++.so.6")
+            ]
+            environment |= {"LD_PRELOAD": ":".join(libraries), "ASAN_OPTIONS": OPTIONS}
         command = [sys.executable, "-m", "pytest", "-q", *tests]
         return subprocess.run(command, env=environment, cwd=ROOT).returncode
 

@@ -7,7 +7,9 @@ own.
 from __future__ import annotations
 
 import random
+import resource
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +17,16 @@ from hypothesis import strategies as st
 from operator_calls import Calls, call, operators
 
 OPERATORS = operators()
+
+
+@pytest.fixture(autouse=True)
+def _bounded_memory():
+    """Requests beyond a few gigabytes are refused, on machines that would promise them, too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (4 << 30), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @pytest.fixture(autouse=True)

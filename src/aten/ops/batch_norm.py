@@ -104,12 +104,15 @@ def _by_batch(
     var, mean = ops.aten.var_mean.correction(wide(input), dims, correction=0)
     deviation = ops.aten.rsqrt.default(var + eps)
     out = _normalized(input, mean, deviation, weight, bias)
+    moved = []
     if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+        moved.append((running_mean, running_mean.mul(1 - momentum).add(mean, alpha=momentum)))
     if running_var is not None:
         count = input.numel() // max(input.shape[1], 1)
-        unbiased = count / (count - 1) if count > 1 else float("nan")
-        running_var.mul_(1 - momentum).add_(var, alpha=momentum * unbiased)
+        share = momentum * (count / (count - 1) if count > 1 else float("nan"))
+        moved.append((running_var, running_var.mul(1 - momentum).add(var, alpha=share)))
+    for stored, value in moved:
+        stored.copy_(value)
     return out, mean, deviation
 
 

@@ -33,7 +33,9 @@ class KernelEmitter(ScalarEmitter):
     def __init__(self, program: Program) -> None:
         super().__init__()
         self.program = program
-        self.narrows_to_half = any(one.dtype.name == "float16" for one in program.operands)
+        self.narrows_to_half = any(
+            one.dtype.name in ("float16", "complex32") for one in program.operands
+        )
         self.label = "entry"
         self.values: dict[int, object] = {}
         self.metadata: list[str] = []
