@@ -7,6 +7,7 @@ compute the result and copy it to where it belongs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from aten._core import factories, memory, views
@@ -160,7 +161,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
-        if len(outs) > 1:
+        if exact or len(outs) > 1:
             _require_types(op.name, outs, results)
         if row_major:
             results = tuple(result.contiguous() for result in results)
@@ -168,7 +169,6 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         for out, result in pairs:
             _check_takes(op.name, out, result)
             if exact:
-                _require_like(op.name, out, result)
                 _require_apart(op.name, _resized(out, result), others)
         memory.write_outs(op.name, tuple(outs), results, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
@@ -212,11 +212,6 @@ def _require_apart(name: str, out: Tensor, arguments: tuple[Any, ...]) -> None:
                 raise RuntimeError(
                     f"{name}: unsupported operation: out shares memory with an argument"
                 )
-
-
-def _require_like(name: str, out: Tensor, result: Tensor) -> None:
-    if out.dtype is not result.dtype:
-        raise RuntimeError(f"{name}: expected out of {result.dtype}, got {out.dtype}")
 
 
 def _resized(out: Tensor, result: Tensor) -> Tensor:
@@ -270,16 +265,18 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
 
 
 def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
-    """Several results are written as they are. Raises RuntimeError for tensors of other dtypes."""
+    """Raises RuntimeError where a result would have to be cast."""
     for out, result in zip(outs, results, strict=True):
         if out.dtype is not result.dtype:
             raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 
 
+@cache
 def _written_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(argument.name for argument in op._schema.arguments if argument.is_out)
 
 
+@cache
 def _keyword_names(op: OpOverload) -> tuple[str, ...]:
     return tuple(argument.name for argument in op._schema.keyword_only)
 
