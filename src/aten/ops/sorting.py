@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from aten._core import memory
 from aten._core.dtypes import DTYPES
 from aten._core.ranking import arrange, take_least
 from aten._core.tensor import Tensor, wrap_dimension
@@ -105,7 +104,7 @@ def topk(
     return values, indices
 
 
-@op
+@op(exact_out=True)
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The `k`th smallest element along `dim`, counted from 1, and where it is.
 
@@ -121,21 +120,6 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tupl
         return arranged(rows, "select", k - 1)[..., k - 1 : k]
 
     return chosen_along(self, dim, keepdim, choose)
-
-
-@op("kthvalue.values")
-def kthvalue_out(
-    self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Raises RuntimeError where a result is to be written over elements still to be read."""
-    if memory.overlaps(self, values) or memory.overlaps(self, indices):
-        raise RuntimeError("kthvalue: out= must not share memory with self")
-    found = kthvalue(self, k, dim, keepdim)
-    for out, result in zip((values, indices), found, strict=True):
-        if out.dtype is not result.dtype:
-            raise RuntimeError(f"kthvalue: out= must be of {result.dtype}, but is of {out.dtype}")
-    memory.write_outs("kthvalue", (values, indices), found, ops.aten.copy_.default)
-    return values, indices
 
 
 def require_ranks(name: str, self: Tensor) -> None:
