@@ -1,44 +1,197 @@
-"""What a call costs when there is nothing to compute: four elements, one thread's time."""
+"""What a call costs when there is nothing to compute: a handful of elements, one thread's time."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from timing import Case, Result, measure
+from operands import Operand, booleans, integers, normal, positive
+from timing import Case, Result, geometric_mean, measure
 
+VECTOR = {"a": normal(4), "b": normal(4), "c": normal(4)}
+POSITIVE = {"a": positive(4)}
+MATRIX = {"a": normal(2, 2), "b": normal(2, 2), "row": normal(2)}
+FOURS = {"a": normal(4, 4), "b": normal(4, 4), "bias": normal(4)}
+ROWS = {"x": normal(4, 16), "weight": normal(16), "bias": normal(16)}
+LINEAR = {"x": normal(1, 16), "weight": normal(16, 16), "bias": normal(16)}
+BATCH = {"a": normal(2, 3, 4), "b": normal(2, 4, 5)}
+MIXED = {"i": integers(4), "a": normal(4)}
+CHOICE = {"a": normal(4), "b": normal(4), "m": booleans(4)}
+ROWS_OF = {"a": normal(6, 4), "i": Operand((3,), "int64", "integers", 6)}
 
-def vectors(lib: Any) -> dict[str, Any]:
-    return {"a": lib.tensor([1.0, 2.0, 3.0, 4.0]), "b": lib.tensor([4.0, 3.0, 2.0, 1.0])}
+# The calls that the project promises to be three times as fast, and views six times.
+PROMISED = [
+    Case("a + b", "a + b", VECTOR, numpy="", limit=200, least_ratio=5),
+    Case("a.add_(b)", "a.add_(b)", {"a": normal(4), "b": normal(4)}, checked=False),
+    Case("a * 2.5", "a * 2.5", VECTOR, numpy=""),
+    Case("broadcast add", "a + row", MATRIX, numpy=""),
+    Case("int + float", "i + a", MIXED, numpy=""),
+    Case("a.sum()", "a.sum()", VECTOR, numpy=""),
+    Case("cat((a, b))", "lib.cat((a, b))", VECTOR, numpy="lib.concatenate((a, b))"),
+    Case("mm 4×4", "lib.mm(a, b)", FOURS, numpy="a @ b"),
+    Case("softmax 4×16", "lib.softmax(x, 1)", ROWS),
+    Case("linear 1×16", "lib.nn.functional.linear(x, weight, bias)", LINEAR),
+]
 
+VIEWS = [
+    Case("a.t()", "a.t()", MATRIX, numpy="a.T"),
+    Case("a.view(2, 2)", "a.view(2, 2)", VECTOR, numpy="a.reshape(2, 2)"),
+    Case("a.reshape(2, 2)", "a.reshape(2, 2)", VECTOR, numpy=""),
+    Case("a[1:3]", "a[1:3]", VECTOR, numpy=""),
+    Case("a[1]", "a[1]", VECTOR),
+    Case("m[:, 1]", "a[:, 1]", MATRIX, numpy=""),
+    Case("m[1, 0:1]", "a[1, 0:1]", MATRIX, numpy=""),
+    Case("a[None]", "a[None]", VECTOR, numpy=""),
+    Case("a[..., 1]", "a[..., 1]", MATRIX, numpy=""),
+    Case("transpose(0, 1)", "a.transpose(0, 1)", MATRIX, numpy="a.transpose(1, 0)"),
+    Case("permute(1, 0)", "a.permute(1, 0)", MATRIX, numpy="a.transpose(1, 0)"),
+    Case("unsqueeze(0)", "a.unsqueeze(0)", VECTOR),
+    Case("squeeze(0)", "x.squeeze(0)", LINEAR),
+    Case("expand(3, 4)", "a.expand(3, 4)", VECTOR, numpy="lib.broadcast_to(a, (3, 4))"),
+    Case("flatten()", "a.flatten()", MATRIX),
+    Case("detach()", "a.detach()", VECTOR),
+    Case("narrow(0, 1, 2)", "a.narrow(0, 1, 2)", VECTOR),
+    Case("select(0, 1)", "a.select(0, 1)", MATRIX),
+    Case("chunk(2)", "a.chunk(2)", VECTOR, numpy="lib.split(a, 2)"),
+    Case("unbind()", "a.unbind()", MATRIX),
+]
 
-def with_result(lib: Any) -> dict[str, Any]:
-    return {**vectors(lib), "c": lib.tensor([0.0, 0.0, 0.0, 0.0])}
-
-
-def matrices(lib: Any) -> dict[str, Any]:
-    return {"a": lib.tensor([[1.0, 2.0], [3.0, 4.0]]), "b": lib.tensor([[4.0, 3.0], [2.0, 1.0]])}
-
-
-CASES = [
-    Case("a + b", "a + b", vectors, limit=250, least_ratio=5),
-    Case("a.t()", "a.t()", matrices, limit=200),
-    Case("a.view(2, 2)", "a.view(2, 2)", vectors, limit=200),
-    Case("a[1:3]", "a[1:3]", vectors, limit=200),
-    Case("a[1]", "a[1]", vectors),
-    Case("a + 1", "a + 1", vectors),
-    Case("a.add_(b)", "a.add_(b)", vectors),
-    Case("add(a, b, out=c)", "lib.add(a, b, out=c)", with_result),
-    Case("a.exp()", "a.exp()", vectors),
-    Case("a.sum()", "a.sum()", vectors),
-    Case("a.sum(dim=1)", "a.sum(dim=1)", matrices),
-    Case("softmax(a, 1)", "lib.softmax(a, 1)", matrices),
-    Case("a @ b", "a @ b", matrices),
-    Case("zeros(4)", "lib.zeros(4)", vectors),
-    Case("a.numel()", "a.numel()", vectors),
+OTHERS = [
+    Case("a - b", "a - b", VECTOR, numpy=""),
+    Case("a * b", "a * b", VECTOR, numpy=""),
+    Case("a / b", "a / b", VECTOR, numpy=""),
+    Case(
+        "a + b, float64",
+        "a + b",
+        {"a": normal(4, dtype="float64"), "b": normal(4, dtype="float64")},
+        numpy="",
+    ),
+    Case(
+        "a + b, bfloat16",
+        "a + b",
+        {"a": normal(4, dtype="bfloat16"), "b": normal(4, dtype="bfloat16")},
+    ),
+    Case("i + j, int64", "i + j", {"i": integers(4), "j": integers(4)}, numpy=""),
+    Case("m & n, bool", "m & n", {"m": booleans(4), "n": booleans(4)}, numpy=""),
+    Case("a + 1", "a + 1", VECTOR, numpy=""),
+    Case("1 - a", "1 - a", VECTOR, numpy=""),
+    Case("a ** 2", "a ** 2", VECTOR, numpy=""),
+    Case("-a", "-a", VECTOR, numpy=""),
+    Case("a < b", "a < b", VECTOR, numpy=""),
+    Case("a == b", "a == b", VECTOR, numpy=""),
+    Case("transposed add", "a.t() + b", MATRIX, numpy="a.T + b"),
+    Case("a += b", "a.__iadd__(b)", {"a": normal(4), "b": normal(4)}, numpy="", checked=False),
+    Case("a.mul_(0.5)", "a.mul_(0.5)", {"a": normal(4)}, checked=False),
+    Case("a.zero_()", "a.zero_()", {"a": normal(4)}),
+    Case("a.fill_(1)", "a.fill_(1)", {"a": normal(4)}, numpy="a.fill(1)", checked=False),
+    Case("a.copy_(b)", "a.copy_(b)", VECTOR, numpy="lib.copyto(a, b)"),
+    Case("add(a, b, out=c)", "lib.add(a, b, out=c)", VECTOR, numpy="lib.add(a, b, out=c)"),
+    Case("add(a, b, alpha=2)", "lib.add(a, b, alpha=2)", VECTOR),
+    Case("exp", "a.exp()", VECTOR, numpy="lib.exp(a)"),
+    Case("relu", "a.relu()", VECTOR),
+    Case("functional.relu", "lib.nn.functional.relu(a)", VECTOR),
+    Case("functional.gelu", "lib.nn.functional.gelu(a)", VECTOR),
+    Case("sigmoid", "lib.sigmoid(a)", VECTOR),
+    Case("sqrt", "lib.sqrt(a)", POSITIVE, numpy=""),
+    Case("clamp(-1, 1)", "a.clamp(-1, 1)", VECTOR, numpy="lib.clip(a, -1, 1)"),
+    Case("where", "lib.where(m, a, b)", CHOICE, numpy=""),
+    Case("masked_fill", "a.masked_fill(m, 0.0)", CHOICE),
+    Case("a.to(float64)", "a.to(lib.float64)", VECTOR, numpy="a.astype(lib.float64)"),
+    Case("a.to(float32), no change", "a.to(lib.float32)", VECTOR),
+    Case("a.contiguous(), no change", "a.contiguous()", VECTOR),
+    Case("a.clone()", "a.clone()", VECTOR, numpy="a.copy()"),
+    Case("a.t().contiguous()", "a.t().contiguous()", MATRIX, numpy="lib.ascontiguousarray(a.T)"),
+    Case("a.float()", "i.float()", MIXED, numpy="i.astype(lib.float32)"),
+    Case("m.sum(dim=1)", "a.sum(dim=1)", MATRIX, numpy="a.sum(axis=1)"),
+    Case("mean", "a.mean()", VECTOR, numpy=""),
+    Case("m.mean(1, keepdim=True)", "a.mean(1, keepdim=True)", MATRIX),
+    Case("max", "a.max()", VECTOR, numpy=""),
+    Case("m.max(dim=1)", "a.max(dim=1)", MATRIX),
+    Case("argmax", "a.argmax()", VECTOR, numpy=""),
+    Case("any", "m.any()", CHOICE, numpy=""),
+    Case("var", "a.var()", VECTOR, numpy="a.var(ddof=1)"),
+    Case("norm", "a.norm()", VECTOR, numpy="lib.linalg.norm(a)"),
+    Case("cumsum", "a.cumsum(0)", VECTOR, numpy=""),
+    Case("functional.softmax", "lib.nn.functional.softmax(x, dim=-1)", ROWS),
+    Case("log_softmax", "lib.log_softmax(x, 1)", ROWS),
+    Case("layer_norm", "lib.nn.functional.layer_norm(x, (16,), weight, bias)", ROWS),
+    Case(
+        "cross_entropy",
+        "lib.nn.functional.cross_entropy(x, t)",
+        {"x": normal(4, 16), "t": Operand((4,), "int64", "integers", 16)},
+    ),
+    Case("mse_loss", "lib.nn.functional.mse_loss(a, b)", VECTOR),
+    Case("a @ b", "a @ b", FOURS, numpy=""),
+    Case("m @ v", "a @ bias", FOURS, numpy=""),
+    Case("a.dot(b)", "a.dot(b)", VECTOR, numpy=""),
+    Case("addmm", "lib.addmm(bias, a, b)", FOURS),
+    Case("bmm", "lib.bmm(a, b)", BATCH, numpy="lib.matmul(a, b)"),
+    Case("matmul of batches", "lib.matmul(a, b)", BATCH, numpy=""),
+    Case("linear without bias", "lib.nn.functional.linear(x, weight)", LINEAR),
+    Case("stack", "lib.stack((a, b))", VECTOR, numpy=""),
+    Case("split(2)", "a.split(2)", VECTOR),
+    Case("repeat(2)", "a.repeat(2)", VECTOR, numpy="lib.tile(a, 2)"),
+    Case("flip(0)", "a.flip(0)", VECTOR, numpy="lib.flip(a, 0).copy()"),
+    Case("a[i]", "a[i]", ROWS_OF, numpy=""),
+    Case("a[m]", "a[m]", CHOICE, numpy=""),
+    Case("a[1] = 0.5", "a[1] = 0.5", {"a": normal(4)}, numpy="", checked=False),
+    Case("a[1:3] = b[0:2]", "a[1:3] = b[0:2]", VECTOR, numpy="", checked=False),
+    Case("index_select", "a.index_select(0, i)", ROWS_OF, numpy="lib.take(a, i, 0)"),
+    Case("embedding", "lib.nn.functional.embedding(i, a)", ROWS_OF),
+    Case(
+        "gather",
+        "a.gather(0, j)",
+        {"a": normal(6, 4), "j": Operand((2, 4), "int64", "integers", 6)},
+    ),
+    Case("sort", "a.sort()", VECTOR, numpy="lib.sort(a)"),
+    Case("topk", "a.topk(2)", VECTOR),
+    Case("nonzero", "m.nonzero()", CHOICE),
+    Case("tril", "a.tril()", FOURS, numpy="lib.tril(a)"),
+    Case("zeros(4)", "lib.zeros(4)", VECTOR, numpy=""),
+    Case("ones(2, 2)", "lib.ones(2, 2)", VECTOR, numpy="lib.ones((2, 2))"),
+    Case("empty(4)", "lib.empty(4)", VECTOR, numpy="", checked=False),
+    Case("full((4,), 1.5)", "lib.full((4,), 1.5)", VECTOR, numpy=""),
+    Case("arange(4)", "lib.arange(4)", VECTOR, numpy=""),
+    Case("zeros_like", "lib.zeros_like(a)", VECTOR, numpy=""),
+    Case("empty_like", "lib.empty_like(a)", VECTOR, numpy="", checked=False),
+    Case("tensor([1., 2.])", "lib.tensor([1.0, 2.0])", VECTOR, numpy="lib.array([1.0, 2.0])"),
+    Case("randn(4)", "lib.randn(4)", VECTOR, checked=False),
+    Case("item()", "s.item()", {"s": normal()}),
+    Case("tolist()", "a.tolist()", VECTOR, numpy=""),
+    Case("numel()", "a.numel()", VECTOR, numpy="a.size"),
+    Case("shape", "a.shape", VECTOR, numpy=""),
+    Case("size(0)", "a.size(0)", VECTOR),
 ]
 
 
+def cases() -> list[Case]:
+    promised = [
+        replace(
+            case, least_ratio=case.least_ratio if case.limit else 3, group="promised", headline=True
+        )
+        for case in PROMISED
+    ]
+    views = [replace(case, least_ratio=6, group="views") for case in VIEWS]
+    others = [replace(case, group="others") for case in OTHERS]
+    return [replace(case, unit="ns") for case in (*promised, *views, *others)]
+
+
+def beside_numpy(results: list[Result]) -> Result:
+    """`a + b` against NumPy's own, in the place of torch."""
+    added = next(result for result in results if result.name == "a + b")
+    compared = Result("a + b, NumPy in torch's place", "ns", added.aten, added.numpy, least_ratio=1)
+    if added.aten is None or added.numpy is None:
+        compared.problem = "no number"
+    else:
+        compared.ratio = added.numpy / added.aten
+    return compared
+
+
 def run() -> list[Result]:
-    in_place = [case for case in CASES if case.name == "a.add_(b)"]
-    others = [case for case in CASES if case not in in_place]
-    return measure(others, "ns", 1e9) + measure(in_place, "ns", 1e9, check=False)
+    results = measure(cases())
+    views = [result for result in results if result.group == "views"]
+    return [
+        *results,
+        beside_numpy(results),
+        geometric_mean(f"overhead: mean of {len(views)} views", views, 6),
+        geometric_mean(f"overhead: mean of all {len(results)} calls", results, 5),
+    ]

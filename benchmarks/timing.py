@@ -1,35 +1,44 @@
-"""Measuring side by side: both libraries in turn, in one run, so that noise meets both alike."""
+"""Measuring side by side: all libraries in turn, in one run, so that noise meets all alike."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
 import timeit
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-ROUNDS = 25
+from operands import Operand, namespace
+
+ROUNDS = 15
 SECONDS_PER_ROUND = 0.002
-# Both sides' threads go on spinning for milliseconds after a call, on the processors that the other
-# side is then timed on. Before each side's turn all of them have gone to sleep.
+# The threads of each library go on spinning for milliseconds after a call, on the processors that
+# the next one is then timed on. Before each turn all of them have gone to sleep.
 PAUSE = 0.01
+# No case of the suite may be slower than this, whatever its group's mean.
+LEAST_RATIO = 0.9
 
 
 @dataclass
 class Result:
     """One number. `limit` bounds our value from above, `least_ratio` torch's value over ours from
-    below; a number with neither is there to be known. `problem` says why there is no number."""
+    below; a number with neither is there to be known. `problem` says why there is no number.
+    Headlines go into the README."""
 
     name: str
     unit: str
     aten: float | None = None
     torch: float | None = None
+    numpy: float | None = None
     ratio: float | None = None
     limit: float | None = None
     least_ratio: float | None = None
     problem: str = ""
+    group: str = ""
+    headline: bool = True
 
     @property
     def met(self) -> bool:
@@ -56,83 +65,149 @@ class Result:
         return {**asdict(self), "met": self.met}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Case:
-    """A statement to time, in a namespace that `names(library)` gives; `lib` is the library."""
+    """A statement to time, with each library as `lib`.
+
+    `numpy` is the statement for NumPy where it has the operation: None for nothing, "" for the
+    same words. `setup` runs once before. `checked` is false where a second call gives something
+    else than the first. `group` puts the case into a part of its group with a mean of its own.
+    """
 
     name: str
     statement: str
-    names: Callable[[Any], dict[str, Any]]
+    operands: dict[str, Operand] = field(default_factory=dict)
+    setup: str = ""
+    numpy: str | None = None
+    numpy_setup: str | None = None
     limit: float | None = None
-    least_ratio: float | None = None
+    least_ratio: float | None = LEAST_RATIO
+    checked: bool = True
+    group: str = ""
+    unit: str = "µs"
+    headline: bool = False
 
 
-def measure(cases: Iterable[Case], unit: str, scale: float, check: bool = True) -> list[Result]:
-    """Time every case with both libraries; seconds times `scale` are `unit`."""
+# A statement, and the names it may use.
+Side = tuple[str, dict[str, Any]]
+
+SCALES = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}
+
+
+def measure(cases: Iterable[Case]) -> list[Result]:
+    """Time every case with all libraries that have it."""
+    return [_measured(case) for case in cases]
+
+
+def _measured(case: Case) -> Result:
     import torch
 
     import aten
 
-    results = []
-    for case in cases:
-        result = Result(case.name, unit, limit=case.limit, least_ratio=case.least_ratio)
-        results.append(result)
-        try:
-            ours = {"lib": aten, **case.names(aten)}
-            theirs = {"lib": torch, **case.names(torch)}
-            if check:
-                _require_agreement(case, ours, theirs)
-            _time_in_turn(result, case.statement, ours, theirs, scale)
-        except Exception as error:
-            result.problem = f"{type(error).__name__}: {error}".splitlines()[0]
-    return results
+    result = Result(
+        case.name,
+        case.unit,
+        limit=case.limit,
+        least_ratio=case.least_ratio,
+        group=case.group,
+        headline=case.headline,
+    )
+    try:
+        sides = [
+            (case.statement, namespace(lib, case.operands, case.setup)) for lib in (aten, torch)
+        ]
+        if case.checked:
+            _require_agreement(*sides)
+        scale = SCALES[case.unit]
+        with torch.no_grad():
+            rounds = _time_in_turn(sides)
+        result.aten, result.torch = (
+            scale * statistics.median(column) for column in zip(*rounds, strict=True)
+        )
+        result.ratio = statistics.median(theirs / ours for ours, theirs in rounds)
+        if case.numpy is not None:
+            # Afterwards, since the threads of its OpenBLAS spin for longer than the pause.
+            alone = _time_in_turn([_numpy_side(case)])
+            result.numpy = scale * statistics.median(time for (time,) in alone)
+    except Exception as error:
+        result.problem = f"{type(error).__name__}: {error}".splitlines()[0]
+    return result
 
 
-def _require_agreement(case: Case, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+def _numpy_side(case: Case) -> Side:
+    import numpy
+
+    setup = case.setup if case.numpy_setup is None else case.numpy_setup
+    return case.numpy or case.statement, namespace(numpy, case.operands, setup)
+
+
+def _require_agreement(ours: Side, theirs: Side) -> None:
     """A fast wrong answer is none. Long sums may differ in the last bits of what they add up."""
     import numpy
 
-    found = numpy.asarray(eval(case.statement, dict(ours)))
-    expected = numpy.asarray(eval(case.statement, dict(theirs)))
-    bound = 1e-5 * max(1.0, float(abs(expected).max(initial=0)))
-    numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=bound)
+    found, expected = (_arrays(eval(statement, dict(names))) for statement, names in (ours, theirs))
+    for (one, tolerance), (other, _) in zip(found, expected, strict=True):
+        if tolerance and one.size:
+            bound = tolerance / 10 * max(1.0, float(numpy.nanmax(numpy.abs(other), initial=0)))
+            numpy.testing.assert_allclose(one, other, rtol=tolerance, atol=bound)
+        else:
+            numpy.testing.assert_array_equal(one, other)
 
 
-def _time_in_turn(
-    result: Result, statement: str, ours: dict[str, Any], theirs: dict[str, Any], scale: float
-) -> None:
-    timers = [timeit.Timer(statement, globals=names) for names in (ours, theirs)]
+def _arrays(value: Any) -> list[tuple[Any, float]]:
+    """What a statement gave, as arrays, each with the relative difference it may have."""
+    import numpy
+
+    if isinstance(value, tuple | list):
+        return [pair for item in value for pair in _arrays(item)]
+    if str(getattr(value, "dtype", "")).endswith("bfloat16"):
+        return [(numpy.asarray(value.float()), 2.0**-7)]
+    array = numpy.asarray(value)
+    return [(array, 1e-4 if array.dtype.kind in "fc" else 0.0)]
+
+
+def _time_in_turn(sides: Sequence[Side]) -> list[list[float]]:
+    """Seconds of a call, for each round one number of each side."""
+    timers = [timeit.Timer(statement, globals=names) for statement, names in sides]
     numbers = [_calls_per_round(timer) for timer in timers]
-    pairs = []
+    rounds = []
     for _ in range(ROUNDS):
-        pair = []
+        times = []
         for timer, number in zip(timers, numbers, strict=True):
             time.sleep(PAUSE)
-            pair.append(timer.timeit(number) / number)
-        pairs.append(pair)
-    result.aten, result.torch = (
-        scale * statistics.median(column) for column in zip(*pairs, strict=True)
-    )
-    result.ratio = statistics.median(theirs / ours for ours, theirs in pairs)
+            times.append(timer.timeit(number) / number)
+        rounds.append(times)
+    return rounds
 
 
 def _calls_per_round(timer: timeit.Timer) -> int:
-    timer.timeit(3)
-    once = min(timer.timeit(3) / 3 for _ in range(3))
+    timer.timeit(2)
+    once = min(timer.timeit(2) / 2 for _ in range(3))
     return max(1, int(SECONDS_PER_ROUND / once))
+
+
+def geometric_mean(name: str, results: Sequence[Result], least_ratio: float) -> Result:
+    """The mean of the ratios; a case without a ratio leaves the mean without one."""
+    mean = Result(name, "", least_ratio=least_ratio)
+    missing = [result.name for result in results if result.ratio is None]
+    if missing or not results:
+        mean.problem = f"no ratio for {', '.join(missing) or 'any case'}"
+        return mean
+    mean.ratio = math.exp(statistics.fmean(math.log(result.ratio or 1) for result in results))
+    return mean
 
 
 def show(results: Iterable[Result], file: Any = sys.stdout) -> None:
     """Print results as a table."""
     for result in results:
         if result.problem:
-            print(f"  {result.name:44} FAILED  {result.problem}", file=file)
+            print(f"  {result.name:52} FAILED  {result.problem}", file=file)
             continue
         verdict = "" if not result.target else ("ok" if result.met else "MISSED")
         print(
-            f"  {result.name:44} {number(result.aten):>9} {result.unit:3}"
-            f"  torch {number(result.torch):>9}  ratio {number(result.ratio):>7}"
-            f"  {result.target:20} {verdict}".rstrip(),
+            f"  {result.name:52} {number(result.aten):>9} {result.unit:3}"
+            f"  torch {number(result.torch):>9}  numpy {number(result.numpy):>9}"
+            f"  ratio {number(result.ratio):>7}  {result.target:16} {verdict}".rstrip(),
             file=file,
         )
 
