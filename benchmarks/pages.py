@@ -18,8 +18,8 @@ _MARKS = ("<!-- table -->\n", "<!-- /table -->\n")
 
 _INTRODUCTION = f"""# Performance
 
-Every case runs with torch 2.13 and with aten in one process, in turn, {ROUNDS} times each; a ratio is
-the median of the paired ratios, torch's time over ours. Both use all processors that the process
+Every case runs with torch 2.13 and with aten in one process, in turn, {ROUNDS} times each; a ratio
+is the median of the paired ratios, torch's time over ours. Both use all processors that the process
 may use. NumPy's time stands beside them where it has the operation. No case of the suite may be
 slower than {LEAST_RATIO:g}×; stricter bounds stand in the tables.
 
