@@ -63,7 +63,7 @@ cdef enum:
 
 _PROMOTIONS = ("default", "float", "long", "bool", "real", "same", "number")
 _KINDS = ("attribute", "tensor", "scalar", "number", "memory_format")
-_ACCESSES = ("unit", "zero", "any")
+_ACCESSES = ("unit", "zero", "any", "stream")
 
 cdef struct Variant:
     uint64_t key
@@ -436,7 +436,7 @@ cdef class PointwiseKernel(Kernel):
             _add_fresh(&walk, out)
         if self.executes:
             coalesce(&walk)
-            self.run(family, operands, out.dtype_code, &walk)
+            self.run(family, operands, out.dtype_code, &walk, not written)
         else:
             self.verify(family, operands, out.dtype_code)
         if written:
@@ -454,11 +454,12 @@ cdef class PointwiseKernel(Kernel):
         family.verified.add(key)
         return 0
 
-    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk) except -1:
+    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk,
+                 bint separate) except -1:
         cdef uint64_t key = <uint64_t>operands.compute_code
         cdef int index, code
         cdef int accesses[MAXIMUM_INPUTS + 1]
-        find_accesses(walk, operands, family.count, out_code, accesses)
+        find_accesses(walk, operands, family.count, out_code, separate, accesses)
         for index in range(family.count + 1):
             code = operands.codes[index] if index < family.count else out_code
             key = key << 8 | <uint64_t>(code << 2 | accesses[index])

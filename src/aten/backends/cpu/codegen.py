@@ -22,4 +22,4 @@ def llvm_ir(program: Program) -> str:
 
 def compile_program(program: Program) -> Compiled:
     """Machine code for `program`, from memory, from disk, or made now."""
-    return load(str(program), lambda: llvm_ir(program))
+    return load(str(program), lambda: llvm_ir(program), program.streams)

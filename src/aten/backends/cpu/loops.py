@@ -174,6 +174,9 @@ class KernelEmitter(ScalarEmitter):
             self.access(instruction, address, access)
         self.end_loop(inner, tail=tail)
         self.end_loop(outer)
+        if self.program.streams:
+            # Whoever is told that the kernel is done must see what went past the caches.
+            self.lines.append("  fence seq_cst")
 
     def _load_unmoved(self, block: Block, rows: list[str]) -> None:
         """Read the operands that the innermost loop stays on once, before it."""
