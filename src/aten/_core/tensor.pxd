@@ -31,7 +31,8 @@ cdef class TensorImpl:
     cdef int64_t count                      # elements
     cdef int64_t* sizes                     # `rank` sizes, then `rank` strides, in elements
     cdef int64_t* strides
-    cdef int64_t inline_geometry[10]        # 2 * INLINE_DIMS; deeper tensors hold theirs on the heap
+    cdef int64_t inline_geometry[10]        # 2 * INLINE_DIMS; deeper tensors hold theirs elsewhere:
+    cdef bytes geometry_memory              # there, which is None or NULL for the others
     cdef int rank
     cdef signed char dtype_code
     cdef signed char device_type
