@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load
 from aten.backends.cpu.loops import KernelEmitter
+from aten.backends.cpu.maps import Map
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
 from aten.loops.program import Program
 
@@ -12,7 +13,7 @@ def llvm_ir(program: Program) -> str:
     """The LLVM module for `program`, as text."""
     writer = KernelEmitter(program)
     if not program.reduced_rank:
-        writer.write_map()
+        Map(writer).write()
     elif program.schedule == "row":
         RowSchedule(writer).write()
     else:

@@ -83,6 +83,13 @@ class Session:
             jit=True,
         )
 
+    @property
+    def vector_bytes(self) -> int:
+        """The size of the processor's vector registers."""
+        if "+avx512f" in self._features:
+            return 64
+        return 32 if "+avx2" in self._features else 16
+
     def optimized(self, text: str) -> Any:
         """The module for LLVM IR text, after the passes."""
         llvm = self.llvm
