@@ -27,6 +27,7 @@ from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, p
                                    promoted)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
                                 make_contiguous, make_strided, storage_extent)
+from aten._core.tiles cimport Tiling, run_tiles, tile
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -458,6 +459,13 @@ cdef class PointwiseKernel(Kernel):
         cdef uint64_t key = <uint64_t>operands.compute_code
         cdef int index, code
         cdef int accesses[MAXIMUM_INPUTS + 1]
+        cdef int64_t widths[MAXIMUM_INPUTS]
+        cdef Tiling tiling
+        cdef bint tiled = False
+        if walk.rank > 1:
+            for index in range(family.count):
+                widths[index] = item_size(operands.codes[index])
+            tiled = tile(walk, widths, &tiling)
         find_accesses(walk, operands, family.count, out_code, accesses)
         for index in range(family.count + 1):
             code = operands.codes[index] if index < family.count else out_code
@@ -472,11 +480,18 @@ cdef class PointwiseKernel(Kernel):
             family.keep(key, address, owner)
             walk.kernel = family.find(key)
         if walk.total < RELEASE_THRESHOLD:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
             return 0
         with nogil:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
         return 0
+
+
+cdef void _launch(Walk* walk, Tiling* tiling) noexcept nogil:
+    if tiling == NULL:
+        run_walk(walk, GRAIN)
+    else:
+        run_tiles(tiling, GRAIN)
 
 
 cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
