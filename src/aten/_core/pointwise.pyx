@@ -29,6 +29,7 @@ from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, p
                                    promoted)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
                                 make_strided, storage_extent)
+from aten._core.tiles cimport Tiling, run_tiles, tile
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -510,13 +511,21 @@ cdef class PointwiseKernel(Kernel):
     cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk,
                  bint separate) except -1:
         cdef int accesses[MAXIMUM_INPUTS + 1]
+        cdef int64_t widths[MAXIMUM_INPUTS]
+        cdef Tiling tiling
+        cdef bint tiled = False
+        cdef int index
+        if walk.rank > 1:
+            for index in range(family.count):
+                widths[index] = item_size(operands.codes[index])
+            tiled = tile(walk, widths, &tiling)
         find_accesses(walk, operands, family.count, out_code, separate, accesses)
         walk.kernel = self.function_for(family, operands, out_code, accesses)
         if walk.total < RELEASE_THRESHOLD:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
             return 0
         with nogil:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
         return 0
 
     cdef KernelFunction function_for(self, Family family, Operands* operands, int out_code,
@@ -538,6 +547,13 @@ cdef class PointwiseKernel(Kernel):
             dtype_from_code(out_code), patterns)
         family.keep(key, address, owner)
         return family.find(key)
+
+
+cdef void _launch(Walk* walk, Tiling* tiling) noexcept nogil:
+    if tiling == NULL:
+        run_walk(walk, GRAIN)
+    else:
+        run_tiles(tiling, GRAIN)
 
 
 cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
