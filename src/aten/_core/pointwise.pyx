@@ -17,7 +17,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
                                 dtype_from_code, item_size)
 from aten._core.dtypes import can_cast
-from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
+from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
@@ -25,8 +25,8 @@ from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_oper
                                   find_accesses, promotion_code, read_number)
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
                                    promoted)
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
-                                make_contiguous, make_strided, storage_extent)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
+                                format_strides, make_contiguous, make_strided, storage_extent)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -277,8 +277,8 @@ cdef class PointwiseKernel(Kernel):
         if function == NULL:
             return None
         out = make_contiguous(code, left.rank, left.sizes, CPU, left.device_index)
-        data[0] = data_pointer(left)
-        data[1] = data_pointer(right)
+        data[0] = <char*>const_data_pointer(left)
+        data[1] = <char*>const_data_pointer(right)
         data[2] = out.storage.data
         strides[0] = strides[1] = strides[2] = item_size(code)
         function(data, left.count, strides, 1, strides, NULL)
@@ -417,11 +417,14 @@ cdef class PointwiseKernel(Kernel):
         if out is None:
             out = _fresh_alike(family.count, operands, code, device_type)
         fresh = out is None
+        if written and self.executes:
+            # Before any address is taken: operands may be windows on the same memory.
+            data_pointer(out)
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
-                add_operand(&walk, <TensorImpl>operands.tensors[index], operands.rank,
-                            operands.sizes)
+                add_input(&walk, <TensorImpl>operands.tensors[index], operands.rank,
+                          operands.sizes)
             else:
                 add_scalar(&walk, &operands.scalars[index][0])
         if not fresh:
@@ -539,7 +542,7 @@ cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
     for dim in range(walk.rank):
         walk.strides[dim][walk.operands] = stride
         stride *= max(walk.sizes[dim], 1)
-    walk.data[walk.operands] = data_pointer(out)
+    walk.data[walk.operands] = out.storage.data
     walk.operands += 1
 
 
