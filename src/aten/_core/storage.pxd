@@ -26,6 +26,7 @@ cdef Storage storage_at(size_t address, int64_t nbytes, object owner)
 cdef Storage lazy_copy(Storage source)
 cdef int make_own(Storage storage) except -1
 cdef int expose(Storage storage) except -1
+cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept
 cdef void exchange_memory(Storage left, Storage right) noexcept
 
 # Calls of operators that may be reading memory. What `begin_call` gives goes to `end_call`.

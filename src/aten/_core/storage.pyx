@@ -251,7 +251,7 @@ cdef int make_own(Storage storage) except -1:
         storage.shared = None
         return 0
     data = _taken(storage.bytes, &capacity)
-    _copy_bytes(data, block.data, storage.bytes)
+    copy_bytes(data, block.data, storage.bytes)
     if storage.shared is not block:
         # Meanwhile another thread has done it.
         give_block(data, capacity)
@@ -274,7 +274,7 @@ cdef void _copy_part(void* context, int64_t begin, int64_t end) noexcept nogil:
     memcpy(copy.target + begin, copy.source + begin, end - begin)
 
 
-cdef void _copy_bytes(char* target, const char* source, int64_t count) noexcept:
+cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept:
     cdef Copy copy
     if count < RELEASE_THRESHOLD:
         memcpy(target, source, count)
