@@ -18,8 +18,8 @@ from aten._core.device cimport CPU
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype
 from aten._core.iterator cimport MAXIMUM_OPERANDS, KernelFunction, Walk, run_walk
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
-                                make_strided, read_sizes)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
+                                make_contiguous, make_strided, read_sizes)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -117,7 +117,8 @@ cdef int _launch(Launch launch, list tensors) except -1:
     memcpy(walk.sizes, launch.walk.sizes, walk.rank * sizeof(int64_t))
     memcpy(walk.strides, launch.walk.strides, walk.rank * MAXIMUM_OPERANDS * sizeof(int64_t))
     for place in range(launch.operands):
-        walk.data[place] = (data_pointer(<TensorImpl>tensors[launch.sources[place]])
+        # Inputs are read; outputs and temporaries are fresh, and nobody else's.
+        walk.data[place] = (<char*>const_data_pointer(<TensorImpl>tensors[launch.sources[place]])
                             + launch.offsets[place])
     if walk.total <= launch.grain:
         run_walk(&walk, launch.grain)

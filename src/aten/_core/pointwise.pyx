@@ -17,7 +17,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
                                 dtype_from_code, item_size)
 from aten._core.dtypes import can_cast
-from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
+from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
@@ -471,11 +471,14 @@ cdef class PointwiseKernel(Kernel):
         if out is None:
             out = _fresh_alike(family.count, operands, code, device_type)
         fresh = out is None
+        if written and self.executes:
+            # Before any address is taken: operands may be windows on the same memory.
+            data_pointer(out)
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
-                add_operand(&walk, <TensorImpl>operands.tensors[index], operands.rank,
-                            operands.sizes)
+                add_input(&walk, <TensorImpl>operands.tensors[index], operands.rank,
+                          operands.sizes)
             else:
                 add_scalar(&walk, &operands.scalars[index][0])
         if not fresh:
@@ -616,5 +619,5 @@ cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
     for dim in range(walk.rank):
         walk.strides[dim][walk.operands] = stride
         stride *= max(walk.sizes[dim], 1)
-    walk.data[walk.operands] = data_pointer(out)
+    walk.data[walk.operands] = out.storage.data
     walk.operands += 1

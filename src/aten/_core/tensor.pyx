@@ -22,7 +22,7 @@ from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport FLOAT32, dtype, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
-from aten._core.storage cimport Storage, allocate, storage_over
+from aten._core.storage cimport Storage, allocate, expose, make_own, storage_over
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -307,7 +307,13 @@ cdef bint is_tensor(object value) noexcept:
     return isinstance(value, Tensor)
 
 
-cdef char* data_pointer(TensorImpl tensor) noexcept nogil:
+cdef char* data_pointer(TensorImpl tensor) except? NULL:
+    if tensor.storage.shared is not None:
+        make_own(tensor.storage)
+    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
+
+
+cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil:
     return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
 
 
@@ -454,7 +460,8 @@ cdef class Tensor(TensorImpl):
         """The address of the first element; 0 where there is no memory."""
         if self.storage.data == NULL:
             return 0
-        return <size_t>data_pointer(self)
+        expose(self.storage)
+        return <size_t>const_data_pointer(self)
 
     def untyped_storage(self):
         """The storage this tensor is a window on."""
