@@ -53,6 +53,9 @@ cdef extern from "Python.h":
         Py_ssize_t tp_vectorcall_offset
         unsigned long tp_flags
         PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
+        object (*tp_alloc)(PyObject*, Py_ssize_t)
+    void PyTuple_SET_ITEM(object, Py_ssize_t, PyObject*)
+    void own "Py_INCREF"(PyObject*) noexcept
 
 cdef enum:
     # Arguments that fit into a stack on the C stack; longer schemas pay an allocation.
@@ -518,6 +521,19 @@ cdef object named_results(str name, list names):
     return namedtuple(name, names)
 
 
+cdef object named_tuple(object type, tuple values):
+    """`values` as an object of `type`, a tuple's subclass with as many fields."""
+    cdef Py_ssize_t position
+    cdef PyObject* value
+    cdef Py_ssize_t count = PySequence_Fast_GET_SIZE(<PyObject*> values)
+    made = (<CallableTypeObject*> type).tp_alloc(<PyObject*> type, count)
+    for position in range(count):
+        value = PySequence_Fast_ITEMS(<PyObject*> values)[position]
+        own(value)
+        PyTuple_SET_ITEM(made, position, value)
+    return made
+
+
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
                            Py_ssize_t nargs, PyObject* kwnames):
     cdef Py_ssize_t position
@@ -583,7 +599,7 @@ cdef class OpOverloadPacket:
             release(stack, op.count)
         if op.results is None or type(result) is not tuple:
             return result
-        return op.results._make(result)
+        return named_tuple(op.results, result)
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""

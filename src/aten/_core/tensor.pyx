@@ -75,6 +75,7 @@ cdef extern from "Python.h":
     int PyDict_SetItem(PyObject*, object, object) except -1
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
+        object (*tp_alloc)(PyObject*, Py_ssize_t)
 
 cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
@@ -112,9 +113,19 @@ cdef Storage _no_memory = allocate(0, CPU, -1)
 
 
 cdef object _size_of(int ndim, const int64_t* values):
+    return _filled(PyTuple_New(ndim), ndim, values)
+
+
+cdef object _make_size(TensorImpl tensor):
+    """The sizes as a `Size`, made as one object."""
+    return _filled((<CTypeObject*>Size).tp_alloc(<PyObject*>Size, tensor.rank), tensor.rank,
+                   tensor.sizes)
+
+
+cdef inline object _filled(object made, int ndim, const int64_t* values):
+    """A new tuple, or object of a subclass, with its items."""
     cdef int dim
     cdef object number  # typed: an inferred C integer would lend the tuple a reference it drops
-    cdef tuple made = PyTuple_New(ndim)
     for dim in range(ndim):
         number = values[dim]
         Py_INCREF(number)
@@ -398,12 +409,12 @@ cdef class Tensor(TensorImpl):
     @property
     def shape(self):
         """The sizes, as a `Size`."""
-        return Size(_size_of(self.rank, self.sizes))
+        return _make_size(self)
 
     def size(self, dim=None):
         """The sizes, or the size of dimension `dim`."""
         if dim is None:
-            return Size(_size_of(self.rank, self.sizes))
+            return _make_size(self)
         return self.sizes[_existing_dim(self, dim)]
 
     def stride(self, dim=None):

@@ -12,12 +12,13 @@ from typing import Any
 
 from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
-from aten._core.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatcher import Kernel, OpOverload, PythonKernel
 from aten._core.dtypes import can_cast, dtype
+from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
 from aten.backends.lazy_views import skip_laziness
-from aten.ops.definition import load_function, options_of, place_of
+from aten.ops.definition import Forwarding, load_function, options_of, place_of
 from aten.registry import operator, ops
 
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
@@ -117,7 +118,22 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    op.register(key, PythonKernel(function, with_op=with_op), place_of(function))
+    kernel: Kernel = PythonKernel(function, with_op=with_op)
+    forwarding = options_of(op.entry.function).forwarding
+    if forwarding is not None:
+        kernel = _forwarding_kernel(op, forwarding, kernel)
+    op.register(key, kernel, place_of(function))
+
+
+def _forwarding_kernel(op: OpOverload, forwarding: Forwarding, otherwise: Kernel) -> Kernel:
+    places = {argument.name: place for place, argument in enumerate(op._schema.arguments)}
+    return ForwardingKernel(
+        operator(forwarding.target),
+        tuple(places[one] if isinstance(one, str) else (one,) for one in forwarding.arguments),
+        tuple(places[name] for name in forwarding.without),
+        forwarding.first,
+        otherwise,
+    )
 
 
 def _install_on_copy(op: OpOverload) -> None:
