@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from aten._core import factories, memory, views
+from aten._core import derived_views, factories, memory, views
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast, dtype
@@ -23,6 +23,12 @@ from aten.registry import operator, ops
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
+# The operators of compiled views, where they have other names.
+_OPERATORS_OF_VIEWS = {
+    "select": "select.int",
+    "slice": "slice.Tensor",
+    "transpose": "transpose.int",
+}
 
 
 def install_composite(op: OpOverload) -> None:
@@ -30,7 +36,22 @@ def install_composite(op: OpOverload) -> None:
     if _is_variant(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
         return
+    native = op.entry.options.get("native")
+    if native:
+        _install_derived_view(op, str(native))
+        return
     _install_function(op, DispatchKey.CompositeImplicitAutograd)
+
+
+def _install_derived_view(op: OpOverload, native: str) -> None:
+    """A composite of views, whose ordinary case is compiled."""
+    views_called = [
+        operator(f"aten::{_OPERATORS_OF_VIEWS.get(view, view)}")
+        for view in derived_views.views_of(native)
+    ]
+    otherwise = PythonKernel(load_function(op.entry.function))
+    kernel = derived_views.DerivedViewKernel(native, views_called, otherwise)
+    op.register(DispatchKey.CompositeImplicitAutograd, kernel, kernel.place)
 
 
 def install_explicit(op: OpOverload) -> None:
