@@ -23,10 +23,12 @@ from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry,
                                 prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
                                   find_accesses, promotion_code, read_number)
+from aten._core.ordinary cimport (OrdinaryCall, Remembered, accept, arrange, compute, forget,
+                                  has_accepted)
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
                                    promoted)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
-                                make_contiguous, make_strided, storage_extent)
+                                make_strided, storage_extent)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -37,6 +39,9 @@ cdef enum:
     RELEASE_THRESHOLD = 32768
     # Points in one chunk of work for the threads.
     GRAIN = 16384
+    # Families that are found without hashing, and signatures of ordinary calls each remembers.
+    RECENT_FAMILIES = 4
+    REMEMBERED = 16
 
 cdef enum:
     # Result types, in the order of _PROMOTIONS.
@@ -63,7 +68,10 @@ cdef enum:
 
 _PROMOTIONS = ("default", "float", "long", "bool", "real", "same", "number")
 _KINDS = ("attribute", "tensor", "scalar", "number", "memory_format")
-_ACCESSES = ("unit", "zero", "any")
+_ACCESSES = ("unit", "zero", "any", "stream")
+
+# Spreads signatures over what a family remembers: 2**64 over the golden ratio.
+cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
 
 cdef struct Variant:
     uint64_t key
@@ -74,6 +82,8 @@ cdef class Family:
     """The machine code of one operator for one set of attributes, by types and access patterns."""
 
     cdef readonly object attributes         # the arguments that are part of the code
+    cdef list met                           # the arguments of the call that last chose it
+    cdef PyObject* choices[MAXIMUM_ARGUMENTS]   # those of them that choose a family; borrowed
     cdef int count
     cdef int position[MAXIMUM_INPUTS]
     cdef bint takes_part[MAXIMUM_INPUTS]    # in promotion
@@ -85,8 +95,12 @@ cdef class Family:
     cdef object check                       # called with all arguments by name, or None
     cdef object integer_check               # called where integers are computed, or None
     cdef set verified                       # types that a backend without code has no objection to
+    cdef Remembered remembered[REMEMBERED]  # by signature
 
     def __dealloc__(self):
+        cdef int place
+        for place in range(REMEMBERED):
+            forget(&self.remembered[place])
         PyMem_Free(self.variants)
 
     cdef KernelFunction find(self, uint64_t key) noexcept nogil:
@@ -141,9 +155,9 @@ cdef class PointwiseKernel(Kernel):
     cdef int format_position                            # -1: the result keeps the operands' order
     cdef bint inplace
     cdef tuple constants                                # per parameter, a frozenset or None
-    cdef bint has_constants
+    cdef bint has_code_of_its_own[MAXIMUM_ARGUMENTS]    # some values of it: there are constants
     cdef dict families
-    cdef Family plain                                   # all attributes and scalars at defaults
+    cdef PyObject* recent[RECENT_FAMILIES]              # borrowed from `families`
 
     def __init__(self, OpOverload op not None, backend, tuple parameters, tuple defaults,
                  int out_position, bint inplace, bint repeatable=False):
@@ -161,38 +175,52 @@ cdef class PointwiseKernel(Kernel):
         self.out_position = out_position
         self.inplace = inplace
         self.families = {}
-        self.has_constants = False
         self.constants = tuple([parameter[3] for parameter in parameters])
         self.format_position = -1
         for index in range(self.count):
             if parameters[index][1] == "memory_format":
                 self.format_position = index
             self.kinds[index] = _KINDS.index(parameters[index][1])
-            if parameters[index][3] is not None:
-                self.has_constants = True
+            self.has_code_of_its_own[index] = (self.kinds[index] == NUMBER_ARGUMENT
+                                               and parameters[index][3] is not None)
             self.default_values[index] = <PyObject*>defaults[index]
 
     def describe(self):
         return f"pointwise loops of {self.label}"
 
-    cdef inline bint is_plain(self, PyObject** stack) noexcept:
+    cdef inline Family family_of(self, PyObject** stack):
+        """The family that the attributes in the stack choose."""
+        cdef int place
+        for place in range(RECENT_FAMILIES):
+            if self.recent[place] == NULL:
+                break
+            if self.chooses(stack, <Family>self.recent[place]):
+                return <Family>self.recent[place]
+        return self.find_family(stack)
+
+    cdef inline bint chooses(self, PyObject** stack, Family family) noexcept:
+        """Whether the very objects in the stack that choose a family last chose this one."""
         cdef int index
-        if self.has_constants:
-            return False
         for index in range(self.count):
-            if self.kinds[index] == TENSOR_ARGUMENT:
-                if stack[index] == <PyObject*>None:
-                    return False
-            elif self.kinds[index] < NUMBER_ARGUMENT:
-                if stack[index] != self.default_values[index]:
-                    return False
+            if self.chosen_by(stack, index) != family.choices[index]:
+                return False
         return True
 
-    cdef Family family_for(self, PyObject** stack):
-        """The family that the attributes in the stack choose."""
+    cdef inline PyObject* chosen_by(self, PyObject** stack, int index) noexcept:
+        """What an argument brings to the choice: itself, or whether it is there at all."""
+        cdef int kind = self.kinds[index]
+        if kind == TENSOR_ARGUMENT:
+            return <PyObject*>None if stack[index] == <PyObject*>None else NULL
+        if kind == SCALAR_ARGUMENT:
+            return stack[index] if stack[index] == self.default_values[index] else NULL
+        if kind == ATTRIBUTE or self.has_code_of_its_own[index]:
+            return stack[index]
+        return NULL
+
+    cdef Family find_family(self, PyObject** stack):
         cdef int index
         cdef list chosen = []
-        cdef bint plain = self.is_plain(stack)
+        cdef Family family
         for index in range(self.count):
             value = <object>stack[index]
             if self.kinds[index] == ATTRIBUTE:
@@ -201,16 +229,31 @@ cdef class PointwiseKernel(Kernel):
                 chosen.append(value is None)
             elif self.kinds[index] == SCALAR_ARGUMENT:
                 chosen.append(stack[index] == self.default_values[index])
-            elif self.has_constants and self.constants[index] is not None:
+            elif self.has_code_of_its_own[index]:
                 chosen.append(value if value in <frozenset>self.constants[index] else None)
         key = tuple(chosen)
         family = self.families.get(key)
         if family is None:
             family = self.make_family(stack)
             self.families[key] = family
-        if plain:
-            self.plain = <Family>family
-        return <Family>family
+        family.met = []
+        for index in range(self.count):
+            family.choices[index] = self.chosen_by(stack, index)
+            if family.choices[index] != NULL:
+                family.met.append(<object>family.choices[index])
+        self.keep_recent(family)
+        return family
+
+    cdef void keep_recent(self, Family family) noexcept:
+        """Put a family, which lives as long as the kernel, before the others."""
+        cdef int place
+        cdef int last = RECENT_FAMILIES - 1
+        for place in range(RECENT_FAMILIES):
+            if self.recent[place] == <PyObject*>family:
+                last = place
+        for place in range(last, 0, -1):
+            self.recent[place] = self.recent[place - 1]
+        self.recent[0] = <PyObject*>family
 
     cdef Family make_family(self, PyObject** stack):
         cdef Family family = Family.__new__(Family)
@@ -244,45 +287,55 @@ cdef class PointwiseKernel(Kernel):
         return family
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        cdef Family family = self.plain
-        if family is None or not self.is_plain(stack):
-            family = self.family_for(stack)
-        if (self.out_position < 0 and family.count == 2 and self.executes
-                and family.check is None and family.integer_check is None):
-            if (Py_TYPE(stack[family.position[0]]) == <PyTypeObject*>Tensor
-                    and Py_TYPE(stack[family.position[1]]) == <PyTypeObject*>Tensor):
-                result = self.call_alike(family, <Tensor>stack[family.position[0]],
-                                         <Tensor>stack[family.position[1]])
-                if result is not None:
-                    return result
-        return self.call_general(family, stack)
+        cdef Family family = self.family_of(stack)
+        cdef OrdinaryCall ordinary
+        cdef Remembered* known
+        cdef PyObject* out = stack[self.out_position] if self.out_position >= 0 else NULL
+        if (not self.executes or self.asks_for_format(stack)
+                or not arrange(&ordinary, stack, family.position, family.count, out)):
+            return self.call_general(family, stack)
+        known = &family.remembered[(ordinary.signature * SPREAD) >> 60]
+        if (known.signature != ordinary.signature or known.function == NULL
+                or family.check is not None
+                and not has_accepted(known, &ordinary, stack, family.position)):
+            return self.call_and_remember(family, &ordinary, known, stack)
+        return compute(&ordinary, known)
 
-    cdef object call_alike(self, Family family, Tensor left, Tensor right):
-        """Two row-major CPU tensors of one shape and type: the ordinary case; else None."""
-        cdef Tensor out
-        cdef int dim
-        cdef int code = left.dtype_code
-        cdef KernelFunction function
-        cdef char* data[3]
-        cdef int64_t strides[3]
-        if (not left.contiguous or not right.contiguous or left.rank != right.rank
-                or code != right.dtype_code or left.device_type != CPU
-                or right.device_type != CPU or left.count > GRAIN or left.count == 0
-                or family.promotion != DEFAULT):
-            return None
-        for dim in range(left.rank):
-            if left.sizes[dim] != right.sizes[dim]:
-                return None
-        function = family.find(_alike_key(code))
-        if function == NULL:
-            return None
-        out = make_contiguous(code, left.rank, left.sizes, CPU, left.device_index)
-        data[0] = data_pointer(left)
-        data[1] = data_pointer(right)
-        data[2] = out.storage.data
-        strides[0] = strides[1] = strides[2] = item_size(code)
-        function(data, left.count, strides, 1, strides, NULL)
-        return out
+    cdef inline bint asks_for_format(self, PyObject** stack) noexcept:
+        return self.format_position >= 0 and stack[self.format_position] != <PyObject*>None
+
+    cdef object call_and_remember(self, Family family, OrdinaryCall* ordinary, Remembered* known,
+                                  PyObject** stack):
+        """The general way, which raises what there is to raise; and what to do the next time."""
+        result = self.call_general(family, stack)
+        if known.signature != ordinary.signature:
+            self.remember(family, ordinary, known, stack)
+        if family.check is not None:
+            accept(known, ordinary, stack, family.position)
+        return result
+
+    cdef int remember(self, Family family, OrdinaryCall* ordinary, Remembered* known,
+                      PyObject** stack) except -1:
+        cdef Operands operands
+        cdef KernelFunction function = NULL
+        cdef int accesses[MAXIMUM_INPUTS + 1]
+        cdef int index, code
+        operands.rank = 0
+        operands.device_type = -1
+        _collect(self, family, stack, &operands)
+        code = self.result_code(family, &operands)
+        if ordinary.out != NULL:
+            code = (<TensorImpl>ordinary.out).dtype_code
+        if family.integer_check is None or category_of(operands.compute_code) != INTEGRAL:
+            for index in range(family.count):
+                accesses[index] = ordinary.accesses[index]
+            accesses[family.count] = UNIT
+            function = self.function_for(family, &operands, code, accesses)
+        forget(known)
+        known.signature = ordinary.signature
+        known.function = function
+        known.out_code = code
+        return 0
 
     cdef object call_general(self, Family family, PyObject** stack):
         cdef Operands operands
@@ -436,7 +489,7 @@ cdef class PointwiseKernel(Kernel):
             _add_fresh(&walk, out)
         if self.executes:
             coalesce(&walk)
-            self.run(family, operands, out.dtype_code, &walk)
+            self.run(family, operands, out.dtype_code, &walk, not written)
         else:
             self.verify(family, operands, out.dtype_code)
         if written:
@@ -454,29 +507,37 @@ cdef class PointwiseKernel(Kernel):
         family.verified.add(key)
         return 0
 
-    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk) except -1:
-        cdef uint64_t key = <uint64_t>operands.compute_code
-        cdef int index, code
+    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk,
+                 bint separate) except -1:
         cdef int accesses[MAXIMUM_INPUTS + 1]
-        find_accesses(walk, operands, family.count, out_code, accesses)
-        for index in range(family.count + 1):
-            code = operands.codes[index] if index < family.count else out_code
-            key = key << 8 | <uint64_t>(code << 2 | accesses[index])
-        walk.kernel = family.find(key)
-        if walk.kernel == NULL:
-            types = tuple([dtype_from_code(operands.codes[i]) for i in range(family.count)])
-            patterns = tuple([_ACCESSES[accesses[i]] for i in range(family.count + 1)])
-            address, owner = self.backend.compile(
-                self, family.attributes, types, dtype_from_code(operands.compute_code),
-                dtype_from_code(out_code), patterns)
-            family.keep(key, address, owner)
-            walk.kernel = family.find(key)
+        find_accesses(walk, operands, family.count, out_code, separate, accesses)
+        walk.kernel = self.function_for(family, operands, out_code, accesses)
         if walk.total < RELEASE_THRESHOLD:
             run_walk(walk, GRAIN)
             return 0
         with nogil:
             run_walk(walk, GRAIN)
         return 0
+
+    cdef KernelFunction function_for(self, Family family, Operands* operands, int out_code,
+                                     const int* accesses) except NULL:
+        """The machine code for these element types and access patterns."""
+        cdef uint64_t key = <uint64_t>operands.compute_code
+        cdef int index, code
+        cdef KernelFunction function
+        for index in range(family.count + 1):
+            code = operands.codes[index] if index < family.count else out_code
+            key = key << 8 | <uint64_t>(code << 2 | accesses[index])
+        function = family.find(key)
+        if function != NULL:
+            return function
+        types = tuple([dtype_from_code(operands.codes[i]) for i in range(family.count)])
+        patterns = tuple([_ACCESSES[accesses[i]] for i in range(family.count + 1)])
+        address, owner = self.backend.compile(
+            self, family.attributes, types, dtype_from_code(operands.compute_code),
+            dtype_from_code(out_code), patterns)
+        family.keep(key, address, owner)
+        return family.find(key)
 
 
 cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
@@ -541,9 +602,3 @@ cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
         stride *= max(walk.sizes[dim], 1)
     walk.data[walk.operands] = data_pointer(out)
     walk.operands += 1
-
-
-cdef inline uint64_t _alike_key(int code) noexcept nogil:
-    """The key of two unit-step operands and a result, all of one type."""
-    cdef uint64_t each = <uint64_t>(code << 2 | UNIT)
-    return ((<uint64_t>code << 8 | each) << 8 | each) << 8 | each

@@ -165,6 +165,8 @@ class ScalarEmitter:
         if name == "constant":
             return literal(instruction.params["value"], instruction.dtype)
         if name == "where":
+            if instruction.params.get("rare") == "shortcut":
+                return arguments[1]
             return self._where(instruction.dtype, arguments)
         source = instruction.operands[0].dtype
         if name == "convert_element_type":

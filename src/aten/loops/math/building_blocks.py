@@ -7,6 +7,7 @@ otherwise change it: the error terms below are what a fast-math optimizer would 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from functools import wraps
 
@@ -37,6 +38,19 @@ def clamp(x: Value, low: float, high: float) -> Value:
     """``x`` limited to [low, high]; NaN stays NaN."""
     raised = choose(x < low, x, low, x)
     return choose(raised > high, x, high, raised)
+
+
+def exceeds(x: Value, limit: float) -> Value:
+    """Whether |x| is above `limit`, or x is NaN: a comparison of integers, the cheapest to fold."""
+    integer = "int32" if is_float32(x) else "int64"
+    return a.bitcast(a.abs(x), integer) > bits_of(limit, x)
+
+
+def bits_of(number: float, like: Value) -> int:
+    """The bits of a constant of the dtype of ``like``, as a signed integer."""
+    floating, integer = ("<f", "<i") if is_float32(like) else ("<d", "<q")
+    bits: int = struct.unpack(integer, struct.pack(floating, number))[0]
+    return bits
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:

@@ -14,6 +14,7 @@ from aten.loops.math import coefficients
 from aten.loops.math.building_blocks import (
     LOG2_E,
     LOG2_E_TAIL,
+    bits_of,
     choose,
     is_float32,
     ordered_two_sum,
@@ -38,14 +39,24 @@ BITS_OF_ONE = 0x3FF0000000000000
 BITS_OF_SQRT_HALF = 0x3FE6A09E667F3BCD
 BITS_OF_TWO_THIRDS = 0x3F2AAAAB  # as float32
 BITS_OF_SQRT_HALF_FLOAT32 = 0x3F3504F3
+EXPONENT_FLOAT32 = -(1 << 23)  # a mask: sign and exponent
 BITS_OF_FOUR_FLOAT32 = 0x40800000
+
+
+def is_unusual(x: Value) -> Value:
+    """Whether ``x`` is anything but a positive normal number."""
+    bits = a.bitcast(x, "int32" if is_float32(x) else "int64")
+    # Moved to where the normal numbers are the least there are.
+    least = bits_of(math.inf, x)
+    largest = bits_of(-math.inf, x) - (1 << (23 if is_float32(x) else 52)) - 1
+    return bits + least > largest
 
 
 def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
     """The values of a logarithm at 0, infinity, below 0 and at NaN."""
     result = a.where((x > 0.0) & (x < math.inf), of_positive, x)
     result = choose(x == 0.0, x, -math.inf, result)
-    return choose(x < 0.0, x, math.nan, result)
+    return a.shortcut(is_unusual(x), choose(x < 0.0, x, math.nan, result), of_positive)
 
 
 def log(x: Value) -> Value:
@@ -58,33 +69,36 @@ def log(x: Value) -> Value:
     return with_logarithm_edges(x, log_of_positive(x, precise=True))
 
 
-# The same for float32, and log2(e) and log10(e) in two parts.
-LOG10_2_HEAD_FLOAT32 = 0.301025390625
-LOG10_2_REST_FLOAT32 = 4.605039066518657e-06
+# The same for float32, where k comes as it stands in a number's bits, times 2^23; and log2(e) and
+# log10(e) in two parts.
+LN2_HEAD_FLOAT32 = 0.693145751953125 * 2.0**-23
+LN2_REST_FLOAT32 = 1.4286068203094173e-06 * 2.0**-23
+LOG10_2_HEAD_FLOAT32 = 0.301025390625 * 2.0**-23
+LOG10_2_REST_FLOAT32 = 4.605039066518657e-06 * 2.0**-23
 LOG2_E_FLOAT32 = (1.4426950216293335, 1.925963033500011e-08)
 LOG10_E_FLOAT32 = (0.4342944920063019, -1.0103049952192578e-08)
 
 
 def split_float32(x: Value, least: int) -> tuple[Value, Value]:
-    """``k`` and ``f`` with ``x = 2^k (1 + f)``; ``least`` are the bits of the least 1 + f."""
-    subnormal = x < 2.0**-126
-    bits = a.bitcast(a.where(subnormal, x * 2.0**23, x), "int32")
-    k_bits = (bits - least) >> 23
-    f = a.bitcast(bits - (k_bits << 23), "float32") - 1.0
-    k = a.convert(k_bits, "float32")
-    return a.where(subnormal, k - 23.0, k), f
+    """``2^23 k`` and ``f`` with ``x = 2^k (1 + f)``; ``least`` are the bits of the least 1 + f."""
+    subnormal, unusual = x < 2.0**-126, is_unusual(x)
+    normal = a.shortcut(unusual, a.where(subnormal, x * 2.0**23, x), x)
+    bits = a.bitcast(normal, "int32")
+    exponent = (bits - least) & EXPONENT_FLOAT32
+    f = a.bitcast(bits - exponent, "float32") - 1.0
+    k = a.convert(exponent, "float32")
+    return a.shortcut(unusual, a.where(subnormal, k - 23.0 * 2.0**23, k), k), f
 
 
 def log_of_scaled_float32(k: Value, f: Value, rest: Value | None = None) -> Value:
-    """``k log(2) + log(1 + f) + rest``; the sum of ``k log(2)`` and ``f`` with its error."""
-    tail = f * f * polynomial(f, coefficients.LOG_FLOAT32)
-    if rest is not None:
-        tail = tail + rest
+    """``k/2^23 log(2) + log(1 + f) + rest``; the sum of ``k log(2)`` and ``f`` with its error."""
     # 16 bits of log(2): its products with k are exact.
-    k_ln2 = k * 0.693145751953125
-    total = k_ln2 + f
-    error = f - (total - k_ln2)
-    return total + a.fma(k, a.constant(f, 1.4286068203094173e-06), tail + error)
+    total = a.fma(k, a.constant(f, LN2_HEAD_FLOAT32), f)
+    error = f - a.fma(k, a.constant(f, -LN2_HEAD_FLOAT32), total)
+    if rest is not None:
+        error = error + rest
+    tail = a.fma(f * f, polynomial(f, coefficients.LOG_FLOAT32), error)
+    return total + a.fma(k, a.constant(f, LN2_REST_FLOAT32), tail)
 
 
 @dataclass(frozen=True)
@@ -166,7 +180,8 @@ def log_in_base_float32(x: Value, base: tuple[float, float], of_two: tuple[float
     low = low + a.fma(square_rest, a.constant(f, -0.5), f * square * cubic)
     head, rest = two_product(high, a.constant(f, base[0]))
     small = a.fma(low, a.constant(f, base[0]), a.fma(high, a.constant(f, base[1]), rest))
-    total, error = ordered_two_sum(k * of_two[0], head)
+    total = a.fma(k, a.constant(f, of_two[0]), head)
+    error = head - a.fma(k, a.constant(f, -of_two[0]), total)
     return total + a.fma(k, a.constant(f, of_two[1]), small + error)
 
 
@@ -176,7 +191,7 @@ def log2(x: Value) -> Value:
     Error: float32 0.71 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        return with_logarithm_edges(x, log_in_base_float32(x, LOG2_E_FLOAT32, (1.0, 0.0)))
+        return with_logarithm_edges(x, log_in_base_float32(x, LOG2_E_FLOAT32, (2.0**-23, 0.0)))
     return with_logarithm_edges(x, log2_of_positive(x, precise=True))
 
 
@@ -206,13 +221,13 @@ def log1p_float32(x: Value) -> Value:
     What is lost in the sum 1 + x, from which k is found, does not matter.
     """
     total = x + 1.0
-    k_bits = (a.bitcast(total, "int32") - BITS_OF_TWO_THIRDS) >> 23
+    exponent = (a.bitcast(total, "int32") - BITS_OF_TWO_THIRDS) & EXPONENT_FLOAT32
     # 2^-k is no normal number for k = 128, four times that is.
-    scale = a.bitcast(BITS_OF_FOUR_FLOAT32 - (k_bits << 23), "float32")
+    scale = a.bitcast(BITS_OF_FOUR_FLOAT32 - exponent, "float32")
     offset = a.fma(scale, a.constant(x, 0.25), a.constant(x, -1.0))
     f = a.fma(x * 0.25, scale, offset)
     rest = a.fma(x * 0.25, scale, offset - f)
-    value = log_of_scaled_float32(a.convert(k_bits, "float32"), f, a.fma(-rest, f, rest))
+    value = log_of_scaled_float32(a.convert(exponent, "float32"), f, a.fma(-rest, f, rest))
     value = a.where(total < math.inf, value, total)
     value = choose(total == 0.0, x, -math.inf, value)
     value = choose(total < 0.0, x, math.nan, value)
