@@ -1,9 +1,6 @@
-from collections.abc import Sequence
+from aten._core.stand_in import StandIn
 
-from aten._core.dispatcher import Kernel, OpOverload
+class DerivedViewKernel(StandIn): ...
 
-class DerivedViewKernel(Kernel):
-    place: str
-    def __init__(self, native: str, views: Sequence[OpOverload], otherwise: Kernel) -> None: ...
-
-def views_of(native: str) -> tuple[str, ...]: ...
+NAMES: tuple[str, ...]
+VIEWS: dict[str, tuple[str, ...]]

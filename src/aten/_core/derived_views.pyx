@@ -3,21 +3,19 @@
 """Composites that end in views: their ordinary case at once, all else as the composite does it.
 
 A function here computes what a composite's views would give, one after the other, or returns None:
-for arguments the composite refuses, and for results that are no views. It stands for the composite
-only while the rows of the views it is made of hold the compiled ones, and no trace is on.
+for arguments the composite refuses, and for results that are no views.
 """
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
-from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport category_of
-from aten._core.keys cimport LocalState, local_state, row_index
+from aten._core.stand_in cimport StandIn
 from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, read_sizes
-from aten._core.views cimport (ViewKernel, inferred_sizes, selected, slice_bounds, swapped,
-                               unsqueezed, view_of, view_strides)
+from aten._core.views cimport (inferred_sizes, selected, slice_bounds, swapped, unsqueezed,
+                               view_of, view_strides)
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -34,75 +32,18 @@ cdef enum:
 ctypedef object (*DerivedFunction)(TensorImpl base, PyObject** stack)
 
 
-cdef class DerivedViewKernel(Kernel):
-    """Runs a compiled function in the place of the composite `otherwise` where that is the same.
+cdef class DerivedViewKernel(StandIn):
+    """Runs a compiled function in the place of a composite of the views that VIEWS lists."""
 
-    `views` are the operators the composite calls, in the order of `views_of(native)`. Raises
-    LookupError where no function has the name.
-    """
-
-    cdef readonly str native
-    cdef readonly str place
-    cdef readonly Kernel otherwise
     cdef DerivedFunction function
-    cdef tuple views
-    cdef tuple wanted               # the names of the compiled views
-    cdef list compiled              # owned, so that no other kernel takes a view's address
 
-    def __init__(self, str native not None, views not None, Kernel otherwise not None):
-        self.native = native
-        self.wanted = views_of(native)
-        self.function = _functions[_NATIVE.index(native)]
-        self.views = tuple(views)
-        self.compiled = [None] * len(self.views)
-        self.otherwise = otherwise
-        self.place = f"aten/_core/derived_views.pyx:{native}"
+    def __init__(self, native, operators, otherwise):
+        StandIn.__init__(self, native, operators, otherwise)
+        self.function = _functions[NAMES.index(native)]
 
-    def describe(self):
-        return f"compiled view {self.native}, else {self.otherwise.describe()}"
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        cdef LocalState* state = local_state()
+    cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl base = <TensorImpl>stack[0]
-        cdef object made
-        if (state.tracing == 0
-                and self.stands_for_views((base.keys | state.included) & ~state.excluded)):
-            made = self.function(base, stack)
-            if made is not None:
-                return made
-        return self.otherwise.call(op, keys, stack)
-
-    cdef bint stands_for_views(self, uint64_t keys) except -1:
-        """Whether calls of the views with these keys end in compiled ones, nothing before them."""
-        cdef OpOverload view
-        cdef PyObject* served
-        cdef Py_ssize_t place
-        for place in range(len(self.views)):
-            view = <OpOverload>self.views[place]
-            served = NULL
-            if view.row != NULL:
-                served = view.row[row_index(keys & view.mask)]
-            if served == NULL or served != <PyObject*>self.compiled[place]:
-                if not self.finds_compiled(place, keys):
-                    return False
-        return True
-
-    cdef bint finds_compiled(self, Py_ssize_t place, uint64_t keys) except -1:
-        cdef OpOverload view = <OpOverload>self.views[place]
-        # The first look at a row also finds which keys its operator skips.
-        view.kernel_for(keys & view.mask)
-        kernel = view.kernel_for(keys & view.mask)
-        if type(kernel) is not ViewKernel or (<ViewKernel>kernel).native != self.wanted[place]:
-            return False
-        self.compiled[place] = kernel
-        return True
-
-
-def views_of(str native not None):
-    """The compiled views that a function stands for. Raises LookupError for an unknown name."""
-    if native not in _NATIVE:
-        raise LookupError(f"no compiled composite of views is called {native!r}")
-    return _VIEWS[_NATIVE.index(native)]
+        return self.function(base, stack) if self.stands(base.keys) else None
 
 
 cdef inline bint _reads_int(PyObject* value, int64_t* number) except -1:
@@ -490,8 +431,8 @@ _MADE_OF = (
     ("side_by_side_at", ("slice",)), ("in_rows", ("slice",)), ("in_rows_at", ("slice",)),
     ("in_depth", ("slice",)), ("in_depth_at", ("slice",)),
 )
-_NATIVE = tuple([name for name, _ in _MADE_OF])
-_VIEWS = tuple([views for _, views in _MADE_OF])
+NAMES = tuple([name for name, _ in _MADE_OF])
+VIEWS = dict(_MADE_OF)
 cdef DerivedFunction[29] _functions
 _functions[:] = [_reshape, _view_as, _ravel, _flatten, _unflatten, _expand_as, _broadcast_to,
                  _atleast_1d, _atleast_2d, _atleast_3d, _movedim, _movedims, _reversed_dims,

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from aten._core import derived_views, factories, memory, views
+from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast, dtype
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
+from aten.backends import stand_ins
 from aten.backends.lazy_views import skip_laziness
 from aten.ops.definition import load_function, options_of, place_of
 from aten.registry import operator, ops
@@ -23,39 +24,22 @@ from aten.registry import operator, ops
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # What a factory takes from its out= tensor where the functional overload is asked for it.
 _TENSOR_OPTIONS = ("dtype", "layout", "device")
-# The operators of compiled views, where they have other names.
-_OPERATORS_OF_VIEWS = {
-    "select": "select.int",
-    "slice": "slice.Tensor",
-    "transpose": "transpose.int",
-}
 
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
+    if _install_stand_in(op, DispatchKey.CompositeImplicitAutograd):
+        return
     if _is_variant(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
-        return
-    native = op.entry.options.get("native")
-    if native:
-        _install_derived_view(op, str(native))
         return
     _install_function(op, DispatchKey.CompositeImplicitAutograd)
 
 
-def _install_derived_view(op: OpOverload, native: str) -> None:
-    """A composite of views, whose ordinary case is compiled."""
-    views_called = [
-        operator(f"aten::{_OPERATORS_OF_VIEWS.get(view, view)}")
-        for view in derived_views.views_of(native)
-    ]
-    otherwise = PythonKernel(load_function(op.entry.function))
-    kernel = derived_views.DerivedViewKernel(native, views_called, otherwise)
-    op.register(DispatchKey.CompositeImplicitAutograd, kernel, kernel.place)
-
-
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
+    if _install_stand_in(op, DispatchKey.CompositeExplicitAutograd):
+        return
     if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
         _install_function(op, DispatchKey.CompositeExplicitAutograd)
         return
@@ -71,6 +55,13 @@ def install_explicit(op: OpOverload) -> None:
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
         return
     _install_function(op, DispatchKey.CompositeExplicitAutograd)
+
+
+def _install_stand_in(op: OpOverload, key: DispatchKey) -> bool:
+    kernel = stand_ins.stand_in_for(op)
+    if kernel is not None:
+        op.register(key, kernel, kernel.place)
+    return kernel is not None
 
 
 def install_view(op: OpOverload) -> None:

@@ -12,7 +12,7 @@ from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.gemm import set_library_opener
 from aten._core.keys import DispatchKey
 from aten._core.products import MatmulKernel, ProductKernel
-from aten.backends import composite
+from aten.backends import composite, stand_ins
 from aten.ops.definition import load_function
 from aten.ops.lapack import set_lapack_opener
 from aten.registry import operator
@@ -26,7 +26,7 @@ _PLACE = "aten/_core/products.pyx"
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
     form = op.entry.options.get("native")
-    if not form:
+    if not form or form in stand_ins.NAMES:
         composite.install_explicit(op)
         return
     for key, executes in ((DispatchKey.CPU, True), (DispatchKey.Meta, False)):

@@ -126,9 +126,7 @@ class Map:
         self._copy(count, starts, strides, outputs=True)
         writer.end_loop(stretches)
 
-    def _copy(
-        self, count: str, starts: list[str], strides: list[str], *, outputs: bool
-    ) -> None:
+    def _copy(self, count: str, starts: list[str], strides: list[str], *, outputs: bool) -> None:
         """Bring the operands with strides into their buffers, or take the results out of them."""
         writer = self.writer
         for place, operand in enumerate(self.operands):
@@ -206,8 +204,7 @@ class Map:
         accesses: list[str],
         without: Iterable[Instruction] = (),
     ) -> None:
-        """The loop that computes and stores; what is rare in the choices of `without`, it has not.
-        """
+        """The loop that computes and stores; what is rare in the choices of `without`, it has not."""
         skipped = {id(one) for one in without}
         stores = [one for one in self.block.instructions if one.operation == "store"]
         needed = _closure(stores, skipped)
