@@ -144,21 +144,6 @@ _WRITERS: dict[str, Callable[[Tensor, Any], None]] = {
 }
 
 
-def _called(name: str) -> Callable[[Tensor], Tensor]:
-    def get(self: Tensor) -> Tensor:
-        return getattr(registry.ops.aten, name)(self)  # type: ignore[no-any-return]
-
-    get.__doc__ = f"What `aten.ops.aten.{name}` gives."
-    return get
-
-
-def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
-    """Pieces of `split_size` along `dim`, or of the sizes listed."""
-    if isinstance(split_size, int):
-        return registry.ops.aten.split.Tensor(self, split_size, dim)
-    return registry.ops.aten.split_with_sizes(self, split_size, dim)
-
-
 def unique(
     self: Tensor,
     sorted: bool = True,
@@ -196,10 +181,9 @@ ATTRIBUTES: dict[str, Any] = {
     "cpu": cpu,
     "type": type_,
     **{
-        name: property(_called(operator), _WRITERS.get(name))
+        name: property(registry.packet("aten", operator), _WRITERS.get(name))
         for name, operator in _OPERATOR_PROPERTIES.items()
     },
-    "split": split,
     "unique": unique,
     "unique_consecutive": unique_consecutive,
     **{name: _converter(name) for name in _DTYPE_METHODS},

@@ -8,8 +8,6 @@ class ProductKernel(Kernel):
     def __init__(self, op: OpOverload, form: str, executes: bool) -> None: ...
 
 class MatmulKernel(Kernel):
-    @property
-    def place(self) -> str: ...
     def __init__(
         self,
         matrices: OpOverload,

@@ -120,7 +120,6 @@ cdef class MatmulKernel(Kernel):
         self.matrix_vector = matrix_vector
         self.vectors = vectors
         self.otherwise = otherwise
-        self.place = "aten/_core/products.pyx:matmul"
 
     def describe(self):
         return "compiled choice of mm, mv or dot, else " + self.otherwise.describe()

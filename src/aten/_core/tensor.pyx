@@ -72,6 +72,8 @@ cdef extern from "Python.h":
     void PyType_Modified(PyTypeObject*)
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char*, Py_ssize_t) except NULL
     char* bytes_memory "PyBytes_AS_STRING"(PyObject*) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
     int PyDict_SetItem(PyObject*, object, object) except -1
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
@@ -832,7 +834,14 @@ def wrap_dimension(int64_t dim, int ndim):
 
 cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1:
     """Copy a sequence of integers; returns how many. Raises RuntimeError past `limit`."""
-    cdef Py_ssize_t count = len(values), position
+    cdef Py_ssize_t count, position
+    if type(values) is tuple:
+        count = PyTuple_GET_SIZE(<PyObject*>values)
+        if count <= limit:
+            for position in range(count):
+                sizes[position] = <object>PyTuple_GET_ITEM(<PyObject*>values, position)
+            return count
+    count = len(values)
     if count > limit:
         raise RuntimeError(f"tensors have at most {limit} dimensions, got {count}")
     for position in range(count):

@@ -20,7 +20,7 @@ _INSTALLERS = {
     "pointwise": "aten.backends.structured:install_pointwise",
     "reduction": "aten.backends.structured:install_reduction",
     "scan": "aten.backends.structured:install_reduction",
-    "composite": "aten.backends.products:install_composite",
+    "composite": "aten.backends.composite:install_composite",
     "factory": "aten.backends.composite:install_explicit",
     "extern": "aten.backends.products:install_extern",
     "copy": "aten.backends.composite:install_copy",
