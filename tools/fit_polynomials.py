@@ -286,10 +286,12 @@ def even_cosine(z: mp.mpf) -> mp.mpf:
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
 
-def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
-    bound = (mp.pi / 4) ** 2 * mp.mpf("1.001")
+def trigonometric_fits(
+    name_ending: str, degree: int, bits: int = 53, margin: str = "1.001"
+) -> list[Fit]:
+    bound = (mp.pi / 4) ** 2 * mp.mpf(margin)
     return [
-        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree),
+        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree, bits),
         Fit(
             "COS" + name_ending,
             "(cos(x) - 1 + z / 2) / z^2 in z = x^2, |x| <= pi/4",
@@ -297,6 +299,7 @@ def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
             (mp.mpf(0), bound),
             degree,
             lambda z: z**2 / mp.cos(mp.sqrt(z)),
+            bits,
         ),
     ]
 
@@ -470,6 +473,8 @@ FITS = [
     digamma_fit("DIGAMMA", 8),
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),
+    *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
+    odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),

@@ -22,7 +22,7 @@ from typing import Any
 from aten import config
 
 _MAGIC = b"ATENOBJ1"
-_FORMAT_VERSION = "1"
+_FORMAT_VERSION = "2"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
 # Seconds after which a file not moved into place yet was left behind by a process that died.
@@ -71,7 +71,7 @@ class Session:
             features=self._features,
             opt=3,
             reloc="pic",
-            codemodel="jitdefault",
+            codemodel="small",
             jit=True,
         )
 

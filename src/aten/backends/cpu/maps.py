@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from aten.backends.cpu.jit import session
 from aten.backends.cpu.loops import KernelEmitter
-from aten.backends.cpu.scalar import literal, memory_type, register_type
+from aten.backends.cpu.scalar import calls_library, literal, memory_type, register_type
 from aten.loops.program import Instruction, Operand
 
 _STRETCH = 512
@@ -26,6 +26,7 @@ _LONGEST_TEST = 12
 _WORTH_A_COPY = 10
 # Up to so many instructions, two groups of lanes side by side; half of it, four.
 _SMALL_BODY = 28
+_FREE = frozenset({"constant", "load", "bitcast"})
 _LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
@@ -49,13 +50,14 @@ class Map:
 
     def _testable(self) -> list[Instruction]:
         """The rare choices whose conditions follow from the operands in a few steps."""
+        computed = {id(one) for one in self.block.instructions if one.operation not in _FREE}
         found = [one for one in self.block.instructions if one.params.get("rare")]
         rare = {id(one) for one in found}
+        tests = [_closure([one.operands[0]]) for one in found]
         return [
             one
-            for one in found
-            if len(needed := _closure([one.operands[0]])) <= _LONGEST_TEST
-            and not needed & (rare - {id(one)})
+            for one, test in zip(found, tests, strict=True)
+            if len(test & computed) <= _LONGEST_TEST and not test & rare
         ]
 
     def write(self) -> None:
@@ -169,7 +171,7 @@ class Map:
         conditions = [one.operands[0] for one in self.rare]
         needed = _closure(conditions)
         body = [one for one in self.block.instructions if id(one) in needed]
-        mark, tail = writer.parallel(self._lanes(), 4)
+        mark, tail = writer.parallel(self._lanes(body), 4)
         limits = [one for term in conditions for one in _terms(term)]
         carried = [_largest_of(one) for one in dict.fromkeys(limits)]
         loop = writer.begin_loop(count, carried=[(kind, start) for kind, start, _ in carried])
@@ -209,7 +211,7 @@ class Map:
         stores = [one for one in self.block.instructions if one.operation == "store"]
         needed = _closure(stores, skipped)
         body = [one for one in self.block.instructions if id(one) in needed]
-        mark, tail = self.writer.parallel(self._lanes(), self._groups(body))
+        mark, tail = self.writer.parallel(self._lanes(body), self._groups(body))
         loop = self.writer.begin_loop(count)
         self._write_body(body, places, strides, accesses, loop.index, mark, skipped)
         self.writer.end_loop(loop, tail=tail)
@@ -240,11 +242,14 @@ class Map:
             address = writer.element(moving, places[place], index, strides[place])
             writer.access(one, address, mark)
 
-    def _lanes(self) -> int:
+    def _lanes(self, body: list[Instruction]) -> int:
         """How many elements fill a vector register: the vectorizer would look at the widest value.
 
-        Left to it where the operands are not all floating-point numbers.
+        Left to it where the operands are not all floating-point numbers, and where a function of
+        the C library is called, which there is for single elements only.
         """
+        if any(map(calls_library, body)):
+            return 0
         moving = [one.dtype for one in self.operands if one.access != "zero"]
         if any(one.name not in _LANE_TYPES for one in moving):
             return 0
@@ -254,7 +259,7 @@ class Map:
     def _groups(self, body: list[Instruction]) -> int:
         """So many that one group's operations fill the wait for another's."""
         size = sum(one.operation != "constant" for one in body)
-        if not self._lanes():
+        if not self._lanes(body):
             return 0
         return 4 if size <= _SMALL_BODY // 2 else 2 if size <= _SMALL_BODY else 1
 

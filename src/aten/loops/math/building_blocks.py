@@ -15,6 +15,7 @@ from aten.prims import Value
 from aten.prims import arithmetic as a
 
 SIGN_BIT = -(1 << 63)  # of the bits of a float64
+SIGN_BIT_FLOAT32 = -(1 << 31)
 LOG2_E = 1.4426950408889634
 LOG2_E_TAIL = 2.0355273740931033e-17  # log2(e) - LOG2_E
 PI = 3.141592653589793
@@ -42,8 +43,12 @@ def clamp(x: Value, low: float, high: float) -> Value:
 
 def exceeds(x: Value, limit: float) -> Value:
     """Whether |x| is above `limit`, or x is NaN: a comparison of integers, the cheapest to fold."""
-    integer = "int32" if is_float32(x) else "int64"
-    return a.bitcast(a.abs(x), integer) > bits_of(limit, x)
+    return a.bitcast(a.abs(x), integer_of(x)) > bits_of(limit, x)
+
+
+def integer_of(x: Value) -> str:
+    """The integer type as wide as ``x``."""
+    return "int32" if is_float32(x) else "int64"
 
 
 def bits_of(number: float, like: Value) -> int:

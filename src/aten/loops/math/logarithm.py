@@ -16,6 +16,7 @@ from aten.loops.math.building_blocks import (
     LOG2_E_TAIL,
     bits_of,
     choose,
+    integer_of,
     is_float32,
     ordered_two_sum,
     polynomial,
@@ -45,7 +46,7 @@ BITS_OF_FOUR_FLOAT32 = 0x40800000
 
 def is_unusual(x: Value) -> Value:
     """Whether ``x`` is anything but a positive normal number."""
-    bits = a.bitcast(x, "int32" if is_float32(x) else "int64")
+    bits = a.bitcast(x, integer_of(x))
     # Moved to where the normal numbers are the least there are.
     least = bits_of(math.inf, x)
     largest = bits_of(-math.inf, x) - (1 << (23 if is_float32(x) else 52)) - 1
