@@ -44,13 +44,14 @@ EXPONENT_FLOAT32 = -(1 << 23)  # a mask: sign and exponent
 BITS_OF_FOUR_FLOAT32 = 0x40800000
 
 
-def is_unusual(x: Value) -> Value:
-    """Whether ``x`` is anything but a positive normal number."""
-    bits = a.bitcast(x, integer_of(x))
-    # Moved to where the normal numbers are the least there are.
-    least = bits_of(math.inf, x)
-    largest = bits_of(-math.inf, x) - (1 << (23 if is_float32(x) else 52)) - 1
-    return bits + least > largest
+def is_unusual(x: Value, least: float | None = None) -> Value:
+    """Whether ``x`` is anything but a finite number from ``least`` on: the least normal number."""
+    if least is None:
+        least = 2.0**-126 if is_float32(x) else 2.0**-1022
+    infinity, low = bits_of(math.inf, x), bits_of(least, x)
+    bottom = -(1 << (31 if is_float32(x) else 63))
+    # Moved to where those numbers become the smallest integers, and smaller ones the largest.
+    return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (infinity - low - 1)
 
 
 def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
