@@ -196,6 +196,19 @@ def log_fit(name: str, degree: int) -> Fit:
     )
 
 
+def log_float32_fit(name: str, text: str, base: mp.mpf) -> Fit:
+    slope = "" if base == 1 else f" {text}(e)"
+    return Fit(
+        name,
+        f"({text}(1 + f) - f{slope}) / f^2, |f| <= 1/3",
+        removable(lambda f: (mp.log1p(f) - f) / f**2 * base, -base / 2),
+        (-THIRD, THIRD),
+        8,
+        removable(lambda f: f**2 / mp.log1p(f) / base, 0),
+        24,
+    )
+
+
 def odd_fit(
     name: str,
     text: str,
@@ -440,24 +453,9 @@ FITS = [
     exp2_fit("EXP2_FLOAT32", 5, 24),
     exp2_fit("EXP2_SHORT", 6),
     exp2_fit("EXP2", 10),
-    Fit(
-        "LOG_FLOAT32",
-        "(log(1 + f) - f) / f^2, |f| <= 1/3",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -0.5),
-        (-THIRD, THIRD),
-        8,
-        removable(lambda f: f**2 / mp.log1p(f), 0),
-        24,
-    ),
-    Fit(
-        "LOG_TO_ROOT_TWO_FLOAT32",
-        "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2)",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -0.5),
-        (mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1),
-        9,
-        removable(lambda f: f**2 / mp.log1p(f), 0),
-        24,
-    ),
+    log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1)),
+    log_float32_fit("LOG2_FLOAT32", "log2", 1 / LN2),
+    log_float32_fit("LOG10_FLOAT32", "log10", 1 / mp.log(10)),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
     log_tail_fit(),
