@@ -14,6 +14,7 @@ from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import can_cast, dtype
+from aten._core.elements import ElementKernel
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
 from aten.backends.lazy_views import skip_laziness
@@ -45,6 +46,11 @@ def install_explicit(op: OpOverload) -> None:
         _install_on_copy(op)
         return
     native = op.entry.options.get("native")
+    if native and op.entry.kind == "extern":
+        function = load_function(op.entry.function)
+        ordinary = ElementKernel(op, str(native), PythonKernel(function))
+        op.register(DispatchKey.CompositeExplicitAutograd, ordinary, place_of(function))
+        return
     if native:
         kernel = factories.FactoryKernel(op, str(native))
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)

@@ -1,6 +1,7 @@
 """Compiled kernels of the matrix products, for the CPU and for metadata alone.
 
-The table names them by `native:`; other operators of these kinds are Python functions.
+The table names them by `native:`; other operators of these kinds are Python functions, some with a
+compiled part for their ordinary calls.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.gemm import set_library_opener
 from aten._core.keys import DispatchKey
-from aten._core.products import MatmulKernel, ProductKernel
+from aten._core.products import FORMS, MatmulKernel, ProductKernel
 from aten.backends import composite
 from aten.ops.definition import load_function
 from aten.ops.lapack import set_lapack_opener
@@ -26,7 +27,7 @@ _PLACE = "aten/_core/products.pyx"
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
     form = op.entry.options.get("native")
-    if not form:
+    if form not in FORMS:
         composite.install_explicit(op)
         return
     for key, executes in ((DispatchKey.CPU, True), (DispatchKey.Meta, False)):

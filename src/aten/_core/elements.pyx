@@ -1,0 +1,48 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Operators whose ordinary calls are compiled, and all others their function's.
+
+The compiled part looks at the arguments, and does what they ask for or declines. So errors, other
+devices and rare arguments are dealt with in one place, the function, which could serve every call.
+The table names the compiled part by `native:`.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from aten._core.dispatcher cimport Kernel, OpOverload
+from aten._core.ordering cimport sort_ordinary, topk_ordinary
+
+# Gives None for calls it declines.
+ctypedef object (*Ordinary)(PyObject** stack)
+
+_NATIVE = ("sort", "topk")
+
+cdef Ordinary[2] _functions
+_functions[0] = sort_ordinary
+_functions[1] = topk_ordinary
+
+
+cdef class ElementKernel(Kernel):
+    """Runs the compiled part `native`, or where that declines `otherwise`.
+
+    Raises LookupError where no compiled part has the name.
+    """
+
+    cdef readonly str native
+    cdef readonly Kernel otherwise
+    cdef void* function
+
+    def __init__(self, OpOverload op not None, str native not None, Kernel otherwise not None):
+        if native not in _NATIVE:
+            raise LookupError(f"{op.name}: nothing compiled is called {native!r}")
+        self.native = native
+        self.otherwise = otherwise
+        self.function = <void*>_functions[_NATIVE.index(native)]
+
+    def describe(self):
+        return f"compiled {self.native}, else {self.otherwise.describe()}"
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        found = (<Ordinary>self.function)(stack)
+        return self.otherwise.call(op, keys, stack) if found is None else found
