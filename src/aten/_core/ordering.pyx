@@ -134,6 +134,17 @@ cdef void _median(const Rows* rows, const uint64_t* keys, uint64_t* positions) n
         rank -= 1
 
 
+cdef bint _is_alone(const Rows* rows, const uint64_t* keys, uint64_t* positions) noexcept nogil:
+    """Whether the wanted rank has one element only; its position."""
+    cdef uint64_t wanted = key_of_rank(keys, positions, rows.length, rows.rank)
+    cdef int64_t place, found = 0, equal = 0
+    for place in range(rows.length):
+        found = place if keys[place] == wanted else found
+        equal += keys[place] == wanted
+    positions[0] = found
+    return equal == 1
+
+
 cdef void _mode(const Pair* pairs, int64_t length, uint64_t* positions) noexcept nogil:
     """The end of the first of the longest runs of equal keys."""
     cdef int64_t place, begin = 0, longest = 0
@@ -153,6 +164,8 @@ cdef int _arrange(const Rows* rows, uint64_t* keys, uint64_t* positions,
         return sort_positions(keys, length, positions)
     if rows.way == MEDIAN or rows.way == MEDIAN_OF_NUMBERS:
         _median(rows, keys, positions)
+        return 0
+    if rows.way == RANK and _is_alone(rows, keys, positions):
         return 0
     if _is_few(rows):
         begin_least(pairs, keys, rows.rank)

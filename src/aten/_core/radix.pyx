@@ -75,9 +75,10 @@ cdef inline Bits _key_of(Bits bits, int kind, Bits infinity) noexcept nogil:
         return bits
     if kind == SIGNED:
         return bits ^ sign
-    bits = 0 if bits == sign else bits
-    key = bits ^ (sign | <Bits>(-(bits >> (8 * sizeof(Bits) - 1))))
-    return <Bits>(~<Bits>0) if <Bits>(bits & <Bits>(~sign)) > infinity else key
+    # Masks and no branches, so that vectors do it.
+    bits &= <Bits>(<Bits>0 - <Bits>(bits != sign))
+    key = bits ^ (sign | <Bits>(<Bits>0 - <Bits>(bits >> (8 * sizeof(Bits) - 1))))
+    return key | <Bits>(<Bits>0 - <Bits>(<Bits>(bits & <Bits>(~sign)) > infinity))
 
 
 cdef inline void _load_kind(const KeyOrder* order, int kind, const char* data, int64_t step,

@@ -277,15 +277,17 @@ cdef void take_lesser(Pair* first, int64_t rank, const uint64_t* keys, int64_t c
                       int64_t position) noexcept nogil:
     """Take what is less than the greatest of the heap in its place; the keys begin at `position`."""
     cdef int64_t block = 0, end, place
-    cdef uint64_t least
+    cdef uint64_t bound, borrowed
     cdef Pair value
     while block < count:
-        # Most blocks have nothing for the heap, which one look at their minimum tells.
+        # Most blocks have nothing for the heap. Halves of keys are compared by subtraction, in whose
+        # highest bit all shows that is no greater: for this, vectors have what it takes.
         end = min(block + BLOCK, count)
-        least = keys[block]
+        bound = (first.key >> 1) + 1
+        borrowed = 0
         for place in range(block, end):
-            least = min(least, keys[place])
-        for place in range(block, end if least < first.key else block):
+            borrowed |= (keys[place] >> 1) - bound
+        for place in range(block, end if borrowed >> 63 else block):
             if keys[place] < first.key:
                 value.key = keys[place]
                 value.position = position + place
