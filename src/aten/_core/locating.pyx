@@ -36,29 +36,32 @@ cdef struct Bounds:
     int64_t low
     int64_t size
     int64_t stride
-    int64_t found
+    # Whether an index is outside, or below zero; threads set these, and never unset them.
+    bint outside
+    bint negative
 
 
 cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
                        Index unused) noexcept nogil:
-    # Counted from `low` without a sign, all that is outside lies beyond the width.
-    cdef uint64_t low = <uint64_t>bounds.low, width = <uint64_t>bounds.size - low
-    cdef uint64_t outside = 0
-    cdef int64_t at, value, signs = 0
+    # Of differences the signs tell what is outside, which vectors compute side by side; what
+    # overflows is outside, and shows a sign on one side.
+    cdef uint64_t low = <uint64_t>bounds.low, last = <uint64_t>bounds.size - 1
+    cdef uint64_t value, outside = 0, signs = 0
+    cdef int64_t at
     if step == sizeof(Index):
         for at in range(count):
-            value = (<const Index*>place)[at]
-            outside |= <uint64_t>value - low >= width
+            value = <uint64_t><int64_t>(<const Index*>place)[at]
+            outside |= (value - low) | (last - value)
             signs |= value
     else:
         for at in range(count):
-            value = (<const Index*>(place + at * step))[0]
-            outside |= <uint64_t>value - low >= width
+            value = <uint64_t><int64_t>(<const Index*>(place + at * step))[0]
+            outside |= (value - low) | (last - value)
             signs |= value
-    if outside:
-        bounds.found = OUTSIDE
-    elif signs < 0 and bounds.found == WITHIN:
-        bounds.found = NEGATIVE
+    if outside >> 63:
+        bounds.outside = True
+    if signs >> 63:
+        bounds.negative = True
 
 
 cdef void _look_narrow(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -100,7 +103,7 @@ cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
         raise ValueError("range_of: expected int32 or int64")
     bounds.low = low
     bounds.size = size
-    bounds.found = WITHIN
+    bounds.outside = bounds.negative = False
     begin_walk(&walk, index.rank, index.sizes)
     add_operand(&walk, index, index.rank, index.sizes)
     reorder(&walk, permutation)
@@ -108,11 +111,13 @@ cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
     walk.reduced = <int64_t*>&bounds
     walk.kernel = _look_wide if index.dtype_code == INT64 else _look_narrow
     if walk.total < GRAIN:
-        run_walk(&walk, walk.total)
+        run_walk(&walk, GRAIN)
     else:
         with nogil:
-            run_walk(&walk, walk.total)
-    return <int>bounds.found
+            run_walk(&walk, 4 * GRAIN)
+    if bounds.outside:
+        return OUTSIDE
+    return NEGATIVE if bounds.negative else WITHIN
 
 
 def choose(Tensor self not None, list given not None):
