@@ -37,18 +37,11 @@ cdef enum:
     PRODUCT = 1
     LEAST = 2
     GREATEST = 3
-    # Points by which memory that will be written is asked for before, where it is far: from so many
-    # bytes on.
-    AHEAD = 24
-    FAR = 1 << 19
     # Points of the innermost dimension that go together through all rows, where each has elements
     # of its own to choose from: a part of these, rather than all, is in cache.
     STRIP = 64
 
 _FOLDS = ("sum", "prod", "amin", "amax")
-
-cdef extern from *:
-    void __builtin_prefetch(const void*, int) noexcept nogil
 
 cdef extern from *:
     """
@@ -84,7 +77,6 @@ cdef struct Way:
     int64_t step                # bytes that an index of one stands for
     int code                    # element type of half types
     int fold
-    bint far                    # whether what is written is likely in no near cache
 
 
 cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -92,7 +84,6 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
     """Copy from the chosen elements to the others, or the other way."""
     cdef int64_t row, place, step = way.step
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
-    cdef int64_t ahead = AHEAD if way.far and not picks else 0
     cdef char* base
     cdef char* index
     cdef char* other
@@ -110,13 +101,7 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
                 _copy(base + place * base_step, other + place * other_step, picks, unused)
         elif index_step == sizeof(int64_t) and other_step == sizeof(Raw) and (
                 base_step == 0 and step == sizeof(Raw)):
-            for place in range(n0 - ahead):
-                target = base + (<int64_t*>index)[place] * <int64_t>sizeof(Raw)
-                if not picks and ahead:
-                    __builtin_prefetch(
-                        base + (<int64_t*>index)[place + ahead] * <int64_t>sizeof(Raw), 1)
-                _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
-            for place in range(max(n0 - ahead, 0), n0):
+            for place in range(n0):
                 target = base + (<int64_t*>index)[place] * <int64_t>sizeof(Raw)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         elif index_step == sizeof(int64_t) and other_step == sizeof(Raw):
@@ -157,7 +142,6 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
                           Number unused) noexcept nogil:
     cdef int64_t row, place, step = way.step
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
-    cdef int64_t ahead = AHEAD if way.far else 0
     cdef char* base
     cdef char* index
     cdef char* other
@@ -177,12 +161,7 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
                 target = <Number*>(base + place * base_step)
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         elif index_step == sizeof(int64_t) and base_step == 0 and step == sizeof(Number):
-            for place in range(n0 - ahead):
-                target = <Number*>base + (<int64_t*>index)[place]
-                if ahead:
-                    __builtin_prefetch(<Number*>base + (<int64_t*>index)[place + ahead], 1)
-                target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
-            for place in range(max(n0 - ahead, 0), n0):
+            for place in range(n0):
                 target = <Number*>base + (<int64_t*>index)[place]
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         else:
@@ -354,7 +333,6 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     _line_up(&walk, base, index, source)
     way.code = item_size(base.dtype_code)
     way.step = step * way.code
-    way.far = _is_far(base)
     walk.kernel = _place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
@@ -375,7 +353,6 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     way.fold = _FOLDS.index(name)
     way.code = base.dtype_code
     way.step = step * item_size(base.dtype_code)
-    way.far = _is_far(base)
     if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
             way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
@@ -399,10 +376,6 @@ cdef int _wrapping(int code) noexcept:
     if code == INT16:
         return UINT16
     return UINT8 if code == INT8 else code
-
-
-cdef inline bint _is_far(TensorImpl base) noexcept:
-    return base.storage.bytes >= FAR
 
 
 cdef struct Division:

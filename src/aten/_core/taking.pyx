@@ -7,6 +7,7 @@ from libc.string cimport memcpy
 
 from aten._core.device cimport META
 from aten._core.dtypes cimport INT32, INT64, item_size
+from aten._core.locating cimport NEGATIVE, OUTSIDE, range_of_index
 from aten._core.parallel cimport parallel_for
 from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous
 
@@ -31,6 +32,7 @@ cdef struct Taking:
     char* out
     void* index
     bint narrow                         # 32-bit indices
+    bint wraps                          # some are below zero
     int64_t count                       # indices
     int64_t size                        # of the dimension they choose from
     int64_t step                        # its stride in bytes
@@ -119,6 +121,10 @@ cdef inline void _take_at(const Taking* taking, const Index* indices, const Unit
                           int64_t first, int64_t last, Unit* out) noexcept nogil:
     cdef int64_t place, index
     cdef int64_t step = taking.step // <int64_t>sizeof(Unit), size = taking.size
+    if not taking.wraps:
+        for place in range(first, last):
+            out[place] = source[indices[place] * step]
+        return
     for place in range(first, last):
         index = indices[place]
         out[place] = source[(index + size if index < 0 else index) * step]
@@ -141,7 +147,8 @@ def take(Tensor source not None, int dim, Tensor index not None, bint wraps):
     """
     cdef Taking taking
     cdef int64_t sizes[2 * MAXIMUM_DIMS]
-    cdef int64_t wrong = -1, blocks = index.count
+    cdef int64_t wrong, blocks = index.count
+    cdef int found
     cdef Tensor made
     _describe(&taking, source, dim, index)
     for place in range(dim):
@@ -153,8 +160,10 @@ def take(Tensor source not None, int dim, Tensor index not None, bint wraps):
         sizes[place + index.rank - 1] = source.sizes[place]
     if source.rank - 1 + index.rank > MAXIMUM_DIMS:
         raise RuntimeError(f"tensors have at most {MAXIMUM_DIMS} dimensions")
-    wrong = _first_wrong(&taking, wraps)
-    if wrong >= 0:
+    found = range_of_index(index, -taking.size if wraps else 0, taking.size)
+    taking.wraps = found == NEGATIVE
+    if found == OUTSIDE:
+        wrong = _first_wrong(&taking, wraps)
         raise IndexError(f"index {_index_at(&taking, wrong)} is out of bounds for dimension {dim} "
                          f"with size {taking.size}")
     made = make_contiguous(source.dtype_code, source.rank - 1 + index.rank, sizes,
