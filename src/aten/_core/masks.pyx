@@ -232,13 +232,21 @@ cdef inline void _expand_piece(const Places* places, int64_t piece, Raw unused) 
     cdef const Raw* source = <const Raw*>places.source
     cdef Raw* out = <Raw*>places.out
     cdef int64_t begin = piece * PIECE, at, next = places.before[piece]
+    cdef int64_t end = min(begin + PIECE, places.total)
     cdef bint chosen
-    cdef const Raw* given
-    for at in range(begin, min(begin + PIECE, places.total)):
-        chosen = places.mask[at] != 0
-        given = source + next if chosen else out + at
-        out[at] = given[0]
-        next += chosen
+    cdef Raw every
+    if Raw is aten_masked_wide:
+        for at in range(begin, end):
+            if places.mask[at]:
+                out[at] = source[next]
+                next += 1
+    else:
+        for at in range(begin, end):
+            chosen = places.mask[at] != 0
+            every = <Raw>(<Raw>0 - <Raw>chosen)
+            # Behind the last one there may be nothing to read.
+            out[at] ^= (out[at] ^ source[next - (next == places.found)]) & every
+            next += chosen
 
 
 cdef void _expand_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
