@@ -11,16 +11,26 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from aten._core.dispatcher cimport Kernel, OpOverload
+from aten._core.masks cimport masked_select_ordinary, nonzero_ordinary
 from aten._core.ordering cimport sort_ordinary, topk_ordinary
+from aten._core.picking cimport gather_ordinary
+from aten._core.taking cimport embedding_ordinary, index_ordinary, index_select_ordinary
 
 # Gives None for calls it declines.
 ctypedef object (*Ordinary)(PyObject** stack)
 
-_NATIVE = ("sort", "topk")
+_NATIVE = ("index", "index_select", "embedding", "gather", "nonzero", "masked_select", "sort",
+           "topk")
 
-cdef Ordinary[2] _functions
-_functions[0] = sort_ordinary
-_functions[1] = topk_ordinary
+cdef Ordinary[8] _functions     # in the order of the names
+_functions[0] = index_ordinary
+_functions[1] = index_select_ordinary
+_functions[2] = embedding_ordinary
+_functions[3] = gather_ordinary
+_functions[4] = nonzero_ordinary
+_functions[5] = masked_select_ordinary
+_functions[6] = sort_ordinary
+_functions[7] = topk_ordinary
 
 
 cdef class ElementKernel(Kernel):

@@ -7,14 +7,16 @@ what they find belongs. No loop branches at an element: what is not chosen is wr
 overwritten by what comes next.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 
 from aten._core.device cimport CPU
-from aten._core.dtypes cimport INT64, item_size
+from aten._core.dtypes cimport BOOL, INT64, item_size
 from aten._core.locating cimport require_memory
 from aten._core.parallel cimport parallel_for
 from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous
+from aten._core.views cimport view_of
 
 cdef enum:
     # Elements of a mask that are counted, and then dealt with, in one piece.
@@ -73,7 +75,7 @@ cdef void _count_pieces(void* context, int64_t begin, int64_t end) noexcept nogi
                                       min(<int64_t>PIECE, places.total - piece * PIECE))
 
 
-cdef Tensor _count_all(Places* places, Tensor mask):
+cdef Tensor _count_all(Places* places, TensorImpl mask):
     """Counts the true elements before each piece, in memory that the result holds."""
     cdef Tensor counts
     cdef int64_t pieces = (mask.count + PIECE - 1) // PIECE, piece, count
@@ -154,7 +156,7 @@ cdef void _write_positions(void* context, int64_t begin, int64_t end) noexcept n
         memcpy(out + first, found, count * sizeof(int64_t))
 
 
-cdef Tensor true_positions(Tensor mask, bint flat):
+cdef Tensor true_positions(TensorImpl mask, bint flat):
     cdef Places places
     cdef Tensor counts = _count_all(&places, mask), made
     cdef int64_t sizes[2]
@@ -169,6 +171,34 @@ cdef Tensor true_positions(Tensor mask, bint flat):
     if places.rank > 0:
         _write(&places, _write_positions)
     return made
+
+
+cdef object nonzero_ordinary(PyObject** stack):
+    """nonzero(self) of bools."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef Tensor found
+    cdef int64_t sizes[2]
+    cdef int64_t strides[2]
+    if self.device_type != CPU or self.dtype_code != BOOL or not self.contiguous:
+        return None
+    found = true_positions(self, False)
+    sizes[0], sizes[1] = found.sizes[1], found.sizes[0]
+    strides[0], strides[1] = found.strides[1], found.strides[0]
+    return view_of(found, 2, sizes, strides, found.offset)
+
+
+cdef object masked_select_ordinary(PyObject** stack):
+    """masked_select(self, mask) of tensors of one shape."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef TensorImpl mask = <TensorImpl>stack[1]
+    cdef int dim
+    if (self.device_type != CPU or mask.device_type != CPU or mask.dtype_code != BOOL
+            or self.rank != mask.rank or not self.contiguous or not mask.contiguous):
+        return None
+    for dim in range(self.rank):
+        if self.sizes[dim] != mask.sizes[dim]:
+            return None
+    return compressed(self, mask)
 
 
 def positions(Tensor mask not None, bint flat):
@@ -207,7 +237,7 @@ cdef void _compress_pieces(void* context, int64_t begin, int64_t end) noexcept n
             _compress_piece(places, piece, <aten_masked_wide*>room)
 
 
-cdef Tensor compressed(Tensor source, Tensor mask):
+cdef Tensor compressed(TensorImpl source, TensorImpl mask):
     cdef Places places
     cdef Tensor counts, made
     require_memory(source)

@@ -16,18 +16,13 @@ from aten._core.device cimport CPU, META, PRESERVE_FORMAT
 from aten._core.dtypes cimport (BFLOAT16, BOOL, FLOAT16, INT16, INT64, INT8, UINT16, UINT32, UINT64,
                                 UINT8, item_size)
 from aten._core.factories cimport empty_as
+from aten._core.given cimport reads_dim, reads_flag, reads_integer
 from aten._core.parallel cimport parallel_for
 from aten._core.radix cimport (KeyOrder, describe_keys, key_of_rank, load_keys, sort_positions,
                                store_keys)
 from aten._core.ranking cimport (Pair, begin_least, end_least, select_least, select_rank,
                                  sort_least, sort_pairs, take_lesser)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous)
-
-cdef extern from "Python.h":
-    PyObject* Py_True
-    PyObject* Py_False
-    bint PyLong_CheckExact(PyObject*) noexcept
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
 
 cdef enum:
     # What becomes of a row, in the order of _WAYS.
@@ -417,24 +412,6 @@ def choose(Tensor self not None, int dim, str way not None, int64_t rank, bint d
     _run_on(&rows, code, rank, self, dim, descending, values, indices)
 
 
-cdef inline bint _reads_dim(PyObject* given, TensorImpl self, int* dim) except -1:
-    """Whether an argument names a dimension of `self`: an ordinary one."""
-    cdef int64_t number
-    cdef int overflow = 0, rank = max(self.rank, 1)
-    if not PyLong_CheckExact(given):
-        return False
-    number = PyLong_AsLongLongAndOverflow(given, &overflow)
-    if overflow or number < -rank or number >= rank:
-        return False
-    dim[0] = <int>(number + rank if number < 0 else number)
-    return True
-
-
-cdef inline bint _reads_flag(PyObject* given, bint* flag) noexcept:
-    flag[0] = given == Py_True
-    return given == Py_True or given == Py_False
-
-
 cdef inline bint _goes_unstably(int code) noexcept:
     """Whether torch's unstable sort is not stable for a type, and ours is alike."""
     return (code == BOOL or code == UINT8 or code == INT8 or code == INT16 or code == FLOAT16
@@ -448,8 +425,8 @@ cdef object sort_ordinary(PyObject** stack):
     cdef Tensor values, indices
     cdef int dim
     cdef bint descending
-    if (self.device_type != CPU or not _reads_dim(stack[1], self, &dim)
-            or not _reads_flag(stack[2], &descending)
+    if (self.device_type != CPU or not reads_dim(stack[1], self, &dim)
+            or not reads_flag(stack[2], &descending)
             or describe_keys(&rows.order, self.dtype_code, False) < 0):
         return None
     values = empty_as(self, self.dtype_code, CPU, self.device_index, PRESERVE_FORMAT)
@@ -465,17 +442,16 @@ cdef object topk_ordinary(PyObject** stack):
     cdef Rows rows
     cdef Tensor values, indices
     cdef int64_t sizes[MAXIMUM_DIMS]
-    cdef int64_t rank
-    cdef int dim, place, overflow = 0, code = self.dtype_code
+    cdef int64_t rank = 0
+    cdef int dim, place, code = self.dtype_code
     cdef bint largest, sorted
-    if (self.device_type != CPU or self.rank == 0 or not _reads_dim(stack[2], self, &dim)
-            or not PyLong_CheckExact(stack[1]) or not _reads_flag(stack[3], &largest)
-            or not _reads_flag(stack[4], &sorted)
+    if (self.device_type != CPU or self.rank == 0 or not reads_dim(stack[2], self, &dim)
+            or not reads_integer(stack[1], &rank) or not reads_flag(stack[3], &largest)
+            or not reads_flag(stack[4], &sorted)
             or describe_keys(&rows.order, code, False) < 0
             or code == BOOL or code == UINT16 or code == UINT32 or code == UINT64):
         return None
-    rank = PyLong_AsLongLongAndOverflow(stack[1], &overflow)
-    if overflow or rank < 1 or rank > self.sizes[dim]:
+    if rank < 1 or rank > self.sizes[dim]:
         return None
     for place in range(self.rank):
         sizes[place] = rank if place == dim else self.sizes[place]

@@ -11,18 +11,22 @@ two points may meet in one place: along the dimensions in which the base does no
 share out the others. So the last one wins, and sums come out the same, for any number of threads.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
 from libc.string cimport memcpy
 
+from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
                                 FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
                                 category_of, item_size)
 from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
                                   run_walk)
-from aten._core.locating cimport require_memory
+from aten._core.given cimport reads_dim
+from aten._core.locating cimport WITHIN, range_of_index, require_memory
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, make_strided
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
+                                make_strided)
 from aten._core.transfer cimport transfer_run
 
 cdef enum:
@@ -321,6 +325,43 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     coalesce(&walk)
     out.storage.version += 1
     _run(&walk, True)
+
+
+cdef object gather_ordinary(PyObject** stack):
+    """gather(self, dim, index, sparse_grad)."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef TensorImpl index = <TensorImpl>stack[2]
+    cdef Tensor out
+    cdef Walk walk
+    cdef Way way
+    cdef int permutation[MAXIMUM_DIMS]
+    cdef int dim, place, rank = self.rank
+    if (self.device_type != CPU or index.device_type != CPU or rank == 0 or index.rank != rank
+            or index.dtype_code != INT64 or not reads_dim(stack[1], self, &dim)):
+        return None
+    for place in range(rank):
+        if place != dim and index.sizes[place] > self.sizes[place]:
+            return None
+    if index.count and range_of_index(index, 0, self.sizes[dim]) != WITHIN:
+        return None
+    out = make_contiguous(self.dtype_code, rank, index.sizes, CPU, self.device_index)
+    if out.count == 0:
+        return out
+    way.code = item_size(self.dtype_code)
+    way.step = self.strides[dim] * way.code
+    begin_walk(&walk, rank, index.sizes)
+    walk.data[BASE] = data_pointer(self)
+    for place in range(rank):
+        walk.strides[rank - 1 - place][BASE] = 0 if place == dim else self.strides[place] * way.code
+    walk.operands = INDEX
+    add_operand(&walk, index, rank, index.sizes)
+    add_operand(&walk, out, rank, index.sizes)
+    walk.kernel = _pick_elements
+    walk.reduced = <int64_t*>&way
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    _run(&walk, True)
+    return out
 
 
 def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step):
