@@ -1,4 +1,8 @@
+from collections.abc import Collection
+
 from aten._core.dispatcher import Kernel, OpOverload
+
+FORMS: Collection[str]
 
 class ProductKernel(Kernel):
     @property

@@ -11,6 +11,7 @@ from aten._core import derived_views, joining, rearranging
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.products import MatmulKernel
+from aten._core.elements import NATIVE, ElementKernel
 from aten.registry import operator
 
 
@@ -82,6 +83,10 @@ def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
     return joining.JoinKernel(op.entry.options["native"], (copy,), otherwise, writes)
 
 
+def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ElementKernel(op, op.entry.options["native"], otherwise)
+
+
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "copy": _copy,
@@ -91,4 +96,5 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(rearranging.NAMES, _rearrange),
     **dict.fromkeys(joining.NAMES, _join),
+    **dict.fromkeys(NATIVE, _move_elements),
 }

@@ -1,6 +1,7 @@
 """Compiled kernels of the matrix products, for the CPU and for metadata alone.
 
-The table names them by `native:`; other operators of these kinds are Python functions.
+The table names them by `native:`; other operators of these kinds are Python functions, some with a
+compiled part for their ordinary calls.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 from aten._core.dispatcher import OpOverload
 from aten._core.gemm import set_library_opener
 from aten._core.keys import DispatchKey
-from aten._core.products import ProductKernel
-from aten.backends import choice, composite
+from aten._core.products import FORMS, ProductKernel
+from aten.backends import composite
 from aten.ops.lapack import set_lapack_opener
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _PLACE = "aten/_core/products.pyx"
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
     form = op.entry.options.get("native")
-    if not form or choice.is_choice(str(form)):
+    if form not in FORMS:
         composite.install_explicit(op)
         return
     for key, executes in ((DispatchKey.CPU, True), (DispatchKey.Meta, False)):
