@@ -88,7 +88,11 @@ def test_largest_of_more_windows_than_a_block(element, behind):
         made[:, :, 2:4, 3] = -float("inf")
     if behind:
         made = made.contiguous(memory_format=torch.channels_last)
-    for window in (((2, 3), (1, 1), (1, 1)), ((2, 2), (2, 2)), ((3, 2), (1, 2), (0, 1), (1, 2), 1)):
+    for window in (
+        ((2, 3), (1, 1), (1, 1)),
+        ((2, 2), (2, 2)),
+        ((3, 2), (1, 2), (0, 1), (1, 2), True),
+    ):
         assert agree("max_pool2d_with_indices", (made, *window), element)
 
 
