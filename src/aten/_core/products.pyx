@@ -13,9 +13,10 @@ from libc.stdint cimport int64_t, uint64_t
 from aten._core.device cimport device_from_codes
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
-from aten._core.gemm cimport Product, multiplies, multiply
+from aten._core.gemm cimport multiplies, multiply
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous)
+from aten._core.tiles cimport Product
 from aten._core.transfer cimport Block
 
 cdef enum:
