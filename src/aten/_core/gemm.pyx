@@ -19,7 +19,8 @@ from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT3
                                 INT32, INT64, INT8, UINT8, item_size)
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
-from aten._core.tiles cimport Product, multiply_tiles, takes_tiles, transpose
+from aten._core.tiles cimport (Nesting, Product, multiply_nested_tiles, multiply_tiles,
+                               takes_tiles, transpose)
 from aten._core.transfer cimport Block, transfer
 
 cdef enum:
@@ -158,6 +159,24 @@ cdef int multiply(Product* product) except -1:
     return 0
 
 
+cdef int multiply_nested(Product* product, const Nesting* nesting) except -1:
+    cdef int64_t index
+    cdef char* left = product.left.data
+    cdef char* right = product.right.data
+    cdef char* out = product.out.data
+    cdef int size = item_size(product.out.code)
+    if takes_tiles(product) and not _steps_along_a_vector(product):
+        with nogil:
+            multiply_nested_tiles(product, nesting)
+        return 0
+    for index in range(nesting.sizes[1]):
+        product.left.data = left + index * nesting.left[1] * size
+        product.right.data = right + index * nesting.right[1] * size
+        product.out.data = out + index * nesting.sizes[0] * product.out.batch_stride * size
+        multiply(product)
+    return 0
+
+
 cdef inline bint _steps_along_a_vector(const Product* product) noexcept nogil:
     """Whether the elements of a vector that is read for every result are no neighbours."""
     if product.columns == 1 and product.right.row_stride != 1:
@@ -208,6 +227,8 @@ cdef void _run_all(Tiles* tiles) noexcept nogil:
     cdef Product* product = &tiles.product
     cdef int64_t work = tiles.rows * tiles.columns * max(product.depth, 1)
     if takes_tiles(product):
+        if product.addend.data != NULL and product.addend.code != product.out.code:
+            _place_addend(product)
         multiply_tiles(product)
         return
     _place_addend(product)

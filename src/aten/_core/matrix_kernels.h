@@ -145,7 +145,7 @@ static TARGET void NAME(strip)(aten_tile tile, int64_t rows)
 /* A block of the result: stretch after stretch of the depth, strip after strip of the columns. */
 static TARGET void NAME(multiply)(const aten_block *block)
 {
-    ELEMENT packed[3 * LANES * ATEN_DEPTH];
+    ELEMENT packed[3 * LANES * ATEN_DEPTH] __attribute__((aligned(64)));
     int64_t begin = 0, column;
     aten_tile tile;
     tile.left_row = block->left_row;

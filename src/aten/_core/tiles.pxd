@@ -19,10 +19,19 @@ cdef struct Product:
     double complex beta
     bint apart              # `out` may lie over an operand: it is written last
 
+cdef struct Nesting:
+    # Batches in two levels, the inner one first. Results lie one after the other.
+    int levels
+    int64_t[2] sizes
+    int64_t[2] left
+    int64_t[2] right
+
 # Whether `multiply_tiles` computes this product: its types, the strides of its result, and its
 # size, as far as the processor's vectors go.
 cdef bint takes_tiles(const Product* product) noexcept nogil
 cdef void multiply_tiles(const Product* product) noexcept nogil
+# The inner level is the product's own batch.
+cdef void multiply_nested_tiles(const Product* product, const Nesting* nesting) noexcept nogil
 
 # The same product seen from the other side: out.T = right.T @ left.T.
 cdef void transpose(Product* product) noexcept nogil

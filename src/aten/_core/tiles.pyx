@@ -48,7 +48,7 @@ cdef enum:
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
     NEAR = 1 << 15
     # Rows of a piece: its stretch of the left operand stays in the second cache.
-    PIECE_ROWS = 512
+    PIECE_ROWS = 256
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
     # size, and reading the right operand as much as that many more rows.
     PIECE_WORK = 1 << 19
@@ -73,6 +73,9 @@ cdef struct Tiling:
     int64_t columns
     int64_t down                # pieces in a matrix
     int64_t across
+    int64_t inner               # matrices in the inner level of the batch
+    int64_t left_outer
+    int64_t right_outer
     int64_t left_batch
     int64_t right_batch
     int64_t addend_batch
@@ -124,11 +127,20 @@ cdef inline void _swap_strides(Block* block) noexcept nogil:
     block.row_stride, block.column_stride = block.column_stride, block.row_stride
 
 
-cdef void multiply_tiles(const Product* given) noexcept nogil:
+cdef void multiply_tiles(const Product* product) noexcept nogil:
+    cdef Nesting nesting
+    nesting.sizes[0] = product.batch
+    nesting.sizes[1] = 1
+    nesting.left[1] = nesting.right[1] = 0
+    multiply_nested_tiles(product, &nesting)
+
+
+cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) noexcept nogil:
     cdef Product product = given[0]
     cdef Tiling tiling
-    cdef int64_t matrices
-    if product.columns == 1 and _suits_as_row(&product):
+    cdef int64_t matrices, batch = nesting.sizes[0] * nesting.sizes[1]
+    cdef bint turned = product.columns == 1 and _suits_as_row(&product)
+    if turned:
         transpose(&product)
     _choose_way(&tiling, &product)
     if (product.addend.data != NULL and product.addend.column_stride != 1
@@ -136,11 +148,14 @@ cdef void multiply_tiles(const Product* given) noexcept nogil:
         transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
         product.addend = product.out
     _describe(&tiling, &product)
-    if product.rows == 1 and product.columns == 1 and tiling.dots and product.batch == 1:
+    if product.rows == 1 and product.columns == 1 and tiling.dots and batch == 1:
         _multiply_vectors(&tiling)
         return
-    matrices = _cut(&tiling, product.batch)
-    parallel_for(product.batch * tiling.down * tiling.across, matrices, _run_pieces, &tiling)
+    tiling.inner = nesting.sizes[0]
+    tiling.left_outer = nesting.right[1] if turned else nesting.left[1]
+    tiling.right_outer = nesting.left[1] if turned else nesting.right[1]
+    matrices = _cut(&tiling, batch)
+    parallel_for(batch * tiling.down * tiling.across, matrices, _run_pieces, &tiling)
 
 
 cdef inline bint _steps_by_one(int64_t stride, int64_t count) noexcept nogil:
@@ -249,16 +264,20 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Tiling* tiling = <Tiling*>context
     cdef const aten_block* whole = &tiling.block
     cdef aten_block block = whole[0]
-    cdef int64_t index, place, row, column
+    cdef int64_t index, place, outer, inner, row, column
     for index in range(begin, end):
         place = index // (tiling.down * tiling.across)
+        outer = place // tiling.inner
+        inner = place - outer * tiling.inner
         row = index // tiling.across % tiling.down * tiling.rows
         column = index % tiling.across * tiling.columns
         block.rows = min(tiling.rows, whole.rows - row)
         block.columns = min(tiling.columns, whole.columns - column)
-        block.left = <char*>whole.left + (place * tiling.left_batch
+        block.left = <char*>whole.left + (outer * tiling.left_outer
+                                          + inner * tiling.left_batch
                                           + row * whole.left_row) * tiling.size
-        block.right = <char*>whole.right + (place * tiling.right_batch
+        block.right = <char*>whole.right + (outer * tiling.right_outer
+                                            + inner * tiling.right_batch
                                             + column * whole.right_column) * tiling.size
         block.out = <char*>whole.out + (place * tiling.out_batch + row * whole.out_row
                                         + column * whole.out_column) * tiling.size

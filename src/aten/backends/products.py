@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from aten._core.composite_products import LinearKernel, MatmulKernel
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.gemm import set_library_opener
 from aten._core.keys import DispatchKey
-from aten._core.products import MatmulKernel, ProductKernel
+from aten._core.products import ProductKernel
 from aten.backends import composite
 from aten.ops.definition import load_function
 from aten.ops.lapack import set_lapack_opener
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     import ctypes
 
 _PLACE = "aten/_core/products.pyx"
+
+# Kernels of products made of others, and the operators that these are.
+_COMPOSITES = {
+    "matmul": (MatmulKernel, ("mm", "mv", "dot", "bmm")),
+    "linear": (LinearKernel, ("mm", "addmm")),
+}
 
 
 def install_extern(op: OpOverload) -> None:
@@ -34,16 +41,14 @@ def install_extern(op: OpOverload) -> None:
 
 
 def install_composite(op: OpOverload) -> None:
-    """Operators that call others: matmul's ordinary cases in compiled code, else functions."""
-    if op.entry.options.get("native") != "matmul" or op.entry.variant != "functional":
+    """Operators that call others: ordinary products in compiled code, else functions."""
+    native = op.entry.options.get("native")
+    if native not in _COMPOSITES or op.entry.variant != "functional":
         composite.install_composite(op)
         return
-    kernel = MatmulKernel(
-        operator("aten::mm"),
-        operator("aten::mv"),
-        operator("aten::dot"),
-        PythonKernel(load_function(op.entry.function)),
-    )
+    make, parts = _COMPOSITES[native]
+    operators = [operator(f"aten::{name}") for name in parts]
+    kernel = make(*operators, PythonKernel(load_function(op.entry.function)))
     op.register(DispatchKey.CompositeImplicitAutograd, kernel, kernel.place)
 
 
