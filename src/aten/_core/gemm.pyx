@@ -227,13 +227,17 @@ cdef void _run_all(Tiles* tiles) noexcept nogil:
     cdef Product* product = &tiles.product
     cdef int64_t work = tiles.rows * tiles.columns * max(product.depth, 1)
     if takes_tiles(product):
-        if product.addend.data != NULL and product.addend.code != product.out.code:
-            _place_addend(product)
-        multiply_tiles(product)
+        _run_as_tiles(product)
         return
     _place_addend(product)
     parallel_for(product.batch * tiles.down * tiles.across, max(1, GRAIN // work), _run_tiles,
                  tiles)
+
+
+cdef void _run_as_tiles(Product* product) noexcept nogil:
+    if product.addend.data != NULL and product.addend.code != product.out.code:
+        _place_addend(product)
+    multiply_tiles(product)
 
 
 cdef void _place_addend(Product* product) noexcept nogil:
@@ -252,10 +256,10 @@ cdef void _place_addend(Product* product) noexcept nogil:
 cdef void multiply_here(const Product* product) noexcept nogil:
     """Compute one product of prepared operands on this thread."""
     cdef Tiles tiles
-    if takes_tiles(product):
-        multiply_tiles(product)
-        return
     _leave_whole(&tiles, product)
+    if takes_tiles(product):
+        _run_as_tiles(&tiles.product)
+        return
     _place_addend(&tiles.product)
     _run_tile(&tiles, 0, 0, 0, product.rows, product.columns)
 
