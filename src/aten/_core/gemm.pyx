@@ -2,12 +2,13 @@
 # cython: cdivision=True
 """Matrix products, batched, of strided operands.
 
-A BLAS library does the work, on one thread; its functions are handed in from outside, so nothing
-here depends on which library it is. Products are cut into tiles that our own threads claim. How
-they are cut depends on sizes alone, and so the bits of the result do not depend on the number of
-threads. Operands go to the library as they are where a leading dimension describes their strides,
-else they are packed first. Half types are widened to float32 and rounded once, at the end.
-Integers, and products too small to be worth a call, are multiplied by plain loops.
+float32 and float64 go to kernels of our own (`matrix_tiles`), half types too: they are widened to float32
+and rounded once, at the end. Complex numbers, and everything large where vectors are of 16 bytes
+only, go to a BLAS library, on one thread; its functions are handed in from outside, so nothing
+here depends on which library it is. Its products are cut into tiles that our own threads claim.
+How they are cut depends on sizes alone, and so the bits of the result do not depend on the number
+of threads. Operands go to the library as they are where a leading dimension describes their
+strides, else they are packed first. Integers are multiplied by plain loops.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -18,6 +19,8 @@ from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT3
                                 INT32, INT64, INT8, UINT8, item_size)
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
+from aten._core.matrix_tiles cimport (Nesting, Product, multiply_nested_tiles, multiply_tiles,
+                               takes_tiles, transpose)
 from aten._core.transfer cimport Block, transfer
 
 cdef enum:
@@ -27,8 +30,6 @@ cdef enum:
     TRANSPOSE = 112
 
 cdef enum:
-    # Multiplications up to which a loop beats the library's call.
-    SMALL_PRODUCT = 512
     # Multiplications in a tile, at least, when a product is cut.
     TILE_WORK = 1 << 21
     # Rows and columns of a tile, and of a tile of big results, where the library packs relatively
@@ -76,14 +77,6 @@ cdef Library _library
 cdef bint _library_is_open = False
 cdef object _opener = None
 
-ctypedef fused Element:
-    float
-    double
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-
 ctypedef fused Integer:
     uint8_t
     uint16_t
@@ -102,7 +95,6 @@ cdef struct Tiles:
     int64_t leading_out
     int transposed_left
     int transposed_right
-    bint small              # not worth the library's call
 
 
 def set_library_opener(opener):
@@ -151,57 +143,48 @@ cdef bint multiplies(int code) noexcept nogil:
 
 cdef int multiply(Product* product) except -1:
     """Compute the product, all of it."""
-    cdef int64_t work = product.rows * product.columns * product.depth
-    cdef int code = product.out.code
+    cdef bint brief
     if product.batch == 0 or product.rows == 0 or product.columns == 0:
         return 0
     if product.beta == 0:
         product.addend.data = NULL
-    if work <= SMALL_PRODUCT and product.batch == 1 and not product.apart:
-        if code == FLOAT32 or code == FLOAT64:
-            _multiply_small(product, 0)
-            return 0
-    return _multiply_by_tiles(product)
+    if product.apart or not takes_tiles(product) or _steps_along_a_vector(product):
+        return _multiply_prepared(product)
+    brief = product.batch * product.rows * product.columns * product.depth < RELEASE_THRESHOLD
+    if brief:
+        multiply_tiles(product)
+        return 0
+    with nogil:
+        multiply_tiles(product)
+    return 0
 
 
-cdef void _multiply_small(Product* product, int64_t place) noexcept nogil:
-    if product.out.code == FLOAT32:
-        _multiply_plainly[float](product, place, <float>product.alpha.real,
-                                 <float>product.beta.real)
-    else:
-        _multiply_plainly[double](product, place, product.alpha.real, product.beta.real)
+cdef int multiply_nested(Product* product, const Nesting* nesting) except -1:
+    cdef int64_t index
+    cdef char* left = product.left.data
+    cdef char* right = product.right.data
+    cdef char* out = product.out.data
+    cdef int size = item_size(product.out.code)
+    if takes_tiles(product) and not _steps_along_a_vector(product):
+        with nogil:
+            multiply_nested_tiles(product, nesting)
+        return 0
+    for index in range(nesting.sizes[1]):
+        product.left.data = left + index * nesting.left[1] * size
+        product.right.data = right + index * nesting.right[1] * size
+        product.out.data = out + index * nesting.sizes[0] * product.out.batch_stride * size
+        multiply(product)
+    return 0
 
 
-cdef inline Element* _matrix(const Block* block, int64_t place, Element unused) noexcept nogil:
-    return <Element*>block.data + place * block.batch_stride
+cdef inline bint _steps_along_a_vector(const Product* product) noexcept nogil:
+    """Whether the elements of a vector that is read for every result are no neighbours."""
+    if product.columns == 1 and product.right.row_stride != 1:
+        return product.depth > 1
+    return product.rows == 1 and product.left.column_stride != 1 and product.depth > 1
 
 
-cdef void _multiply_plainly(Product* product, int64_t place, Element alpha,
-                            Element beta) noexcept nogil:
-    cdef const Element* left = _matrix(&product.left, place, alpha)
-    cdef const Element* right = _matrix(&product.right, place, alpha)
-    cdef const Element* addend = _matrix(&product.addend, place, alpha)
-    cdef Element* out = _matrix(&product.out, place, alpha)
-    cdef const Element* row
-    cdef const Element* column
-    cdef Element total, value
-    cdef int64_t i, j, k
-    for i in range(product.rows):
-        for j in range(product.columns):
-            row = left + i * product.left.row_stride
-            column = right + j * product.right.column_stride
-            total = 0
-            for k in range(product.depth):
-                total += (row[k * product.left.column_stride]
-                          * column[k * product.right.row_stride])
-            value = alpha * total
-            if product.addend.data != NULL:
-                value += beta * addend[i * product.addend.row_stride
-                                       + j * product.addend.column_stride]
-            out[i * product.out.row_stride + j * product.out.column_stride] = value
-
-
-cdef int _multiply_by_tiles(Product* given) except -1:
+cdef int _multiply_prepared(Product* given) except -1:
     """Bring the operands into shapes the loops or the library take, and share the tiles out."""
     cdef Product product = given[0]
     cdef list scratch = []
@@ -209,16 +192,14 @@ cdef int _multiply_by_tiles(Product* given) except -1:
     cdef int code = given.out.code
     cdef int compute = FLOAT32 if _is_half(code) else code
     cdef bint integers = _is_integer(code)
-    cdef bint direct
+    cdef bint direct, by_library
     cdef int64_t work = product.batch * product.rows * product.columns * product.depth
-    if not integers:
-        open_library()
     direct = not given.apart and code == compute
     if direct and not _has_unit_rows(&product.out, product.rows, product.columns):
-        _transpose(&product)
+        transpose(&product)
         direct = _has_unit_rows(&product.out, product.rows, product.columns)
         if not direct:
-            _transpose(&product)
+            transpose(&product)
     _make_ready(&product.left, product.batch, product.rows, product.depth, compute, integers,
                 scratch)
     _make_ready(&product.right, product.batch, product.depth, product.columns, compute, integers,
@@ -226,6 +207,9 @@ cdef int _multiply_by_tiles(Product* given) except -1:
     if not direct:
         _reserve(&product.out, product.batch, product.rows, product.columns, compute, False,
                  scratch)
+    by_library = not integers and not takes_tiles(&product)
+    if by_library:
+        open_library()
     _cut(&tiles, &product)
     if work < RELEASE_THRESHOLD:
         _run_all(&tiles)
@@ -242,9 +226,18 @@ cdef int _multiply_by_tiles(Product* given) except -1:
 cdef void _run_all(Tiles* tiles) noexcept nogil:
     cdef Product* product = &tiles.product
     cdef int64_t work = tiles.rows * tiles.columns * max(product.depth, 1)
+    if takes_tiles(product):
+        _run_as_tiles(product)
+        return
     _place_addend(product)
     parallel_for(product.batch * tiles.down * tiles.across, max(1, GRAIN // work), _run_tiles,
                  tiles)
+
+
+cdef void _run_as_tiles(Product* product) noexcept nogil:
+    if product.addend.data != NULL and product.addend.code != product.out.code:
+        _place_addend(product)
+    multiply_tiles(product)
 
 
 cdef void _place_addend(Product* product) noexcept nogil:
@@ -264,20 +257,11 @@ cdef void multiply_here(const Product* product) noexcept nogil:
     """Compute one product of prepared operands on this thread."""
     cdef Tiles tiles
     _leave_whole(&tiles, product)
+    if takes_tiles(product):
+        _run_as_tiles(&tiles.product)
+        return
     _place_addend(&tiles.product)
     _run_tile(&tiles, 0, 0, 0, product.rows, product.columns)
-
-
-cdef void _transpose(Product* product) noexcept:
-    """The same product seen from the other side: out.T = right.T @ left.T."""
-    cdef Block left = product.left
-    product.left = product.right
-    product.right = left
-    product.rows, product.columns = product.columns, product.rows
-    _swap_strides(&product.left)
-    _swap_strides(&product.right)
-    _swap_strides(&product.addend)
-    _swap_strides(&product.out)
 
 
 cdef inline void _swap_strides(Block* block) noexcept:
@@ -349,8 +333,6 @@ cdef void _leave_whole(Tiles* tiles, const Product* product) noexcept nogil:
     tiles.rows = product.rows
     tiles.columns = product.columns
     tiles.down = tiles.across = 1
-    tiles.small = (product.rows * product.columns * product.depth <= SMALL_PRODUCT
-                   and (product.out.code == FLOAT32 or product.out.code == FLOAT64))
     _describe(&product.left, product.rows, product.depth, &tiles.transposed_left,
               &tiles.leading_left)
     _describe(&product.right, product.depth, product.columns, &tiles.transposed_right,
@@ -406,8 +388,6 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
     cdef int64_t step = product.left.column_stride if product.depth > 1 else 1
     if _is_integer(product.out.code):
         _run_integer_tile(product, place, row, rows)
-    elif tiles.small:
-        _multiply_small(product, place)
     elif columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
         _vector_product(product, tiles.transposed_left, rows, product.depth, left,
                         tiles.leading_left, right,

@@ -3,6 +3,8 @@
 from cpython.object cimport PyObject
 
 from aten._core.dispatcher cimport Kernel, OpOverload
+from aten._core.tensor cimport TensorImpl
+from aten._core.transfer cimport Block
 
 cdef class ProductKernel(Kernel):
     cdef readonly str form
@@ -12,8 +14,6 @@ cdef class ProductKernel(Kernel):
     cdef int out_position           # -1: a fresh result
     cdef bint inplace
 
-cdef class MatmulKernel(Kernel):
-    cdef OpOverload matrices
-    cdef OpOverload matrix_vector
-    cdef OpOverload vectors
-    cdef Kernel otherwise
+# Tensors as a product's blocks.
+cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batched) noexcept
+cdef void read_result(Block* block, TensorImpl tensor, bint batched) noexcept

@@ -10,12 +10,3 @@ class ProductKernel(Kernel):
     @property
     def executes(self) -> bool: ...
     def __init__(self, op: OpOverload, form: str, executes: bool) -> None: ...
-
-class MatmulKernel(Kernel):
-    def __init__(
-        self,
-        matrices: OpOverload,
-        matrix_vector: OpOverload,
-        vectors: OpOverload,
-        otherwise: Kernel,
-    ) -> None: ...

@@ -13,8 +13,9 @@ from libc.stdint cimport int64_t, uint64_t
 from aten._core.device cimport device_from_codes
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
-from aten._core.gemm cimport Product, multiplies, multiply
+from aten._core.gemm cimport multiplies, multiply
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
+from aten._core.matrix_tiles cimport Product
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
                                 data_pointer, make_contiguous)
 from aten._core.transfer cimport Block
@@ -68,8 +69,8 @@ cdef class ProductKernel(Kernel):
         _check_types(self.code, addend, left, right)
         _check_device(left, right)
         product.batch = left.sizes[0] if batched else 1
-        _read_operand(&product.left, left, self.code == VECTORS, batched)
-        _read_operand(&product.right, right, False, batched)
+        read_operand(&product.left, left, self.code == VECTORS, batched)
+        read_operand(&product.right, right, False, batched)
         product.rows = 1 if self.code == VECTORS else left.sizes[left.rank - 2]
         product.depth = left.sizes[left.rank - 1]
         product.columns = 1 if right.rank == 1 else right.sizes[right.rank - 1]
@@ -100,40 +101,11 @@ cdef class ProductKernel(Kernel):
                                  and not same_geometry(out, addend)))
         if not self.executes or out.count == 0:
             return out
-        _read_operand(&product.out, out, False, batched)
-        product.out.data = data_pointer(out)
+        read_result(&product.out, out, batched)
         multiply(&product)
         if self.out_position >= 0:
             out.storage.version += 1
         return out
-
-
-cdef class MatmulKernel(Kernel):
-    """Sends products of matrices and vectors straight to their operators, the others elsewhere.
-
-    `matrices`, `matrix_vector` and `vectors` take the operands matmul takes.
-    """
-
-    def __init__(self, OpOverload matrices not None, OpOverload matrix_vector not None,
-                 OpOverload vectors not None, Kernel otherwise not None):
-        self.matrices = matrices
-        self.matrix_vector = matrix_vector
-        self.vectors = vectors
-        self.otherwise = otherwise
-
-    def describe(self):
-        return "compiled choice of mm, mv or dot, else " + self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        cdef int left = (<TensorImpl>stack[0]).rank
-        cdef int right = (<TensorImpl>stack[1]).rank
-        if left == 2 and right == 2:
-            return self.matrices.call_stack(stack)
-        if left == 2 and right == 1:
-            return self.matrix_vector.call_stack(stack)
-        if left == 1 and right == 1:
-            return self.vectors.call_stack(stack)
-        return self.otherwise.call(op, keys, stack)
 
 
 cdef inline int64_t _count(int rank, const int64_t* sizes) noexcept:
@@ -241,10 +213,20 @@ cdef inline int _check_sizes(int form, TensorImpl left, TensorImpl right) except
                        f"{_shape(right)})")
 
 
-cdef inline void _read_operand(Block* block, TensorImpl tensor, bint as_row,
-                               bint batched) noexcept:
+cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batched) noexcept:
     """A tensor as matrices: a vector is a column, or a row; a number, as a result, either."""
     block.data = <char*>const_data_pointer(tensor)
+    _read_strides(block, tensor, as_row, batched)
+
+
+cdef void read_result(Block* block, TensorImpl tensor, bint batched) noexcept:
+    """The same for a tensor that is written to."""
+    block.data = data_pointer(tensor)
+    _read_strides(block, tensor, False, batched)
+
+
+cdef inline void _read_strides(Block* block, TensorImpl tensor, bint as_row,
+                               bint batched) noexcept:
     block.code = tensor.dtype_code
     block.batch_stride = tensor.strides[0] if batched else 0
     block.row_stride = 1

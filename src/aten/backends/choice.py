@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aten._core import derived_views, joining, rearranging
+from aten._core.composite_products import LinearKernel, MatmulKernel
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
-from aten._core.products import MatmulKernel
 from aten._core.elements import NATIVE, ElementKernel
 from aten.registry import operator
 
@@ -34,8 +34,12 @@ def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 
 def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
-    names = ("aten::mm", "aten::mv", "aten::dot")
+    names = ("aten::mm", "aten::mv", "aten::dot", "aten::bmm")
     return MatmulKernel(*(operator(name) for name in names), otherwise)
+
+
+def _linear(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return LinearKernel(operator("aten::mm"), operator("aten::addmm"), otherwise)
 
 
 def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -89,6 +93,7 @@ def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
+    "linear": _linear,
     "copy": _copy,
     "reorder": _reorder,
     "convert": _convert,

@@ -1,0 +1,305 @@
+/* Kernels of matrix products for one element type and one vector width.
+
+   Included once for each, with
+     ELEMENT, LANES           the type, and how many of them a vector holds
+     ROWS                     of the largest tile held in registers, 4 or 8; it is 3 vectors wide
+     INNER_COLUMNS            of four rows, held as vectors of partial sums
+     NAME(stem)               the stem with a suffix that is this inclusion's own
+     TARGET                   the attribute that allows the processor's instructions
+     MASK, MAKE_MASK(count)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take to
+                              touch the first `count` lanes only
+     TURN(from, row, to, to_row)   transposes a square of 16 bytes a side
+
+   A result is summed over the depth in order, in one lane, whatever tile it lies in: neither how
+   a product is cut nor what lies beside a result changes its bits. */
+
+typedef ELEMENT NAME(vector) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
+typedef ELEMENT NAME(unaligned) __attribute__((vector_size(LANES * sizeof(ELEMENT)),
+                                               aligned(sizeof(ELEMENT)), may_alias));
+
+static inline __attribute__((always_inline)) TARGET NAME(vector)
+NAME(load)(const ELEMENT *from, int partial, MASK mask)
+{
+    if (partial)
+        return (NAME(vector))LOAD_PART(from, mask);
+    return (NAME(vector))*(const NAME(unaligned) *)from;
+}
+
+/* One tile: `rows` times `vectors` vectors of results, of which the last may be partial. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(tile)(const int rows, const int vectors, const int partial, const aten_tile *tile)
+{
+    NAME(vector) total[ROWS][3];
+    NAME(vector) line[3];
+    const MASK mask = MAKE_MASK(tile->columns - (vectors - 1) * LANES);
+    const ELEMENT *left = tile->left, *right = tile->right, *addend = tile->addend;
+    const int64_t left_row = tile->left_row, left_step = tile->left_step;
+    const int64_t right_step = tile->right_step, depth = tile->depth;
+    const ELEMENT *lower = left + 4 * left_row;
+    const ELEMENT alpha = (ELEMENT)tile->alpha, beta = (ELEMENT)tile->beta;
+    ELEMENT *out = tile->out;
+    int64_t k;
+    int i, j;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[i][j] = (NAME(vector)){0};
+    for (k = 0; k < depth; k++) {
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            line[j] = NAME(load)(right + j * LANES, partial && j == vectors - 1, mask);
+        ATEN_UNROLL for (i = 0; i < rows; i++) {
+            const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                total[i][j] += factor * line[j];
+        }
+        left += left_step;
+        lower += left_step;
+        right += right_step;
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++) {
+            const int cut = partial && j == vectors - 1;
+            NAME(vector) value = alpha * total[i][j];
+            if (addend)
+                value += beta * NAME(load)(addend + i * tile->addend_row + j * LANES, cut, mask);
+            if (cut)
+                STORE_PART(out + i * tile->out_row + j * LANES, mask, value);
+            else
+                *(NAME(unaligned) *)(out + i * tile->out_row + j * LANES) = value;
+        }
+}
+
+#define TILE_OF(rows, vectors)                                                                   \
+    static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
+        const aten_tile *tile)                                                                   \
+    {                                                                                            \
+        if (tile->columns == vectors * LANES)                                                    \
+            NAME(tile)(rows, vectors, 0, tile);                                                  \
+        else                                                                                     \
+            NAME(tile)(rows, vectors, 1, tile);                                                  \
+    }
+#define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
+
+TILES_OF(1)
+TILES_OF(2)
+TILES_OF(4)
+#if ROWS == 8
+TILES_OF(8)
+#endif
+
+#define TILE_NAMES(rows) {NAME(tile_##rows##_1), NAME(tile_##rows##_2), NAME(tile_##rows##_3)}
+
+static void (*const NAME(tiles)[][3])(const aten_tile *) = {
+    TILE_NAMES(1),
+    TILE_NAMES(2),
+    TILE_NAMES(4),
+#if ROWS == 8
+    TILE_NAMES(8),
+#endif
+};
+
+/* `depth` steps of up to `width` columns, laid out step after step. */
+static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t column_step,
+                              int64_t depth, int64_t columns, int64_t width, ELEMENT *target)
+{
+    const int64_t side = 16 / sizeof(ELEMENT);
+    const int64_t turned = step == 1 ? columns / side * side : 0;
+    int64_t k = 0, j;
+    if (column_step == 1) {
+        for (; k < depth; k++)
+            memcpy(target + k * width, source + k * step, columns * sizeof(ELEMENT));
+        return;
+    }
+    if (turned)
+        for (; k + side <= depth; k += side) {
+            for (j = 0; j < turned; j += side)
+                TURN(source + k + j * column_step, column_step, target + k * width + j, width);
+            for (; j < columns; j++) {
+                int i;
+                for (i = 0; i < side; i++)
+                    target[(k + i) * width + j] = source[k + i + j * column_step];
+            }
+        }
+    for (; k < depth; k++)
+        for (j = 0; j < columns; j++)
+            target[k * width + j] = source[k * step + j * column_step];
+}
+
+/* All rows of one strip of columns, over one stretch of the depth. */
+static TARGET void NAME(strip)(aten_tile tile, int64_t rows)
+{
+    const int vectors = (int)((tile.columns - 1) / LANES);
+    const ELEMENT *left = tile.left, *addend = tile.addend;
+    ELEMENT *out = tile.out;
+    int shape = ROWS == 8 ? 3 : 2;
+    int64_t row;
+    for (row = 0; row < rows; row += (int64_t)1 << shape) {
+        while (rows - row < (int64_t)1 << shape)
+            shape--;
+        tile.left = left + row * tile.left_row;
+        tile.addend = addend ? addend + row * tile.addend_row : addend;
+        tile.out = out + row * tile.out_row;
+        NAME(tiles)[shape][vectors](&tile);
+    }
+}
+
+/* A block of the result: stretch after stretch of the depth, strip after strip of the columns. */
+static TARGET void NAME(multiply)(const aten_block *block)
+{
+    ELEMENT packed[3 * LANES * ATEN_DEPTH] __attribute__((aligned(64)));
+    int64_t begin = 0, column;
+    aten_tile tile;
+    tile.left_row = block->left_row;
+    tile.left_step = block->left_step;
+    tile.alpha = block->alpha;
+    tile.beta = block->beta;
+    tile.addend_row = block->addend_row;
+    tile.out_row = block->out_row;
+    do {
+        const ELEMENT *right = (const ELEMENT *)block->right + begin * block->right_step;
+        const ELEMENT *addend = begin ? block->out : block->addend;
+        tile.depth = block->depth - begin < block->stretch ? block->depth - begin : block->stretch;
+        if (begin) {
+            tile.beta = 1;
+            tile.addend_row = block->out_row;
+        }
+        for (column = 0; column < block->columns; column += block->width) {
+            tile.columns = block->columns - column;
+            if (tile.columns > block->width)
+                tile.columns = block->width;
+            tile.right = right + column * block->right_column;
+            tile.right_step = block->right_step;
+            if (block->pack) {
+                NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth,
+                           tile.columns, block->width, packed);
+                tile.right = packed;
+                tile.right_step = block->width;
+            }
+            tile.left = (const ELEMENT *)block->left + begin * block->left_step;
+            tile.addend = addend ? addend + column : addend;
+            tile.out = (ELEMENT *)block->out + column;
+            NAME(strip)(tile, block->rows);
+        }
+        begin += block->stretch;
+    } while (begin < block->depth);
+}
+
+static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
+{
+    ELEMENT lanes[LANES];
+    int half, i;
+    memcpy(lanes, &value, sizeof lanes);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+/* Sums of products where both operands step by one along the depth: `rows` rows of the left with
+   `columns` columns of the right, each in `parts` vectors of partial sums. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(inner)(const int rows, const int columns, const int parts, const aten_block *block,
+            int64_t row, int64_t column)
+{
+    NAME(vector) total[4][4][8];
+    const ELEMENT *left = (const ELEMENT *)block->left + row * block->left_row;
+    const ELEMENT *right = (const ELEMENT *)block->right + column * block->right_column;
+    const ELEMENT *addend = block->addend;
+    const ELEMENT alpha = (ELEMENT)block->alpha, beta = (ELEMENT)block->beta;
+    const int64_t left_row = block->left_row, right_column = block->right_column;
+    const int64_t depth = block->depth, whole = depth / LANES * LANES;
+    const int64_t together = depth / (LANES * parts) * (LANES * parts);
+    const MASK mask = MAKE_MASK(depth - whole);
+    NAME(vector) first[4], second;
+    ELEMENT *out = block->out;
+    int64_t k;
+    int i, j, part;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < columns; j++)
+            ATEN_UNROLL for (part = 0; part < parts; part++)
+                total[i][j][part] = (NAME(vector)){0};
+    for (k = 0; k < together; k += LANES * parts)
+        ATEN_UNROLL for (part = 0; part < parts; part++) {
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                first[i] = NAME(load)(left + i * left_row + k + part * LANES, 0, mask);
+            ATEN_UNROLL for (j = 0; j < columns; j++) {
+                second = NAME(load)(right + j * right_column + k + part * LANES, 0, mask);
+                ATEN_UNROLL for (i = 0; i < rows; i++)
+                    total[i][j][part] += first[i] * second;
+            }
+        }
+    for (; k < depth; k += LANES) {
+        const int partial = k == whole;
+        ATEN_UNROLL for (i = 0; i < rows; i++)
+            first[i] = NAME(load)(left + i * left_row + k, partial, mask);
+        ATEN_UNROLL for (j = 0; j < columns; j++) {
+            second = NAME(load)(right + j * right_column + k, partial, mask);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                total[i][j][0] += first[i] * second;
+        }
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < columns; j++) {
+            const int64_t place = (row + i) * block->out_row + (column + j) * block->out_column;
+            ELEMENT value;
+            ATEN_UNROLL for (part = 1; part < parts; part++)
+                total[i][j][0] += total[i][j][part];
+            value = alpha * NAME(sum)(total[i][j][0]);
+            if (addend)
+                value += beta * addend[(row + i) * block->addend_row
+                                       + (column + j) * block->addend_column];
+            out[place] = value;
+        }
+}
+
+static __attribute__((noinline)) TARGET void NAME(inner_4_n)(const aten_block *block, int64_t row,
+                                                            int64_t column)
+{
+    NAME(inner)(4, INNER_COLUMNS, 1, block, row, column);
+}
+
+static __attribute__((noinline)) TARGET void NAME(inner_1_4)(const aten_block *block, int64_t row,
+                                                            int64_t column)
+{
+    NAME(inner)(1, 4, 2, block, row, column);
+}
+
+static __attribute__((noinline)) TARGET void NAME(inner_1_1)(const aten_block *block, int64_t row,
+                                                            int64_t column)
+{
+    NAME(inner)(1, 1, 8, block, row, column);
+}
+
+/* Every row of the left with every column of the right. */
+static TARGET void NAME(dots)(const aten_block *block)
+{
+    int64_t row = 0, column, i;
+    for (; row + 4 <= block->rows; row += 4) {
+        for (column = 0; column + INNER_COLUMNS <= block->columns; column += INNER_COLUMNS)
+            NAME(inner_4_n)(block, row, column);
+        for (; column < block->columns; column++)
+            for (i = row; i < row + 4; i++)
+                NAME(inner_1_1)(block, i, column);
+    }
+    for (; row < block->rows; row++) {
+        for (column = 0; column + 4 <= block->columns; column += 4)
+            NAME(inner_1_4)(block, row, column);
+        for (; column < block->columns; column++)
+            NAME(inner_1_1)(block, row, column);
+    }
+}
+
+static const aten_kernels NAME(kernels) = {LANES, ROWS, NAME(multiply), NAME(dots)};
+
+#undef TILE_OF
+#undef TILES_OF
+#undef TILE_NAMES
+#undef ELEMENT
+#undef LANES
+#undef ROWS
+#undef INNER_COLUMNS
+#undef NAME
+#undef MASK
+#undef MAKE_MASK
+#undef LOAD_PART
+#undef STORE_PART
+#undef TURN
