@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 _PLACE = "aten/_core/products.pyx"
 
-# Kernels of products made of others, and the operators that these are.
-_COMPOSITES = {
-    "matmul": (MatmulKernel, ("mm", "mv", "dot", "bmm")),
-    "linear": (LinearKernel, ("mm", "addmm")),
-}
-
 
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
