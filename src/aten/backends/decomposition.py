@@ -54,7 +54,8 @@ class DispatchInterpreter:
         if prim.kind == "elementwise":
             shape = broadcast_shapes([operand.shape for operand in operands])
         tensors = [self.tensor(operand, shape) for operand in operands]
-        return self.value(op(*tensors, **params))
+        meant = {name: value for name, value in params.items() if name not in Prim.hints}
+        return self.value(op(*tensors, **meant))
 
     def tensor(self, value: Value, shape: Shape | None) -> Tensor:
         """The tensor behind `value`, at `shape` where one is asked for."""
