@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aten.backends.cpu.scalar import ScalarEmitter, memory_type
-from aten.loops.program import Block, Instruction, Operand, Program
+from aten.loops.program import Instruction, Operand, Program
 
 
 @dataclass(slots=True)

@@ -72,7 +72,7 @@ def tanh_of_positive_float32(x: Value) -> Value:
     z = x * x
     small = a.fma(x * z, polynomial(z, coefficients.TANH_FLOAT32), x)
     limited = choose(x > 10.0, x, 10.0, x)
-    rounder, rate = a.constant(x, layout_of(x).rounder), a.constant(x, 2.0 * LOG2_E)
+    rounder, rate = a.constant(x, layout_of(x).plain_rounder), a.constant(x, 2.0 * LOG2_E)
     rounded = a.fma(limited, rate, rounder)
     r = a.fma(limited, rate, -(rounded - rounder))
     r = a.fma(limited, a.constant(x, DOUBLE_LOG2_E_REST_FLOAT32), r)

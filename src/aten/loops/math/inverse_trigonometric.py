@@ -134,9 +134,9 @@ def angle_of_ratio(y: Value, x: Value, precise: bool) -> Value:
 
 
 def atan_float32(x: Value) -> Value:
-    """Arctangent: a polynomial up to 1, and ``pi/2 - atan(1/x)`` with the inverse in two parts."""
+    """Arctangent: a polynomial below 1, and ``pi/2 - atan(1/x)`` with the inverse in two parts."""
     magnitude = a.abs(x)
-    is_large = magnitude > 1.0
+    is_large = magnitude >= 1.0
     limited = choose(magnitude > 2.0**60, x, 2.0**60, magnitude)
     zero = a.constant(x, 0.0)
     inverse = -1.0 / limited

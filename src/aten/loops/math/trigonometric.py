@@ -66,7 +66,9 @@ def cosine_of_reduced_float32(angle: Angle) -> Value:
     z = angle.r * angle.r
     minus_half = a.constant(z, -0.5)
     leading = a.fma(z, minus_half, a.constant(z, 1.0))
-    small = a.fma(z * z, polynomial(z, coefficients.COS_FLOAT32), a.fma(z, minus_half, 1.0 - leading))
+    small = a.fma(
+        z * z, polynomial(z, coefficients.COS_FLOAT32), a.fma(z, minus_half, 1.0 - leading)
+    )
     return leading + a.fma(-angle.r, angle.tail, small)
 
 
