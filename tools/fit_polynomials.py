@@ -306,9 +306,9 @@ def erfcx_float32_fit() -> Fit:
     middle = scaled(mp.mpf(0))
     return Fit(
         "ERFCX_FLOAT32",
-        "((1 + x) exp(x^2) erfc(x) - m) / u in u = 1 / (1 + x) - 0.375, 0 <= x <= 9",
+        "((1 + x) exp(x^2) erfc(x) - m) / u in u = 1 / (1 + x) - 0.375, 0 <= x <= 7",
         removable(lambda u: (scaled(u) - middle) / u, mp.diff(scaled, 0)),
-        (mp.mpf("0.1") - middle_width, 1 - middle_width),
+        (mp.mpf("0.125") - middle_width, 1 - middle_width),
         11,
         lambda u: u / scaled(u),
         24,

@@ -29,8 +29,8 @@ HALF_ROOT_PI = 0.886226925452758
 ERFCX_MIDDLE = (0.7900999188423157, 2.080891448646057e-08)
 # What erfcx(x) lacks where 1 / (1 + x) lacks a little, in units of that share: 1 to 1.17.
 ERFCX_SHARE = 1.13
-# Up to here the result is a normal float32.
-ERFC_NEAR = 9.0
+# Up to here 1 / (1 + x) less the middle of its interval is exact.
+ERFC_NEAR = 7.0
 
 
 def erf(x: Value) -> Value:
