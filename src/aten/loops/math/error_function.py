@@ -77,7 +77,7 @@ def erf_near_zero(x: Value) -> Value:
 def erfc(x: Value) -> Value:
     """1 - erf(x), also where it is small.
 
-    Error: float32 0.9 ULP (all inputs), float64 4 ULP.
+    Error: float32 0.93 ULP (every 16th input), float64 4 ULP.
     """
     if is_float32(x):
         return a.where_rare(exceeds(x, ERFC_NEAR), wide_erfc(x), erfc_float32(x))

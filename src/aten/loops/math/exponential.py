@@ -247,7 +247,7 @@ def expm1(x: Value, precise: bool) -> Value:
 def sigmoid(x: Value) -> Value:
     """1 / (1 + e^-x), written with e^-|x| so that nothing overflows.
 
-    Error: float32 0.89 ULP (all inputs), float64 3 ULP.
+    Error: float32 0.89 ULP (every 16th input), float64 3 ULP.
     """
     if is_float32(x):
         is_far = exceeds(x, SIGMOID_NEAR)

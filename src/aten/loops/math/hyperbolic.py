@@ -57,7 +57,7 @@ def tanh(x: Value) -> Value:
     In float32 an odd polynomial below 1 and ``1 - 2 / (exp(2|x|) + 1)`` above; in float64
     ``t / (t + 2)`` with ``t = expm1(2|x|)``.
 
-    Error: float32 0.98 ULP (all inputs), float64 3 ULP.
+    Error: float32 0.95 ULP (every 16th input), float64 3 ULP.
     """
     magnitude = a.abs(x)
     if is_float32(x):
