@@ -295,6 +295,26 @@ def erfcx_fit(name: str, end: float, degree: int) -> Fit:
     )
 
 
+def erfcx_float32_fit() -> Fit:
+    """Less the value in the middle, which is added in two parts."""
+    middle_width = mp.mpf("0.375")
+
+    def scaled(u: mp.mpf) -> mp.mpf:
+        x = 1 / (u + middle_width) - 1
+        return (1 + x) * mp.exp(x * x) * mp.erfc(x)
+
+    middle = scaled(mp.mpf(0))
+    return Fit(
+        "ERFCX_FLOAT32",
+        "((1 + x) exp(x^2) erfc(x) - m) / u in u = 1 / (1 + x) - 0.375, 0 <= x <= 7",
+        removable(lambda u: (scaled(u) - middle) / u, mp.diff(scaled, 0)),
+        (mp.mpf("0.125") - middle_width, 1 - middle_width),
+        11,
+        lambda u: u / scaled(u),
+        24,
+    )
+
+
 def even_cosine(z: mp.mpf) -> mp.mpf:
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
@@ -480,6 +500,7 @@ FITS = [
     erf_fit("ERF_CENTER", 13),
     erfcx_fit("ERFCX_SHORT", 10.25, 13),
     erfcx_fit("ERFCX", 28, 24),
+    erfcx_float32_fit(),
     Fit(
         "ERFC_TAIL_FLOAT32",
         "erfc(u + 2.53125), 1.125 <= u + 2.53125 <= 3.9375",

@@ -43,12 +43,27 @@ _RULES: dict[str, Rule] = {
 
 def expand(graph: Graph) -> Graph:
     """`graph` in terms of the primitives that loops know."""
+    return _rewritten(graph, _rule_for)
+
+
+def general(graph: Graph) -> Graph:
+    """`graph` with the general value in the place of every rare choice."""
+    if not any("rare" in node.params for node in graph.nodes()):
+        return graph
+    return _rewritten(graph, lambda node: _take_general if "rare" in node.params else None)
+
+
+def _take_general(condition: Value, general: Value, usual: Value, *, rare: str) -> Value:
+    return general
+
+
+def _rewritten(graph: Graph, rule_for: Callable[[Node], Rule | None]) -> Graph:
     interpreter = GraphInterpreter()
     made: dict[int, Value] = {}
 
     def rebuilt(node: Node) -> Value:
         operands = [made[id(operand)] for operand in node.inputs]
-        rule = _rule_for(node)
+        rule = rule_for(node)
         if rule is not None:
             return rule(*operands, **node.params)
         if node.prim == "constant":

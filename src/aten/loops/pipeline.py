@@ -6,7 +6,7 @@ Between them the caller finds out how the operands are walked.
 
 from __future__ import annotations
 
-from aten.loops.expand import expand
+from aten.loops.expand import expand, general
 from aten.loops.program import Program
 from aten.loops.schedule import schedule
 from aten.loops.spec import verify
@@ -26,10 +26,13 @@ def lower(
     reduced_rank: int = 0,
     order: str = "row",
 ) -> Program:
-    """The program that computes a prepared graph; see `schedule` for the arguments."""
+    """The program that computes a prepared graph; see `schedule` for the arguments.
+
+    Only maps test for what is rare.
+    """
     return verify(
         schedule(
-            graph,
+            general(graph) if reduced_rank else graph,
             accesses=accesses,
             row_inputs=row_inputs,
             reduced_rank=reduced_rank,

@@ -240,7 +240,8 @@ class _Scheduler:
     def _instruction(self, node: Node, operands: tuple[Instruction, ...]) -> Instruction:
         if node.prim == "input":
             return Instruction("load", (), node.dtype, memory=self.inputs[id(node)])
-        params = {key: node.params[key] for key in ("dtype", "rare") if key in node.params}
+        kept = ("dtype", "rare")
+        params = {key: value for key, value in node.params.items() if key in kept}
         return Instruction(node.prim, operands, node.dtype, params)
 
 

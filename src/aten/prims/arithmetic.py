@@ -46,20 +46,18 @@ __all__ = [
 ]
 
 
-def where_rare(condition: Value, unusual: Value, usual: Value) -> Value:
-    """`where`, for a condition that seldom holds and follows from the operands at little cost.
+def where_rare(condition: Value, general: Value, usual: Value) -> Value:
+    """`usual`, but `general` where the condition holds, which is seldom.
 
-    Loops may then test a stretch of elements first, and leave `unusual` out where it holds for
-    none of them.
+    `general` is right everywhere, and costs more. The condition should follow from the operands in
+    a few steps: a loop may then test a stretch of elements first, and leave `general` out where it
+    holds for none of them. Loops that do not test take `general` alone.
     """
-    return where(condition, unusual, usual, rare="choice")
+    return where(condition, general, usual, rare="choice")
 
 
 def shortcut(condition: Value, general: Value, usual: Value) -> Value:
-    """`general`, which `usual` equals bit by bit but where the condition holds: see `where_rare`.
-
-    Loops that do not test take `general` alone.
-    """
+    """`where_rare` for a `general` that `usual` equals bit by bit but where the condition holds."""
     return where(condition, general, usual, rare="shortcut")
 
 

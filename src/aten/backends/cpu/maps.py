@@ -12,12 +12,12 @@ Either way an element becomes the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from aten.backends.cpu.jit import session
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.scalar import calls_library, literal, memory_type, register_type
-from aten.backends.cpu.stages import stages_of
+from aten.backends.cpu.stages import Stage, stages_of
 from aten.loops.program import Instruction, Operand
 
 _STRETCH = 512
@@ -39,6 +39,8 @@ class Map:
         self.operands = writer.program.operands
         (self.block,) = writer.program.blocks
         self.rare = self._testable()
+        # An element's bits must not depend on the others of its stretch.
+        self.chosen = {id(one) for one in self.rare if one.params["rare"] == "choice"}
         computed = sum(
             one.memory is None and one.operation != "constant" for one in self.block.instructions
         )
@@ -50,8 +52,7 @@ class Map:
         self.resting: list[str] = []
         self.unmoved: dict[int, object] = {}
         self.stages = {
-            usual: stages_of(self._needed_body(usual))
-            for usual in ((False, True) if self.rare else (False,))
+            usual: self._stages(usual) for usual in ((False, True) if self.rare else (False,))
         }
 
     def _testable(self) -> list[Instruction]:
@@ -59,7 +60,7 @@ class Map:
         computed = {id(one) for one in self.block.instructions if one.operation not in _FREE}
         found = [one for one in self.block.instructions if one.params.get("rare")]
         rare = {id(one) for one in found}
-        tests = [_closure([one.operands[0]]) for one in found]
+        tests = [_closure([one.operands[0]], _all_operands) for one in found]
         return [
             one
             for one, test in zip(found, tests, strict=True)
@@ -178,13 +179,14 @@ class Map:
         """Whether a rare condition holds anywhere in the stretch."""
         writer = self.writer
         conditions = [one.operands[0] for one in self.rare]
-        needed = _closure(conditions)
+        needed = _closure(conditions, _all_operands)
         body = [one for one in self.block.instructions if id(one) in needed]
         mark, tail = writer.parallel(self._lanes(body), 4)
         limits = [one for term in conditions for one in _terms(term)]
         carried = [_largest_of(one) for one in dict.fromkeys(limits)]
         loop = writer.begin_loop(count, carried=[(kind, start) for kind, start, _ in carried])
-        self._write_body(body, places, strides, accesses, loop.index, mark)
+        kept = dict(self.unmoved)
+        self._write_body(body, places, strides, accesses, loop.index, mark, kept)
         results = []
         for name, (kind, _, watched) in zip(loop.carried, carried, strict=True):
             value = str(writer.values[id(watched)])
@@ -206,14 +208,27 @@ class Map:
 
     # One loop
 
-    def _skipped(self, usual: bool) -> set[int]:
-        return {id(one) for one in self.rare} if usual else set()
+    def _operands(self, one: Instruction, usual: bool) -> tuple[Instruction, ...]:
+        """What is computed for `one`: of a rare choice only the usual value, if `usual`.
 
-    def _needed_body(self, usual: bool) -> list[Instruction]:
-        """What is computed and stored; of rare choices only the usual values, if `usual`."""
+        Else the general one, or all it takes to choose.
+        """
+        if "rare" not in one.params:
+            return one.operands
+        if usual and one in self.rare:
+            return one.operands[2:]
+        return one.operands if id(one) in self.chosen else one.operands[1:2]
+
+    def _stages(self, usual: bool) -> list[Stage]:
+        """The loops that compute and store."""
+
+        def operands(one: Instruction) -> tuple[Instruction, ...]:
+            return self._operands(one, usual)
+
         stores = [one for one in self.block.instructions if one.operation == "store"]
-        needed = _closure(stores, self._skipped(usual))
-        return [one for one in self.block.instructions if id(one) in needed]
+        needed = _closure(stores, operands)
+        body = [one for one in self.block.instructions if id(one) in needed]
+        return stages_of(body, operands)
 
     def _write_loop(
         self,
@@ -233,7 +248,7 @@ class Map:
             for slot, one in stage.taken:
                 kept[id(one)] = self._rested(slot, one, loop.index, mark)
             self._write_body(
-                stage.body, places, strides, accesses, loop.index, mark, self._skipped(usual), kept
+                stage.body, places, strides, accesses, loop.index, mark, kept, usual=usual
             )
             for slot, one in stage.left:
                 self._rest(slot, one, loop.index, mark)
@@ -264,17 +279,22 @@ class Map:
         accesses: list[str],
         index: str,
         mark: str,
-        skipped: Iterable[int] = (),
-        kept: dict[int, object] | None = None,
+        kept: dict[int, object],
+        *,
+        usual: bool = False,
     ) -> None:
         writer = self.writer
-        writer.values = dict(self.unmoved) if kept is None else kept
+        writer.values = kept
         for one in body:
             if one.has_result and id(one) in writer.values:
                 continue
             if one.memory is None:
-                if id(one) in skipped:
-                    writer.values[id(one)] = writer.values[id(one.operands[2])]
+                operands = self._operands(one, usual)
+                if len(operands) == 1 and "rare" in one.params:
+                    writer.values[id(one)] = writer.values[id(operands[0])]
+                elif id(one) in self.chosen:
+                    values = [writer.values[id(operand)] for operand in operands]
+                    writer.values[id(one)] = writer.where(one.dtype, values)
                 else:
                     writer.compute(one)
                 continue
@@ -326,14 +346,19 @@ def _largest_of(condition: Instruction) -> tuple[str, str, Instruction]:
     return "i1", "false", condition
 
 
-def _closure(roots: list[Instruction], skipped: Iterable[int] = ()) -> set[int]:
-    """What `roots` are computed from, themselves included; of a skipped choice, its usual value."""
+def _all_operands(one: Instruction) -> tuple[Instruction, ...]:
+    return one.operands
+
+
+def _closure(
+    roots: list[Instruction], operands: Callable[[Instruction], tuple[Instruction, ...]]
+) -> set[int]:
+    """What `roots` are computed from, themselves included."""
     found: set[int] = set()
     stack = list(roots)
     while stack:
         one = stack.pop()
-        if id(one) in found:
-            continue
-        found.add(id(one))
-        stack.extend(one.operands[2:] if id(one) in skipped else one.operands)
+        if id(one) not in found:
+            found.add(id(one))
+            stack.extend(operands(one))
     return found

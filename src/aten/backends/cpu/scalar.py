@@ -172,9 +172,9 @@ class ScalarEmitter:
         if name == "constant":
             return literal(instruction.params["value"], instruction.dtype)
         if name == "where":
-            if instruction.params.get("rare") == "shortcut":
+            if "rare" in instruction.params:
                 return arguments[1]
-            return self._where(instruction.dtype, arguments)
+            return self.where(instruction.dtype, arguments)
         source = instruction.operands[0].dtype
         if name == "convert_element_type":
             return self.convert(arguments[0], source, instruction.dtype)
@@ -191,7 +191,8 @@ class ScalarEmitter:
             return self._float(name, source, arguments)
         return self._integer(name, source, arguments)
 
-    def _where(self, element: dtype, arguments: list[Operand]) -> Operand:
+    def where(self, element: dtype, arguments: list[Operand]) -> Operand:
+        """The choice between two values of `element` by a condition."""
         condition, left, right = arguments
         kind = register_type(element)
         if element.is_complex:

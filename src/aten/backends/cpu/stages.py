@@ -8,6 +8,7 @@ an earlier one rests in a buffer between them. The cuts are where the least has 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aten.loops.program import Instruction
@@ -31,15 +32,20 @@ class Stage:
         return max((slot + 1 for slot, _ in (*self.taken, *self.left)), default=0)
 
 
-def stages_of(body: list[Instruction]) -> list[Stage]:
-    """`body` in stages, in order; as one stage where that is as good."""
+def stages_of(
+    body: list[Instruction], operands: Callable[[Instruction], tuple[Instruction, ...]]
+) -> list[Stage]:
+    """`body` in stages, in order; as one stage where that is as good.
+
+    `operands` gives what is needed to compute an instruction.
+    """
     computed = [one for one in body if one.operation not in ("constant", "store")]
     if len(computed) < _LONG or any(one.dtype.is_complex for one in body):
         return [Stage(body)]
     stores = [one for one in body if one.operation == "store"]
     steps = [*computed, *stores]
     constants = [one for one in body if one.operation == "constant"]
-    last_use = {id(operand): place for place, one in enumerate(steps) for operand in one.operands}
+    last_use = {id(operand): place for place, one in enumerate(steps) for operand in operands(one)}
     ends = _cuts(steps, last_use)
     stages: list[Stage] = []
     slots: dict[int, int] = {}
@@ -47,10 +53,12 @@ def stages_of(body: list[Instruction]) -> list[Stage]:
     for end in [*ends, len(steps)]:
         part = steps[begin:end]
         inside = {id(one) for one in part}
-        used = {id(operand) for one in part for operand in one.operands}
+        used = {id(operand) for one in part for operand in operands(one)}
         stage = Stage([*(one for one in constants if id(one) in used), *part])
         stage.taken = [
-            (slots[key], one) for key, one in _by_id(steps) if key in used - inside and key in slots
+            (slots[id(one)], one)
+            for one in steps[:begin]
+            if id(one) in used - inside and id(one) in slots
         ]
         for key in [key for key in slots if last_use[key] < end]:
             del slots[key]
@@ -64,12 +72,8 @@ def stages_of(body: list[Instruction]) -> list[Stage]:
     return stages
 
 
-def _by_id(steps: list[Instruction]) -> list[tuple[int, Instruction]]:
-    return [(id(one), one) for one in steps]
-
-
 def _cuts(steps: list[Instruction], last_use: dict[int, int]) -> list[int]:
-    """Where to cut: from one cut on, where the fewest values are alive between shortest and longest."""
+    """Where to cut: each time where the fewest values are alive, between shortest and longest."""
     alive = [0] * (len(steps) + 1)
     for place, one in enumerate(steps):
         for cut in range(place + 1, last_use.get(id(one), place) + 1):

@@ -57,7 +57,7 @@ def tanh(x: Value) -> Value:
     In float32 an odd polynomial below 1 and ``1 - 2 / (exp(2|x|) + 1)`` above; in float64
     ``t / (t + 2)`` with ``t = expm1(2|x|)``.
 
-    Error: float32 0.98 ULP (all inputs), float64 3 ULP.
+    Error: float32 0.95 ULP (every 16th input), float64 3 ULP.
     """
     magnitude = a.abs(x)
     if is_float32(x):
@@ -72,7 +72,7 @@ def tanh_of_positive_float32(x: Value) -> Value:
     z = x * x
     small = a.fma(x * z, polynomial(z, coefficients.TANH_FLOAT32), x)
     limited = choose(x > 10.0, x, 10.0, x)
-    rounder, rate = a.constant(x, layout_of(x).rounder), a.constant(x, 2.0 * LOG2_E)
+    rounder, rate = a.constant(x, layout_of(x).plain_rounder), a.constant(x, 2.0 * LOG2_E)
     rounded = a.fma(limited, rate, rounder)
     r = a.fma(limited, rate, -(rounded - rounder))
     r = a.fma(limited, a.constant(x, DOUBLE_LOG2_E_REST_FLOAT32), r)

@@ -76,7 +76,7 @@ def acos_float32(x: Value) -> Value:
 def asin(x: Value) -> Value:
     """Arcsine.
 
-    Error: float32 0.9 ULP (all inputs), float64 2 ULP.
+    Error: float32 0.72 ULP (every 16th input), float64 2 ULP.
     """
     return asin_float32(x) if is_float32(x) else wide_asin(x)
 
@@ -84,7 +84,7 @@ def asin(x: Value) -> Value:
 def acos(x: Value) -> Value:
     """Arccosine.
 
-    Error: float32 0.9 ULP (all inputs), float64 2 ULP.
+    Error: float32 0.78 ULP (every 16th input), float64 2 ULP.
     """
     return acos_float32(x) if is_float32(x) else wide_acos(x)
 
@@ -134,9 +134,9 @@ def angle_of_ratio(y: Value, x: Value, precise: bool) -> Value:
 
 
 def atan_float32(x: Value) -> Value:
-    """Arctangent: a polynomial up to 1, and ``pi/2 - atan(1/x)`` with the inverse in two parts."""
+    """Arctangent: a polynomial below 1, and ``pi/2 - atan(1/x)`` with the inverse in two parts."""
     magnitude = a.abs(x)
-    is_large = magnitude > 1.0
+    is_large = magnitude >= 1.0
     limited = choose(magnitude > 2.0**60, x, 2.0**60, magnitude)
     zero = a.constant(x, 0.0)
     inverse = -1.0 / limited
@@ -155,7 +155,7 @@ def atan_float32(x: Value) -> Value:
 def atan(x: Value) -> Value:
     """Arctangent.
 
-    Error: float32 0.9 ULP (all inputs), float64 2 ULP.
+    Error: float32 0.97 ULP (every 16th input), float64 2 ULP.
     """
     return atan_float32(x) if is_float32(x) else wide_atan(x)
 

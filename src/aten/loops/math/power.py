@@ -31,8 +31,8 @@ THIRD = 1.0 / 3.0
 THIRD_TAIL = 1.850371707708594e-17  # 1/3 - THIRD
 
 
-# Half of this less half of a number's bits are those of a first guess at its inverse root, which one
-# step with these two factors improves to 2^-10.6 (Kadlec 2010, after Lomont 2003).
+# The first, less half of a number's bits, has the bits of a first guess at its inverse root; a step
+# of Newton's method with the two others in it improves that to 2^-10.6 (Kadlec 2010).
 GUESS_BITS, GUESS_SCALE, GUESS_OFFSET = 0x5F1FFFF9, 0.703952253, 2.38924456
 
 
