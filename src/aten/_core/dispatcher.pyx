@@ -27,6 +27,7 @@ from aten._core.keys cimport (
     row_length,
     without_highest,
 )
+from aten._core.storage cimport begin_call, end_call
 from aten._core.tensor cimport Tensor, TensorImpl, set_binary_call
 
 from aten._core import registrations as registry_of_kernels
@@ -52,6 +53,9 @@ cdef extern from "Python.h":
         Py_ssize_t tp_vectorcall_offset
         unsigned long tp_flags
         PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
+        object (*tp_alloc)(PyObject*, Py_ssize_t)
+    void PyTuple_SET_ITEM(object, Py_ssize_t, PyObject*)
+    void own "Py_INCREF"(PyObject*) noexcept
 
 cdef enum:
     # Arguments that fit into a stack on the C stack; longer schemas pay an allocation.
@@ -466,13 +470,18 @@ cdef Kernel as_kernel(object kernel, str provenance):
 cdef inline object dispatch(OpOverload op, uint64_t keys, PyObject** stack):
     cdef Kernel kernel
     cdef PyObject* served
+    cdef int phase
     if local_state().tracing != 0:
         return dispatch_traced(op, keys, stack)
     keys &= op.mask
     served = op.row[row_index(keys)]
     # Owned for the length of the call: the kernel may take its own registration back.
     kernel = <Kernel> served if served != NULL else op.kernel_for(keys)
-    return kernel.call(op, keys, stack)
+    phase = begin_call()
+    try:
+        return kernel.call(op, keys, stack)
+    finally:
+        end_call(phase)
 
 
 cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
@@ -480,6 +489,7 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
     from aten._core import tracing
 
     cdef uint64_t remaining = keys
+    cdef int phase
     while True:
         key = key_of_slot(row_index(remaining))
         kernel, reason = op.registrations.resolve(key)
@@ -494,9 +504,11 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
     if kernel is None:
         explain().raise_missing(op, key)
     tracing.nest(1)
+    phase = begin_call()
     try:
         return (<Kernel?> kernel).call(op, remaining & op.mask, stack)
     finally:
+        end_call(phase)
         tracing.nest(-1)
 
 
@@ -507,6 +519,19 @@ cdef object named_results(str name, list names):
     from collections import namedtuple
 
     return namedtuple(name, names)
+
+
+cdef object named_tuple(object type, tuple values):
+    """`values` as an object of `type`, a tuple's subclass with as many fields."""
+    cdef Py_ssize_t position
+    cdef PyObject* value
+    cdef Py_ssize_t count = PySequence_Fast_GET_SIZE(<PyObject*> values)
+    made = (<CallableTypeObject*> type).tp_alloc(<PyObject*> type, count)
+    for position in range(count):
+        value = PySequence_Fast_ITEMS(<PyObject*> values)[position]
+        own(value)
+        PyTuple_SET_ITEM(made, position, value)
+    return made
 
 
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
@@ -574,7 +599,7 @@ cdef class OpOverloadPacket:
             release(stack, op.count)
         if op.results is None or type(result) is not tuple:
             return result
-        return op.results._make(result)
+        return named_tuple(op.results, result)
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""

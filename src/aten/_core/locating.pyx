@@ -7,9 +7,9 @@ from libc.string cimport memset
 
 from aten._core.device cimport META
 from aten._core.dtypes cimport INT32, INT64, dtype_from_code, item_size
-from aten._core.iterator cimport Walk, add_operand, begin_walk, coalesce, reorder, run_walk
+from aten._core.iterator cimport Walk, add_input, add_operand, begin_walk, coalesce, reorder, run_walk
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous
+from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer, make_contiguous
 from aten._core.views cimport view_of
 
 cdef enum:
@@ -102,7 +102,7 @@ cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
     bounds.size = size
     bounds.found = WITHIN
     begin_walk(&walk, index.rank, index.sizes)
-    add_operand(&walk, index, index.rank, index.sizes)
+    add_input(&walk, index, index.rank, index.sizes)
     reorder(&walk, permutation)
     coalesce(&walk)
     walk.reduced = <int64_t*>&bounds
@@ -241,7 +241,7 @@ def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, in
     bounds.stride = stride
     begin_walk(&walk, offsets.rank, offsets.sizes)
     add_operand(&walk, offsets, offsets.rank, offsets.sizes)
-    add_operand(&walk, index, offsets.rank, offsets.sizes)
+    add_input(&walk, index, offsets.rank, offsets.sizes)
     reorder(&walk, permutation)
     coalesce(&walk)
     walk.reduced = <int64_t*>&bounds
@@ -259,7 +259,7 @@ def spread_offsets(Tensor index not None, Tensor base not None):
     `index` is int64, row-major and within range; negative ones count from the end.
     """
     cdef Tensor made
-    cdef int64_t* values = <int64_t*>data_pointer(index)
+    cdef const int64_t* values = <const int64_t*>const_data_pointer(index)
     cdef int64_t* offsets
     cdef int64_t at, rest, offset
     cdef int dim
@@ -337,7 +337,7 @@ def positions(Tensor mask not None, bint flat):
         raise ValueError("positions: expected a row-major tensor of bools")
     pieces = (mask.count + PIECE - 1) // PIECE
     counts = make_contiguous(INT64, 1, &pieces, mask.device_type, mask.device_index)
-    places.mask = <uint8_t*>data_pointer(mask)
+    places.mask = <const uint8_t*>const_data_pointer(mask)
     places.total = mask.count
     places.counts = <int64_t*>data_pointer(counts)
     with nogil:

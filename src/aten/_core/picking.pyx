@@ -18,11 +18,11 @@ from libc.string cimport memcpy
 from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
                                 FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
                                 category_of, item_size)
-from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
+from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, begin_walk, coalesce, reorder,
                                   run_walk)
 from aten._core.locating cimport require_memory
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, make_strided
+from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_strided
 from aten._core.transfer cimport transfer_run
 
 cdef enum:
@@ -276,8 +276,12 @@ cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
         _fold(data, n0, s0, n1, s1, step, fold, <uint8_t>0)
 
 
-cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl other) except -1:
-    """The walk over operands of one shape. Raises ValueError where they have several."""
+cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl other,
+                  bint writes_base) except -1:
+    """The walk over operands of one shape, of which `base` is written, or `other`.
+
+    Raises ValueError where they have several shapes.
+    """
     cdef int dim
     cdef TensorImpl operand
     for operand in (base, index, other):
@@ -290,8 +294,14 @@ cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl othe
     if index.dtype_code != INT64 or base.dtype_code != other.dtype_code:
         raise ValueError("an indexed walk takes 64-bit indices and elements of one type")
     begin_walk(walk, other.rank, other.sizes)
-    add_operand(walk, base, other.rank, other.sizes)
-    add_operand(walk, index, other.rank, other.sizes)
+    if writes_base:
+        add_operand(walk, base, other.rank, other.sizes)
+        add_input(walk, index, other.rank, other.sizes)
+        add_input(walk, other, other.rank, other.sizes)
+        return 0
+    data_pointer(other)
+    add_input(walk, base, other.rank, other.sizes)
+    add_input(walk, index, other.rank, other.sizes)
     add_operand(walk, other, other.rank, other.sizes)
     return 0
 
@@ -304,8 +314,8 @@ def result_like(Tensor base not None, Tensor index not None):
     cdef int64_t stride = 1
     cdef int place, dim
     begin_walk(&walk, base.rank, base.sizes)
-    add_operand(&walk, base, base.rank, base.sizes)
-    add_operand(&walk, index, base.rank, base.sizes)
+    add_input(&walk, base, base.rank, base.sizes)
+    add_input(&walk, index, base.rank, base.sizes)
     reorder(&walk, permutation)
     for place in range(base.rank):
         dim = base.rank - 1 - permutation[place]
@@ -323,7 +333,7 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     cdef Walk walk
     cdef Way way
     cdef int permutation[MAXIMUM_DIMS]
-    _line_up(&walk, base, index, out)
+    _line_up(&walk, base, index, out, False)
     way.code = item_size(base.dtype_code)
     way.step = step * way.code
     # The result's order in memory decides, then the order of what is read.
@@ -346,7 +356,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     """
     cdef Walk walk
     cdef Way way
-    _line_up(&walk, base, index, source)
+    _line_up(&walk, base, index, source, True)
     way.code = item_size(base.dtype_code)
     way.step = step * way.code
     walk.kernel = _place_elements
@@ -364,7 +374,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     """
     cdef Walk walk
     cdef Way way
-    _line_up(&walk, base, index, source)
+    _line_up(&walk, base, index, source, True)
     way.fold = _FOLDS.index(name)
     way.code = base.dtype_code
     way.step = step * item_size(base.dtype_code)

@@ -17,7 +17,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
                                 dtype_from_code, item_size)
 from aten._core.dtypes import can_cast
-from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
+from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
@@ -29,6 +29,7 @@ from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, p
                                    promoted)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
                                 make_strided, storage_extent)
+from aten._core.tiles cimport Tiling, run_tiles, tile
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -470,11 +471,14 @@ cdef class PointwiseKernel(Kernel):
         if out is None:
             out = _fresh_alike(family.count, operands, code, device_type)
         fresh = out is None
+        if written and self.executes:
+            # Before any address is taken: operands may be windows on the same memory.
+            data_pointer(out)
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
-                add_operand(&walk, <TensorImpl>operands.tensors[index], operands.rank,
-                            operands.sizes)
+                add_input(&walk, <TensorImpl>operands.tensors[index], operands.rank,
+                          operands.sizes)
             else:
                 add_scalar(&walk, &operands.scalars[index][0])
         if not fresh:
@@ -510,13 +514,21 @@ cdef class PointwiseKernel(Kernel):
     cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk,
                  bint separate) except -1:
         cdef int accesses[MAXIMUM_INPUTS + 1]
+        cdef int64_t widths[MAXIMUM_INPUTS]
+        cdef Tiling tiling
+        cdef bint tiled = False
+        cdef int index
+        if walk.rank > 1:
+            for index in range(family.count):
+                widths[index] = item_size(operands.codes[index])
+            tiled = tile(walk, widths, &tiling)
         find_accesses(walk, operands, family.count, out_code, separate, accesses)
         walk.kernel = self.function_for(family, operands, out_code, accesses)
         if walk.total < RELEASE_THRESHOLD:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
             return 0
         with nogil:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
         return 0
 
     cdef KernelFunction function_for(self, Family family, Operands* operands, int out_code,
@@ -538,6 +550,13 @@ cdef class PointwiseKernel(Kernel):
             dtype_from_code(out_code), patterns)
         family.keep(key, address, owner)
         return family.find(key)
+
+
+cdef void _launch(Walk* walk, Tiling* tiling) noexcept nogil:
+    if tiling == NULL:
+        run_walk(walk, GRAIN)
+    else:
+        run_tiles(tiling, GRAIN)
 
 
 cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
@@ -600,5 +619,5 @@ cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
     for dim in range(walk.rank):
         walk.strides[dim][walk.operands] = stride
         stride *= max(walk.sizes[dim], 1)
-    walk.data[walk.operands] = data_pointer(out)
+    walk.data[walk.operands] = out.storage.data
     walk.operands += 1

@@ -14,7 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size)
 from aten._core.parallel cimport Task, parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, require_memory
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
 
 cdef enum:
     SPATIAL = 3
@@ -130,7 +130,7 @@ def adaptive_windows(int64_t size, Py_ssize_t count):
 def windows_at(Tensor begins not None, int64_t kernel):
     """Windows of `kernel` elements that start at `begins`, int64 and row-major."""
     cdef Windows made = Windows(begins.count)
-    cdef const int64_t* listed = <const int64_t*>data_pointer(begins)
+    cdef const int64_t* listed = <const int64_t*>const_data_pointer(begins)
     cdef Py_ssize_t place
     for place in range(made.count):
         made.begins[place] = listed[place]
@@ -203,7 +203,7 @@ def average_pool_backward(Tensor gradient not None, Tensor out not None, windows
     if gradient.dtype_code not in (FLOAT32, FLOAT64, INT64) or out.dtype_code != gradient.dtype_code:
         raise NotImplementedError(
             f"\"avg_pool_backward\" not implemented for '{gradient.dtype.scalar_type_name}'")
-    _prepare(&pool, out, gradient, windows, [1] * len(windows), inside)
+    _prepare(&pool, out, gradient, windows, [1] * len(windows), inside, True)
     pool.divisor = divisor
     planes = out.sizes[0] * out.sizes[1]
     if gradient.count == 0:
@@ -230,10 +230,10 @@ def spread_planes(Tensor values not None, Tensor indices not None, Tensor out no
         raise NotImplementedError(
             f"\"max_unpool\" not implemented for '{values.dtype.scalar_type_name}'")
     cdef int64_t planes = values.sizes[0], place, index
-    cdef const int64_t* listed = <const int64_t*>data_pointer(indices)
+    cdef const int64_t* listed = <const int64_t*>const_data_pointer(indices)
     if values.count == 0:
         return
-    work.values = data_pointer(values)
+    work.values = const_data_pointer(values)
     work.out = data_pointer(out)
     work.indices = listed
     work.count = values.count // planes
@@ -288,15 +288,17 @@ cdef int64_t ONE = 1
 
 
 cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, windows, steps,
-                  bint inside) except -1:
+                  bint inside, bint backward=False) except -1:
+    """What kernels know of planes and windows. `input` is read and `out` written, or `backward`."""
     cdef int dim, source
     cdef int rank = input.rank - 2
     cdef Windows own
     if input.device_type != CPU:
         raise NotImplementedError(f"pooling: there are no compiled loops for {input.device}")
     pool.code = input.dtype_code
-    pool.data = data_pointer(input)
-    pool.out = data_pointer(out)
+    data_pointer(input if backward else out)
+    pool.data = <char*>const_data_pointer(input)
+    pool.out = <char*>const_data_pointer(out)
     pool.indices = NULL
     pool.channels = input.sizes[1]
     pool.batch_stride = input.strides[0]

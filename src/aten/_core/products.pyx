@@ -15,7 +15,8 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
 from aten._core.gemm cimport Product, multiplies, multiply
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
+                                data_pointer, make_contiguous)
 from aten._core.transfer cimport Block
 
 cdef enum:
@@ -100,6 +101,7 @@ cdef class ProductKernel(Kernel):
         if not self.executes or out.count == 0:
             return out
         _read_operand(&product.out, out, False, batched)
+        product.out.data = data_pointer(out)
         multiply(&product)
         if self.out_position >= 0:
             out.storage.version += 1
@@ -243,7 +245,7 @@ cdef inline int _check_sizes(int form, TensorImpl left, TensorImpl right) except
 cdef inline void _read_operand(Block* block, TensorImpl tensor, bint as_row,
                                bint batched) noexcept:
     """A tensor as matrices: a vector is a column, or a row; a number, as a result, either."""
-    block.data = data_pointer(tensor)
+    block.data = <char*>const_data_pointer(tensor)
     block.code = tensor.dtype_code
     block.batch_stride = tensor.strides[0] if batched else 0
     block.row_stride = 1
@@ -296,7 +298,7 @@ cdef int _expand_addend(Block* block, TensorImpl addend, int rank, const int64_t
                 f"The expanded size of the tensor ({sizes[dim]}) must match the existing size "
                 f"({addend.sizes[source]}) at non-singleton dimension {dim}.  Target sizes: "
                 f"{_list(rank, sizes)}.  Tensor sizes: {_list(addend.rank, addend.sizes)}")
-    block.data = data_pointer(addend)
+    block.data = <char*>const_data_pointer(addend)
     block.code = addend.dtype_code
     block.batch_stride = strides[0] if rank == 3 else 0
     block.row_stride = strides[rank - 2]

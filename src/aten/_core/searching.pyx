@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from aten._core.device cimport META
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
 cdef enum:
     # Values looked up in one chunk of work for the threads.
@@ -90,10 +90,10 @@ def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor ord
             or out.count != values.count):
         raise ValueError("search_sorted: expected float32, float64 or int64, and int64 results")
     search.code = boundaries.dtype_code
-    search.boundaries = data_pointer(boundaries)
-    search.values = data_pointer(values)
-    search.order = NULL if order is None else <int64_t*>data_pointer(order)
     search.out = <int64_t*>data_pointer(out)
+    search.boundaries = const_data_pointer(boundaries)
+    search.values = const_data_pointer(values)
+    search.order = NULL if order is None else <const int64_t*>const_data_pointer(order)
     search.length = boundaries.sizes[boundaries.rank - 1]
     search.row = values.sizes[values.rank - 1] if values.rank > 0 else 1
     search.shared = boundaries.rank == 1

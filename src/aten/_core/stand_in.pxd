@@ -7,7 +7,6 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 
 cdef class StandIn(Kernel):
     cdef readonly str native
-    cdef readonly str place
     cdef readonly Kernel otherwise
     cdef tuple operators            # those the composite calls
     cdef list compiled              # their kernels, owned, so that no other takes one's address

@@ -3,5 +3,4 @@ from collections.abc import Sequence
 from aten._core.dispatcher import Kernel, OpOverload
 
 class StandIn(Kernel):
-    place: str
     def __init__(self, native: str, operators: Sequence[OpOverload], otherwise: Kernel) -> None: ...

@@ -21,7 +21,6 @@ cdef class StandIn(Kernel):
         self.operators = tuple(operators)
         self.compiled = [None] * len(self.operators)
         self.otherwise = otherwise
-        self.place = f"{type(self).__module__.replace('.', '/')}.pyx:{native}"
 
     def describe(self):
         return f"compiled {self.native}, else {self.otherwise.describe()}"

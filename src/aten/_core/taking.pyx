@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 from aten._core.device cimport META
 from aten._core.dtypes cimport INT32, INT64, item_size
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous
+from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer, make_contiguous
 
 cdef enum:
     # Bytes from which on threads share the work, and other Python threads may run.
@@ -27,7 +27,7 @@ ctypedef fused Unit:
 
 
 cdef struct Taking:
-    char* source
+    const char* source
     char* out
     void* index
     bint narrow                         # 32-bit indices
@@ -177,8 +177,8 @@ cdef int _describe(Taking* taking, TensorImpl source, int dim, TensorImpl index)
         raise ValueError("take: the index must be contiguous, int32 or int64")
     if source.device_type == META or index.device_type == META or not 0 <= dim < source.rank:
         raise ValueError("take: there is nothing to take from")
-    taking.source = data_pointer(source)
-    taking.index = data_pointer(index)
+    taking.source = const_data_pointer(source)
+    taking.index = const_data_pointer(index)
     taking.narrow = index.dtype_code == INT32
     taking.count = index.count
     taking.width = item_size(source.dtype_code)

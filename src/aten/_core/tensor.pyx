@@ -22,7 +22,7 @@ from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport FLOAT32, dtype, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
-from aten._core.storage cimport Storage, allocate, storage_over
+from aten._core.storage cimport Storage, allocate, expose, make_own, storage_over
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -77,6 +77,7 @@ cdef extern from "Python.h":
     int PyDict_SetItem(PyObject*, object, object) except -1
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
+        object (*tp_alloc)(PyObject*, Py_ssize_t)
 
 cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
@@ -114,9 +115,19 @@ cdef Storage _no_memory = allocate(0, CPU, -1)
 
 
 cdef object _size_of(int ndim, const int64_t* values):
+    return _filled(PyTuple_New(ndim), ndim, values)
+
+
+cdef object _make_size(TensorImpl tensor):
+    """The sizes as a `Size`, made as one object."""
+    return _filled((<CTypeObject*>Size).tp_alloc(<PyObject*>Size, tensor.rank), tensor.rank,
+                   tensor.sizes)
+
+
+cdef inline object _filled(object made, int ndim, const int64_t* values):
+    """A new tuple, or object of a subclass, with its items."""
     cdef int dim
     cdef object number  # typed: an inferred C integer would lend the tuple a reference it drops
-    cdef tuple made = PyTuple_New(ndim)
     for dim in range(ndim):
         number = values[dim]
         Py_INCREF(number)
@@ -309,7 +320,13 @@ cdef bint is_tensor(object value) noexcept:
     return isinstance(value, Tensor)
 
 
-cdef char* data_pointer(TensorImpl tensor) noexcept nogil:
+cdef char* data_pointer(TensorImpl tensor) except? NULL:
+    if tensor.storage.shared is not None:
+        make_own(tensor.storage)
+    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
+
+
+cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil:
     return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
 
 
@@ -394,12 +411,12 @@ cdef class Tensor(TensorImpl):
     @property
     def shape(self):
         """The sizes, as a `Size`."""
-        return Size(_size_of(self.rank, self.sizes))
+        return _make_size(self)
 
     def size(self, dim=None):
         """The sizes, or the size of dimension `dim`."""
         if dim is None:
-            return Size(_size_of(self.rank, self.sizes))
+            return _make_size(self)
         return self.sizes[_existing_dim(self, dim)]
 
     def stride(self, dim=None):
@@ -456,7 +473,8 @@ cdef class Tensor(TensorImpl):
         """The address of the first element; 0 where there is no memory."""
         if self.storage.data == NULL:
             return 0
-        return <size_t>data_pointer(self)
+        expose(self.storage)
+        return <size_t>const_data_pointer(self)
 
     def untyped_storage(self):
         """The storage this tensor is a window on."""

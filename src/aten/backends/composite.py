@@ -12,13 +12,13 @@ from typing import Any
 
 from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
-from aten._core.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatcher import Kernel, OpOverload, PythonKernel
 from aten._core.dtypes import can_cast, dtype
+from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
-from aten.backends import stand_ins
 from aten.backends.lazy_views import skip_laziness
-from aten.ops.definition import load_function, options_of, place_of
+from aten.ops.definition import Forwarding, load_function, options_of, place_of
 from aten.registry import operator, ops
 
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
@@ -28,8 +28,6 @@ _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
-    if _install_stand_in(op, DispatchKey.CompositeImplicitAutograd):
-        return
     if _is_variant(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
         return
@@ -38,8 +36,6 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
-    if _install_stand_in(op, DispatchKey.CompositeExplicitAutograd):
-        return
     if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
         _install_function(op, DispatchKey.CompositeExplicitAutograd)
         return
@@ -55,13 +51,6 @@ def install_explicit(op: OpOverload) -> None:
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
         return
     _install_function(op, DispatchKey.CompositeExplicitAutograd)
-
-
-def _install_stand_in(op: OpOverload, key: DispatchKey) -> bool:
-    kernel = stand_ins.stand_in_for(op)
-    if kernel is not None:
-        op.register(key, kernel, kernel.place)
-    return kernel is not None
 
 
 def install_view(op: OpOverload) -> None:
@@ -129,7 +118,22 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    op.register(key, PythonKernel(function, with_op=with_op), place_of(function))
+    kernel: Kernel = PythonKernel(function, with_op=with_op)
+    forwarding = options_of(op.entry.function).forwarding
+    if forwarding is not None:
+        kernel = _forwarding_kernel(op, forwarding, kernel)
+    op.register(key, kernel, place_of(function))
+
+
+def _forwarding_kernel(op: OpOverload, forwarding: Forwarding, otherwise: Kernel) -> Kernel:
+    places = {argument.name: place for place, argument in enumerate(op._schema.arguments)}
+    return ForwardingKernel(
+        operator(forwarding.target),
+        tuple(places[one] if isinstance(one, str) else (one,) for one in forwarding.arguments),
+        tuple(places[name] for name in forwarding.without),
+        forwarding.first,
+        otherwise,
+    )
 
 
 def _install_on_copy(op: OpOverload) -> None:

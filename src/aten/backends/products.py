@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.gemm import set_library_opener
 from aten._core.keys import DispatchKey
-from aten._core.products import MatmulKernel, ProductKernel
-from aten.backends import composite, stand_ins
-from aten.ops.definition import load_function
+from aten._core.products import ProductKernel
+from aten.backends import choice, composite
+from aten.ops.definition import load_function, place_of
 from aten.ops.lapack import set_lapack_opener
-from aten.registry import operator
 
 if TYPE_CHECKING:
     import ctypes
@@ -25,8 +24,13 @@ _PLACE = "aten/_core/products.pyx"
 
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
+    if choice.is_made_for(op):
+        function = load_function(op.entry.function)
+        kernel = choice.or_compiled(op, PythonKernel(function))
+        op.register(DispatchKey.CompositeExplicitAutograd, kernel, place_of(function))
+        return
     form = op.entry.options.get("native")
-    if not form or form in stand_ins.NAMES:
+    if not form or choice.is_choice(str(form)):
         composite.install_explicit(op)
         return
     for key, executes in ((DispatchKey.CPU, True), (DispatchKey.Meta, False)):
@@ -34,17 +38,13 @@ def install_extern(op: OpOverload) -> None:
 
 
 def install_composite(op: OpOverload) -> None:
-    """Operators that call others: matmul's ordinary cases in compiled code, else functions."""
-    if op.entry.options.get("native") != "matmul" or op.entry.variant != "functional":
+    """Operators that call others: ordinary cases of some in compiled code, else functions."""
+    if not choice.is_made_for(op):
         composite.install_composite(op)
         return
-    kernel = MatmulKernel(
-        operator("aten::mm"),
-        operator("aten::mv"),
-        operator("aten::dot"),
-        PythonKernel(load_function(op.entry.function)),
-    )
-    op.register(DispatchKey.CompositeImplicitAutograd, kernel, kernel.place)
+    function = load_function(op.entry.function)
+    kernel = choice.or_compiled(op, PythonKernel(function))
+    op.register(DispatchKey.CompositeImplicitAutograd, kernel, place_of(function))
 
 
 def _open_library() -> Mapping[str, int]:

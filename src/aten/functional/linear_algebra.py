@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from aten._core.dtypes import dtype
 from aten._core.memory import write_out
@@ -26,12 +25,11 @@ def norm(
     Raises RuntimeError for other names, and for elements that are neither floating nor complex.
     """
     dims = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
-    options: dict[str, Any] = {"dtype": dtype, **({} if out is None else {"out": out})}
     if isinstance(p, str) and (p != "fro" or len(dims or ()) > 2):
         over = list(range(input.dim())) if dims is None else dims
-        return ops.aten.linalg_matrix_norm(input, p, over, keepdim, **options)  # type: ignore[no-any-return]
+        return ops.aten.linalg_matrix_norm(input, p, over, keepdim, dtype=dtype, out=out)  # type: ignore[no-any-return]
     order = p if isinstance(p, (int, float)) else 2
-    return ops.aten.linalg_vector_norm(input, order, dims, keepdim, **options)  # type: ignore[no-any-return]
+    return ops.aten.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)  # type: ignore[no-any-return]
 
 
 def lu(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
-from aten.ops.definition import op
+from aten._core.weighing import picked_and_weighed
+from aten.ops.definition import Forwarding, op
 from aten.ops.loss import MEAN, NONE
 from aten.ops.requirements import refusal
 from aten.ops.similarity import reduced_tensor
@@ -109,6 +110,23 @@ def _likelihood_loss(
     return (losses.sum() / total if reduction == MEAN else losses.sum()), total
 
 
+def _loss_at_once(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor] | None:
+    """`_likelihood_loss` in one pass; None unless everything is as usual, and there are few rows.
+
+    The rows of (C) and a 0-d target are not told from a sum.
+    """
+    if reduction == NONE and self.dim() == 1:
+        return None
+    found = picked_and_weighed(
+        self, target, weight, ignore_index, reduction != NONE, reduction == MEAN
+    )
+    if found is not None and reduction == NONE:
+        found[1].zero_()
+    return found
+
+
 @op
 def nll_loss_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
@@ -118,6 +136,9 @@ def nll_loss_forward(
     `self` (N, C) or (C), `target` (N) or 0-d. The mean is by weight. Raises RuntimeError for other
     sizes and types, IndexError for targets that are no class.
     """
+    found = _loss_at_once(self, target, weight, reduction, ignore_index)
+    if found is not None:
+        return found
     if self.dim() not in (1, 2) or target.dim() > 1:
         raise RuntimeError(
             f"nll_loss: expected input (N, C) or (C) and target (N) or (), but got "
@@ -154,12 +175,15 @@ def _check_sizes(self: Tensor, target: Tensor, rank: int) -> None:
         )
 
 
-@op
+_OF_FORWARD = ("self", "target", "weight", "reduction", "ignore_index")
+
+
+@op(forwarding=Forwarding("nll_loss_forward", _OF_FORWARD, first=True))
 def nll_loss(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
     return nll_loss_forward(self, target, weight, *rest)[0]
 
 
-@op
+@op(forwarding=Forwarding("nll_loss2d_forward", _OF_FORWARD, first=True))
 def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
     return nll_loss2d_forward(self, target, weight, *rest)[0]
 
@@ -173,6 +197,9 @@ def nll_loss_nd(
     ignore_index: int = -100,
 ) -> Tensor:
     """`nll_loss` for scores of any rank. Raises ValueError for 0-d ones and other batch sizes."""
+    found = _loss_at_once(self, target, weight, reduction, ignore_index)
+    if found is not None:
+        return found[0]
     if self.dim() == 0:
         raise ValueError("nll_loss: scores must have at least one dimension")
     if self.dim() > 1 and (target.dim() == 0 or self.shape[0] != target.shape[0]):
@@ -205,13 +232,14 @@ def cross_entropy_loss(
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]")
     dim = min(self.dim(), 2) - 1
-    if self.shape == target.shape:
+    has_probabilities = self.dim() == target.dim() and self.shape == target.shape
+    if has_probabilities:
         if not target.is_floating_point():
             raise RuntimeError(f"cross_entropy: probabilities cannot be {target.dtype}")
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: probabilities have no class to be ignored")
-    logarithms: Tensor = ops.aten.log_softmax(self, max(dim, 0), self.dtype)
-    if self.shape == target.shape:
+    logarithms: Tensor = ops.aten.log_softmax(self, max(dim, 0))
+    if has_probabilities:
         return _by_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
     losses = nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
     if label_smoothing == 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES, dtype
@@ -29,6 +29,19 @@ _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "c
 Check = Callable[..., None]
 
 
+class Forwarding(NamedTuple):
+    """Another operator that gives the result, or the first of whose results it is.
+
+    `arguments` are the names of the operator's own, and constants, in the order of the other's.
+    Calls that give an argument named in `without` are not forwarded.
+    """
+
+    target: str
+    arguments: tuple[str | bool, ...]
+    without: tuple[str, ...] = ()
+    first: bool = False
+
+
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
@@ -36,6 +49,7 @@ class Options:
         "check",
         "constants",
         "exact_out",
+        "forwarding",
         "inplace",
         "integer_check",
         "meta",
@@ -53,7 +67,9 @@ class Options:
         repeatable: bool = False,
         meta: Callable[..., Any] | None = None,
         row_major_out: bool = False,
+        forwarding: Forwarding | None = None,
     ) -> None:
+        self.forwarding = forwarding
         self.repeatable = repeatable
         self.meta = meta
         self.row_major_out = row_major_out
@@ -83,15 +99,17 @@ def op(
     repeatable: bool = ...,
     meta: Callable[..., Any] | None = ...,
     row_major_out: bool = ...,
+    forwarding: Forwarding | None = ...,
 ) -> Callable[[Function], Function]: ...
 
 
 def op(*marked: Any, **options: Any) -> Any:
     """Mark a function as an operator's definition; `@op("name", …)` where the names differ.
 
-    `check` looks at the arguments it names before each call of a pointwise operator and raises for
-    values that are refused; one that looks at `out` has a default for it. `integer_check` does so
-    where the operator computes integers or bool.
+    `check` looks at the arguments it names before a call of a pointwise operator and raises for
+    values that are refused; one that looks at `out` has a default for it. It may go by numbers and
+    by types and dimensions of tensors: what it let pass once is not shown to it again.
+    `integer_check`, before each call that computes integers or bool, may go by elements, too.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
     `inplace` says that the function of an extern operator writes to its first argument and returns
@@ -99,6 +117,8 @@ def op(*marked: Any, **options: Any) -> Any:
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
     `repeatable` says that an output's elements may share memory, as they get one value.
     `meta`, a function of tensors, serves calls with tensors of the meta device instead.
+    `forwarding` lets ordinary calls of a composite go straight to the operator that its function
+    would call; the function serves the others, and has to give the same.
     `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
     A function that names `types` gets the operands' element types before conversion, by name; one
     that names `operator` the operator's name. Composites, factories and library calls whose first

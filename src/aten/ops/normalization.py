@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from aten._core.dtypes import dtype
 from aten._core.tensor import Tensor
 from aten.ops.conversion import as_type
-from aten.ops.definition import converted, normalized_dims, op, operation_type
+from aten.ops.definition import Forwarding, converted, normalized_dims, op, operation_type
 from aten.ops.folding import extent, fold, kept_dims, spread
 from aten.ops.requirements import require_floating, require_inexact
 from aten.prims import Value, broadcast_to
@@ -60,12 +60,20 @@ def _log_softmax_backward_data(
     return converted(grad_output - p.exp(output) * total, input_dtype)
 
 
-@op("softmax", "special_softmax")
+@op(
+    "softmax",
+    "special_softmax",
+    forwarding=Forwarding("_softmax", ("self", "dim", False), without=("dtype",)),
+)
 def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.aten._softmax(as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
 
-@op("log_softmax", "special_log_softmax")
+@op(
+    "log_softmax",
+    "special_log_softmax",
+    forwarding=Forwarding("_log_softmax", ("self", "dim", False), without=("dtype",)),
+)
 def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.aten._log_softmax(as_type(self, dtype), dim, False)  # type: ignore[no-any-return]
 
@@ -104,7 +112,11 @@ def native_layer_norm(
     )
 
 
-@op
+@op(
+    forwarding=Forwarding(
+        "native_layer_norm", ("input", "normalized_shape", "weight", "bias", "eps"), first=True
+    )
+)
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -139,7 +151,11 @@ def _fused_rms_norm(
     return converted(result, types["input"]), kept_dims(deviation, input.shape, dims)
 
 
-@op
+@op(
+    forwarding=Forwarding(
+        "_fused_rms_norm", ("input", "normalized_shape", "weight", "eps"), first=True
+    )
+)
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

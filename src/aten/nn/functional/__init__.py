@@ -60,6 +60,8 @@ def __getattr__(name: str) -> OpOverloadPacket:
     found = find_packet("aten", _RENAMED.get(name, name)) if name in _OPERATORS else None
     if found is None:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    # Found by the ordinary lookup from now on.
+    globals()[name] = found
     return found
 
 

@@ -26,33 +26,36 @@ __all__ = [
 ]
 
 
-def _apply(name: str, inplace: bool, input: Tensor, *numbers: float) -> Tensor:
-    result: Tensor = getattr(ops.aten, f"{name}_" if inplace else name)(input, *numbers)
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    result: Tensor = (ops.aten.relu_ if inplace else ops.aten.relu)(input)
     return result
 
 
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("relu", inplace, input)
-
-
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("relu6", inplace, input)
+    result: Tensor = (ops.aten.relu6_ if inplace else ops.aten.relu6)(input)
+    return result
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    return _apply("elu", inplace, input, alpha)
+    result: Tensor = (ops.aten.elu_ if inplace else ops.aten.elu)(input, alpha)
+    return result
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("selu", inplace, input)
+    result: Tensor = (ops.aten.selu_ if inplace else ops.aten.selu)(input)
+    return result
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    return _apply("celu", inplace, input, alpha)
+    result: Tensor = (ops.aten.celu_ if inplace else ops.aten.celu)(input, alpha)
+    return result
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    return _apply("leaky_relu", inplace, input, negative_slope)
+    result: Tensor = (ops.aten.leaky_relu_ if inplace else ops.aten.leaky_relu)(
+        input, negative_slope
+    )
+    return result
 
 
 def hardtanh(
@@ -60,27 +63,35 @@ def hardtanh(
 ) -> Tensor:
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val must not be above max_val: {min_val} > {max_val}")
-    return _apply("hardtanh", inplace, input, min_val, max_val)
+    result: Tensor = (ops.aten.hardtanh_ if inplace else ops.aten.hardtanh)(input, min_val, max_val)
+    return result
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("hardswish", inplace, input)
+    result: Tensor = (ops.aten.hardswish_ if inplace else ops.aten.hardswish)(input)
+    return result
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("hardsigmoid", inplace, input)
+    result: Tensor = (ops.aten.hardsigmoid_ if inplace else ops.aten.hardsigmoid)(input)
+    return result
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("silu", inplace, input)
+    result: Tensor = (ops.aten.silu_ if inplace else ops.aten.silu)(input)
+    return result
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    return _apply("mish", inplace, input)
+    result: Tensor = (ops.aten.mish_ if inplace else ops.aten.mish)(input)
+    return result
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    return _apply("threshold", inplace, input, threshold, value)
+    result: Tensor = (ops.aten.threshold_ if inplace else ops.aten.threshold)(
+        input, threshold, value
+    )
+    return result
 
 
 def softsign(input: Tensor) -> Tensor:

@@ -15,7 +15,8 @@ def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """exp(input) divided by its sum along `dim`. Warns (UserWarning) where `dim` is not given."""
-    dim = _chosen("softmax", input, dim, _stacklevel)
+    if dim is None:
+        dim = _chosen("softmax", input, _stacklevel)
     return ops.aten.softmax(input, dim, dtype)  # type: ignore[no-any-return]
 
 
@@ -23,7 +24,8 @@ def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """The softmax of `-input`."""
-    dim = _chosen("softmin", input, dim, _stacklevel)
+    if dim is None:
+        dim = _chosen("softmin", input, _stacklevel)
     return ops.aten.softmax(-input, dim, dtype)  # type: ignore[no-any-return]
 
 
@@ -31,12 +33,11 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """The logarithm of the softmax."""
-    dim = _chosen("log_softmax", input, dim, _stacklevel)
+    if dim is None:
+        dim = _chosen("log_softmax", input, _stacklevel)
     return ops.aten.log_softmax(input, dim, dtype)  # type: ignore[no-any-return]
 
 
-def _chosen(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
-    if dim is not None:
-        return dim
+def _chosen(name: str, input: Tensor, stacklevel: int) -> int:
     warnings.warn(f"{name}: dim should be given", UserWarning, stacklevel=stacklevel)
     return 0 if input.dim() in (0, 1, 3) else 1
