@@ -1,13 +1,13 @@
 """Compiled kernels that serve an operator's ordinary cases and leave the others to another kernel.
 
-The table names them by `native:`; they serve the functional variant, and joins out= as well.
+The table names them by `native:`; they serve the entry's own variant, and joins out= as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten._core import derived_views, joining, rearranging
+from aten._core import derived_views, drawing, factories, joining, rearranging
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.products import MatmulKernel
@@ -24,7 +24,8 @@ def is_made_for(op: OpOverload) -> bool:
     native = op.entry.options.get("native", "")
     if op.entry.variant == "out":
         return native in joining.NAMES
-    return op.entry.variant == "functional" and is_choice(native)
+    is_own = op.entry.base == op.qualified_name.partition("::")[2]
+    return bool(is_own and is_choice(native))
 
 
 def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -68,6 +69,14 @@ def _rearrangement(op: OpOverload, otherwise: Kernel) -> Kernel:
     return rearranging.RearrangeKernel(op.entry.options["native"], (), otherwise)
 
 
+def _sequence(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return factories.SequenceKernel(op.entry.options["native"], (), otherwise)
+
+
+def _drawing(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return drawing.DrawKernel(op.entry.options["native"], (), otherwise)
+
+
 def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
     copy = operator("aten::copy_")
     native, has_out = op.entry.options["native"], op.entry.variant == "out"
@@ -89,4 +98,6 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(rearranging.NAMES, _rearrangement),
     **dict.fromkeys(joining.NAMES, _join),
+    **dict.fromkeys(factories.SEQUENCES, _sequence),
+    **dict.fromkeys(drawing.NAMES, _drawing),
 }

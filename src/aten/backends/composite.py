@@ -17,6 +17,7 @@ from aten._core.dtypes import can_cast, dtype
 from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
+from aten.backends import choice
 from aten.backends.lazy_views import skip_laziness
 from aten.ops.definition import Forwarding, load_function, options_of, place_of
 from aten.registry import operator, ops
@@ -36,6 +37,11 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
+    if choice.is_made_for(op):
+        function = load_function(op.entry.function)
+        kernel = choice.or_compiled(op, PythonKernel(function))
+        op.register(DispatchKey.CompositeExplicitAutograd, kernel, place_of(function))
+        return
     if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
         _install_function(op, DispatchKey.CompositeExplicitAutograd)
         return

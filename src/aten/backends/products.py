@@ -24,11 +24,6 @@ _PLACE = "aten/_core/products.pyx"
 
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
-    if choice.is_made_for(op):
-        function = load_function(op.entry.function)
-        kernel = choice.or_compiled(op, PythonKernel(function))
-        op.register(DispatchKey.CompositeExplicitAutograd, kernel, place_of(function))
-        return
     form = op.entry.options.get("native")
     if not form or choice.is_choice(str(form)):
         composite.install_explicit(op)
