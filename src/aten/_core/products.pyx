@@ -20,7 +20,7 @@ from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_poi
 from aten._core.transfer cimport Block
 
 cdef enum:
-    # The products, in the order of _FORMS.
+    # The products, in the order of FORMS.
     MATRICES = 0            # mm
     BATCHES = 1             # bmm
     ADDED_MATRICES = 2      # addmm
@@ -28,7 +28,7 @@ cdef enum:
     MATRIX_VECTOR = 4       # mv
     VECTORS = 5             # dot
 
-_FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
+FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 
 _CXX_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half",
               "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
@@ -39,10 +39,10 @@ cdef class ProductKernel(Kernel):
     """Runs a matrix product. Raises LookupError where no product is called `form`."""
 
     def __init__(self, OpOverload op not None, str form not None, bint executes):
-        if form not in _FORMS:
+        if form not in FORMS:
             raise LookupError(f"{op.name}: no matrix product is called {form!r}")
         self.form = form
-        self.code = _FORMS.index(form)
+        self.code = FORMS.index(form)
         self.executes = executes
         self.first = 1 if self.code in (ADDED_MATRICES, ADDED_BATCHES) else 0
         self.inplace = op.entry.variant == "inplace"
@@ -120,7 +120,6 @@ cdef class MatmulKernel(Kernel):
         self.matrix_vector = matrix_vector
         self.vectors = vectors
         self.otherwise = otherwise
-        self.place = "aten/_core/products.pyx:matmul"
 
     def describe(self):
         return "compiled choice of mm, mv or dot, else " + self.otherwise.describe()

@@ -1,6 +1,6 @@
 """Compiled kernels that serve an operator's ordinary cases and leave the others to another kernel.
 
-The table names them by `native:`; they serve the entry's own variant, and joins out= as well.
+The table names them by `native:`; they serve an entry's own variant, and some all variants.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from aten._core import derived_views, drawing, factories, joining, rearranging
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.products import MatmulKernel
+from aten._core.elements import NATIVE, ElementKernel
 from aten.registry import operator
 
 
@@ -22,10 +23,8 @@ def is_choice(native: str) -> bool:
 def is_made_for(op: OpOverload) -> bool:
     """Whether the operator's table row names such a kernel for this variant."""
     native = op.entry.options.get("native", "")
-    if op.entry.variant == "out":
-        return native in joining.NAMES
     is_own = op.entry.base == op.qualified_name.partition("::")[2]
-    return bool(is_own and is_choice(native))
+    return native in joining.NAMES or (is_own and is_choice(native))
 
 
 def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -58,14 +57,24 @@ def _converted_copy(op: OpOverload, otherwise: Kernel) -> Kernel:
     return ConvertedCopyKernel(operator("aten::copy_"), otherwise)
 
 
+# The operators of compiled views, where they have other names.
+_OPERATORS_OF_VIEWS = {
+    "select": "select.int",
+    "slice": "slice.Tensor",
+    "transpose": "transpose.int",
+}
+
+
 def _derived_view(op: OpOverload, otherwise: Kernel) -> Kernel:
     native = op.entry.options["native"]
-    views = [_OPERATORS_OF_VIEWS.get(name, name) for name in derived_views.VIEWS[native]]
-    operators = [operator(f"aten::{name}") for name in views]
-    return derived_views.DerivedViewKernel(native, operators, otherwise)
+    views = [
+        operator(f"aten::{_OPERATORS_OF_VIEWS.get(view, view)}")
+        for view in derived_views.VIEWS[native]
+    ]
+    return derived_views.DerivedViewKernel(native, views, otherwise)
 
 
-def _rearrangement(op: OpOverload, otherwise: Kernel) -> Kernel:
+def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
     return rearranging.RearrangeKernel(op.entry.options["native"], (), otherwise)
 
 
@@ -73,22 +82,20 @@ def _sequence(op: OpOverload, otherwise: Kernel) -> Kernel:
     return factories.SequenceKernel(op.entry.options["native"], (), otherwise)
 
 
-def _drawing(op: OpOverload, otherwise: Kernel) -> Kernel:
+def _draw(op: OpOverload, otherwise: Kernel) -> Kernel:
     return drawing.DrawKernel(op.entry.options["native"], (), otherwise)
 
 
 def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
     copy = operator("aten::copy_")
-    native, has_out = op.entry.options["native"], op.entry.variant == "out"
-    return joining.JoinKernel(native, (copy,), otherwise, has_out)
+    writes = op.entry.variant != "functional"
+    return joining.JoinKernel(op.entry.options["native"], (copy,), otherwise, writes)
 
 
-# The operators of compiled views, where they have other names.
-_OPERATORS_OF_VIEWS = {
-    "select": "select.int",
-    "slice": "slice.Tensor",
-    "transpose": "transpose.int",
-}
+def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ElementKernel(op, op.entry.options["native"], otherwise)
+
+
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "copy": _copy,
@@ -96,8 +103,9 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "convert": _convert,
     "converted_copy": _converted_copy,
     **dict.fromkeys(derived_views.NAMES, _derived_view),
-    **dict.fromkeys(rearranging.NAMES, _rearrangement),
+    **dict.fromkeys(rearranging.NAMES, _rearrange),
     **dict.fromkeys(joining.NAMES, _join),
     **dict.fromkeys(factories.SEQUENCES, _sequence),
-    **dict.fromkeys(drawing.NAMES, _drawing),
+    **dict.fromkeys(drawing.NAMES, _draw),
+    **dict.fromkeys(NATIVE, _move_elements),
 }

@@ -23,16 +23,17 @@ from typing import Any
 from aten import config
 
 _MAGIC = b"ATENOBJ1"
-_FORMAT_VERSION = "1"
+_FORMAT_VERSION = "2"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
 # Seconds after which a file not moved into place yet was left behind by a process that died.
 _ABANDONED = 3600
 # One write in this many, as the key decides, looks whether the folder has outgrown its bound.
 _WRITES_PER_TRIM = 64
-# A vector store in optimized IR, up to its alignment.
-_VECTOR_STORE = re.compile(
+# A vector store in optimized IR that has the mark of `KernelEmitter.streamed`.
+_STREAMED_STORE = re.compile(
     r"(?P<store>store <(?P<count>\d+) x (?P<kind>[a-z]+)(?P<bits>\d*)> .*?, ptr %[\w.]+), align \d+"
+    r"(?P<marks>.*!alias\.scope)"
 )
 _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 # The least alignment of memory that is written past the caches, and the widest store's.
@@ -79,7 +80,7 @@ class Session:
             features=self._features,
             opt=3,
             reloc="pic",
-            codemodel="jitdefault",
+            codemodel="small",
             jit=True,
         )
 
@@ -105,7 +106,7 @@ class Session:
         return module
 
     def streaming(self, module: Any) -> Any:
-        """`module` with its vector stores going past the caches.
+        """`module` with the vector stores that are marked going past the caches.
 
         Only now: the vectorizer leaves loops alone whose scalar stores are marked so, since these
         would have to promise the alignment of vectors.
@@ -116,10 +117,10 @@ class Session:
         def marked(match: re.Match[str]) -> str:
             bits = _BITS.get(match["kind"]) or int(match["bits"])
             alignment = min(int(match["count"]) * bits // 8, _STREAM_ALIGNMENT)
-            return f"{match['store']}, align {alignment}, !nontemporal !{mark}"
+            return f"{match['store']}, align {alignment}, !nontemporal !{mark}{match['marks']}"
 
         return self.llvm.parse_assembly(
-            _VECTOR_STORE.sub(marked, text) + f"\n!{mark} = !{{i32 1}}\n"
+            _STREAMED_STORE.sub(marked, text) + f"\n!{mark} = !{{i32 1}}\n"
         )
 
     def loaded(self, code: bytes, symbol: str) -> tuple[int, Any]:
@@ -157,7 +158,7 @@ def session() -> Session:
 def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
     """The kernel for a program's text; `ir` gives its LLVM IR, with PLACEHOLDER for its name.
 
-    With `streams` all it stores goes past the caches, to memory aligned to 64 bytes.
+    With `streams` marked stores go past the caches, to memory aligned to 64 bytes.
     """
     with _lock:
         found = _loaded.get(text)

@@ -110,6 +110,19 @@ class KernelEmitter(ScalarEmitter):
         self.metadata += [f"!{loop + 1 + place} = !{{{hint}}}" for place, hint in enumerate(hints)]
         return f", !llvm.access.group !{group}", f", !llvm.loop !{loop}"
 
+    def streamed(self) -> str:
+        """The mark of stores that are to go past the caches, as `Session.streaming` knows them.
+
+        A scope of its own, which the vectorizer keeps, and which nothing else has.
+        """
+        scope = len(self.metadata)
+        self.metadata += [
+            f"!{scope} = !{{!{scope + 1}}}",
+            f"!{scope + 1} = distinct !{{!{scope + 1}, !{scope + 2}}}",
+            f"!{scope + 2} = distinct !{{!{scope + 2}}}",
+        ]
+        return f", !alias.scope !{scope}"
+
     # Addresses
 
     def word(self, base: str, position: int) -> str:

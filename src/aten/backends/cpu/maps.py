@@ -16,7 +16,8 @@ from collections.abc import Iterable
 
 from aten.backends.cpu.jit import session
 from aten.backends.cpu.loops import KernelEmitter
-from aten.backends.cpu.scalar import literal, memory_type, register_type
+from aten.backends.cpu.scalar import calls_library, literal, memory_type, register_type
+from aten.backends.cpu.stages import stages_of
 from aten.loops.program import Instruction, Operand
 
 _STRETCH = 512
@@ -26,6 +27,7 @@ _LONGEST_TEST = 12
 _WORTH_A_COPY = 10
 # Up to so many instructions, two groups of lanes side by side; half of it, four.
 _SMALL_BODY = 28
+_FREE = frozenset({"constant", "load", "bitcast"})
 _LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
@@ -45,17 +47,23 @@ class Map:
             for one in self.operands
         ]
         self.buffers: list[str] = []
+        self.resting: list[str] = []
         self.unmoved: dict[int, object] = {}
+        self.stages = {
+            usual: stages_of(self._needed_body(usual))
+            for usual in ((False, True) if self.rare else (False,))
+        }
 
     def _testable(self) -> list[Instruction]:
         """The rare choices whose conditions follow from the operands in a few steps."""
+        computed = {id(one) for one in self.block.instructions if one.operation not in _FREE}
         found = [one for one in self.block.instructions if one.params.get("rare")]
         rare = {id(one) for one in found}
+        tests = [_closure([one.operands[0]]) for one in found]
         return [
             one
-            for one in found
-            if len(needed := _closure([one.operands[0]])) <= _LONGEST_TEST
-            and not needed & (rare - {id(one)})
+            for one, test in zip(found, tests, strict=True)
+            if len(test & computed) <= _LONGEST_TEST and not test & rare
         ]
 
     def write(self) -> None:
@@ -71,13 +79,15 @@ class Map:
             writer.let(f"alloca [{_STRETCH} x {memory_type(one.dtype)}], align 64") if held else ""
             for one, held in zip(self.operands, self.buffered, strict=True)
         ]
+        most = max(stage.most_resting for stages in self.stages.values() for stage in stages)
+        self.resting = [writer.let(f"alloca [{_STRETCH} x i64], align 64") for _ in range(most)]
         outer = writer.begin_loop("%n1")
         rows = [
             writer.shifted(base, outer.index, stride)
             for base, stride in zip(bases, outer_strides, strict=True)
         ]
         self._load_unmoved(rows)
-        if self.rare or any(self.buffered):
+        if self.rare or most or any(self.buffered):
             self._write_stretches(rows, strides)
         else:
             self._write_loop("%n0", rows, strides, self._accesses())
@@ -158,7 +168,7 @@ class Map:
         self._write_loop(count, places, strides, accesses)
         writer.lines += [f"  br label %{after}", f"{usual}:"]
         writer.label = usual
-        self._write_loop(count, places, strides, accesses, without=self.rare)
+        self._write_loop(count, places, strides, accesses, usual=True)
         writer.lines += [f"  br label %{after}", f"{after}:"]
         writer.label = after
 
@@ -170,7 +180,7 @@ class Map:
         conditions = [one.operands[0] for one in self.rare]
         needed = _closure(conditions)
         body = [one for one in self.block.instructions if id(one) in needed]
-        mark, tail = writer.parallel(self._lanes(), 4)
+        mark, tail = writer.parallel(self._lanes(body), 4)
         limits = [one for term in conditions for one in _terms(term)]
         carried = [_largest_of(one) for one in dict.fromkeys(limits)]
         loop = writer.begin_loop(count, carried=[(kind, start) for kind, start, _ in carried])
@@ -196,23 +206,55 @@ class Map:
 
     # One loop
 
+    def _skipped(self, usual: bool) -> set[int]:
+        return {id(one) for one in self.rare} if usual else set()
+
+    def _needed_body(self, usual: bool) -> list[Instruction]:
+        """What is computed and stored; of rare choices only the usual values, if `usual`."""
+        stores = [one for one in self.block.instructions if one.operation == "store"]
+        needed = _closure(stores, self._skipped(usual))
+        return [one for one in self.block.instructions if id(one) in needed]
+
     def _write_loop(
         self,
         count: str,
         places: list[str],
         strides: list[str],
         accesses: list[str],
-        without: Iterable[Instruction] = (),
+        *,
+        usual: bool = False,
     ) -> None:
-        """The loop that computes and stores; what is rare in the choices of `without`, it has not."""
-        skipped = {id(one) for one in without}
-        stores = [one for one in self.block.instructions if one.operation == "store"]
-        needed = _closure(stores, skipped)
-        body = [one for one in self.block.instructions if id(one) in needed]
-        mark, tail = self.writer.parallel(self._lanes(), self._groups(body))
-        loop = self.writer.begin_loop(count)
-        self._write_body(body, places, strides, accesses, loop.index, mark, skipped)
-        self.writer.end_loop(loop, tail=tail)
+        """The loop that computes and stores; or several, one for each stage."""
+        writer = self.writer
+        for stage in self.stages[usual]:
+            mark, tail = writer.parallel(self._lanes(stage.body), self._groups(stage.body))
+            loop = writer.begin_loop(count)
+            kept = dict(self.unmoved)
+            for slot, one in stage.taken:
+                kept[id(one)] = self._rested(slot, one, loop.index, mark)
+            self._write_body(
+                stage.body, places, strides, accesses, loop.index, mark, self._skipped(usual), kept
+            )
+            for slot, one in stage.left:
+                self._rest(slot, one, loop.index, mark)
+            writer.end_loop(loop, tail=tail)
+
+    def _rest(self, slot: int, one: Instruction, index: str, mark: str) -> None:
+        """Leave a value to a later stage."""
+        writer, kind = self.writer, register_type(one.dtype)
+        value = writer.values[id(one)]
+        if kind == "i1":
+            kind, value = "i8", writer.let(f"zext i1 {value} to i8")
+        place = writer.let(f"getelementptr inbounds {kind}, ptr {self.resting[slot]}, i64 {index}")
+        writer.lines.append(f"  store {kind} {value}, ptr {place}{mark}")
+
+    def _rested(self, slot: int, one: Instruction, index: str, mark: str) -> str:
+        """The value that an earlier stage left."""
+        writer, kind = self.writer, register_type(one.dtype)
+        held = "i8" if kind == "i1" else kind
+        place = writer.let(f"getelementptr inbounds {held}, ptr {self.resting[slot]}, i64 {index}")
+        value = writer.let(f"load {held}, ptr {place}{mark}")
+        return writer.let(f"icmp ne i8 {value}, 0") if kind == "i1" else value
 
     def _write_body(
         self,
@@ -223,28 +265,33 @@ class Map:
         index: str,
         mark: str,
         skipped: Iterable[int] = (),
+        kept: dict[int, object] | None = None,
     ) -> None:
         writer = self.writer
-        writer.values = dict(self.unmoved)
+        writer.values = dict(self.unmoved) if kept is None else kept
         for one in body:
+            if one.has_result and id(one) in writer.values:
+                continue
             if one.memory is None:
                 if id(one) in skipped:
                     writer.values[id(one)] = writer.values[id(one.operands[2])]
                 else:
                     writer.compute(one)
                 continue
-            if id(one) in writer.values:
-                continue
             place = writer.position[one.memory.name]
             moving = Operand(one.memory.name, one.dtype, one.memory.space, accesses[place])
             address = writer.element(moving, places[place], index, strides[place])
-            writer.access(one, address, mark)
+            streamed = accesses[place] == "stream"
+            writer.access(one, address, mark + writer.streamed() if streamed else mark)
 
-    def _lanes(self) -> int:
+    def _lanes(self, body: list[Instruction]) -> int:
         """How many elements fill a vector register: the vectorizer would look at the widest value.
 
-        Left to it where the operands are not all floating-point numbers.
+        Left to it where the operands are not all floating-point numbers, and where a function of
+        the C library is called, which there is for single elements only.
         """
+        if any(map(calls_library, body)):
+            return 0
         moving = [one.dtype for one in self.operands if one.access != "zero"]
         if any(one.name not in _LANE_TYPES for one in moving):
             return 0
@@ -254,7 +301,7 @@ class Map:
     def _groups(self, body: list[Instruction]) -> int:
         """So many that one group's operations fill the wait for another's."""
         size = sum(one.operation != "constant" for one in body)
-        if not self._lanes():
+        if not self._lanes(body):
             return 0
         return 4 if size <= _SMALL_BODY // 2 else 2 if size <= _SMALL_BODY else 1
 

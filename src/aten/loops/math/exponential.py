@@ -25,6 +25,10 @@ from aten.prims import Value
 from aten.prims import arithmetic as a
 
 
+# Up to here the differences of 1 and 1 + e^-x are exact in float32.
+SIGMOID_NEAR = 16.0
+
+
 @dataclass(frozen=True)
 class Layout:
     """What the reduction needs to know of a floating-point format."""
@@ -230,9 +234,25 @@ def sigmoid(x: Value) -> Value:
     Error: float32 0.89 ULP (all inputs), float64 3 ULP.
     """
     if is_float32(x):
-        return sigmoid_float32(x)
+        is_far = exceeds(x, SIGMOID_NEAR)
+        return a.where_rare(is_far, sigmoid_float32(x), sigmoid_near_zero_float32(x))
     decay = scaled_exp(-a.abs(x))
     return choose(x >= 0.0, x, 1.0, decay) / (decay + 1.0)
+
+
+def sigmoid_near_zero_float32(x: Value) -> Value:
+    """``1 / (1 + e^-x)`` up to `SIGMOID_NEAR`; the sum is carried in two parts."""
+    r, rounded = reduce_by_ln2(-x)
+    one = a.constant(x, 1.0)
+    slope = polynomial(r, (1.0, *coefficients.EXP_FLOAT32))
+    exp_r = a.fma(r, slope, one)
+    exp_tail = a.fma(r, slope, 1.0 - exp_r)
+    scale = shifted_exponent(one, rounded)
+    divisor = a.fma(scale, exp_r, one)
+    divisor_tail = a.fma(scale, exp_tail, a.fma(scale, exp_r, 1.0 - divisor))
+    reciprocal = 1.0 / divisor
+    residual = a.fma(-reciprocal, divisor_tail, a.fma(-reciprocal, divisor, one))
+    return a.fma(residual, reciprocal, reciprocal)
 
 
 def sigmoid_float32(x: Value) -> Value:

@@ -16,9 +16,11 @@ from aten.loops.math.building_blocks import (
     LOG2_E_TAIL,
     bits_of,
     choose,
+    integer_of,
     is_float32,
     ordered_two_sum,
     polynomial,
+    short_reciprocal,
     two_product,
     two_sum,
 )
@@ -38,18 +40,18 @@ BITS_OF_ONE_AND_A_HALF_TO_52 = 0x4338000000000000
 BITS_OF_ONE = 0x3FF0000000000000
 BITS_OF_SQRT_HALF = 0x3FE6A09E667F3BCD
 BITS_OF_TWO_THIRDS = 0x3F2AAAAB  # as float32
-BITS_OF_SQRT_HALF_FLOAT32 = 0x3F3504F3
 EXPONENT_FLOAT32 = -(1 << 23)  # a mask: sign and exponent
 BITS_OF_FOUR_FLOAT32 = 0x40800000
 
 
-def is_unusual(x: Value) -> Value:
-    """Whether ``x`` is anything but a positive normal number."""
-    bits = a.bitcast(x, "int32" if is_float32(x) else "int64")
-    # Moved to where the normal numbers are the least there are.
-    least = bits_of(math.inf, x)
-    largest = bits_of(-math.inf, x) - (1 << (23 if is_float32(x) else 52)) - 1
-    return bits + least > largest
+def is_unusual(x: Value, least: float | None = None) -> Value:
+    """Whether ``x`` is anything but a finite number from ``least`` on: the least normal number."""
+    if least is None:
+        least = 2.0**-126 if is_float32(x) else 2.0**-1022
+    infinity, low = bits_of(math.inf, x), bits_of(least, x)
+    bottom = -(1 << (31 if is_float32(x) else 63))
+    # Moved to where those numbers become the smallest integers, and smaller ones the largest.
+    return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (infinity - low - 1)
 
 
 def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
@@ -135,7 +137,7 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
 def decompose(x: Value, precise: bool, rest: Value | None = None) -> Decomposition:
     """Take the positive finite float64 ``x + rest`` apart."""
     k, f = split_exponent(x, precise, rest)
-    s = f / (f + 2.0)
+    s = f / (f + 2.0) if precise else f * short_reciprocal(f + 2.0)
     z = s * s
     half_square = f * f * 0.5
     terms = coefficients.LOG if precise else coefficients.LOG_SHORT
@@ -168,21 +170,19 @@ def log2_of_positive(x: Value, precise: bool = False) -> Value:
     return log_in_base(x, precise, (LOG2_E, LOG2_E_TAIL), (1.0, 0.0))
 
 
-def log_in_base_float32(x: Value, base: tuple[float, float], of_two: tuple[float, float]) -> Value:
-    """As `log_in_base`, of a float32: ``log(1 + f) = f - f^2/2 + f^3 Q(f)``, the first two exact.
-
-    Above sqrt(2) the result is at least half of log(2): less is cancelled than from 4/3 on.
-    """
-    k, f = split_float32(x, BITS_OF_SQRT_HALF_FLOAT32)
-    square, square_rest = two_product(f, f)
-    high, low = ordered_two_sum(f, square * -0.5)
-    cubic = polynomial(f, coefficients.LOG_TO_ROOT_TWO_FLOAT32[1:])
-    low = low + a.fma(square_rest, a.constant(f, -0.5), f * square * cubic)
-    head, rest = two_product(high, a.constant(f, base[0]))
-    small = a.fma(low, a.constant(f, base[0]), a.fma(high, a.constant(f, base[1]), rest))
+def log_in_base_float32(
+    x: Value, terms: tuple[float, ...], base: tuple[float, float], of_two: tuple[float, float]
+) -> Value:
+    """As `log_in_base`, of a float32: ``base log(1 + f) = base f + f^2 P(f)``, the first exact."""
+    k, f = split_float32(x, BITS_OF_TWO_THIRDS)
+    head, rest = two_product(f, a.constant(f, base[0]))
+    rest = a.fma(f, a.constant(f, base[1]), rest)
     total = a.fma(k, a.constant(f, of_two[0]), head)
     error = head - a.fma(k, a.constant(f, -of_two[0]), total)
-    return total + a.fma(k, a.constant(f, of_two[1]), small + error)
+    small = a.fma(f * f, polynomial(f, terms), rest)
+    if of_two[1]:
+        small = a.fma(k, a.constant(f, of_two[1]), small)
+    return total + (small + error)
 
 
 def log2(x: Value) -> Value:
@@ -191,7 +191,8 @@ def log2(x: Value) -> Value:
     Error: float32 0.71 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        return with_logarithm_edges(x, log_in_base_float32(x, LOG2_E_FLOAT32, (2.0**-23, 0.0)))
+        terms, of_two = coefficients.LOG2_FLOAT32, (2.0**-23, 0.0)
+        return with_logarithm_edges(x, log_in_base_float32(x, terms, LOG2_E_FLOAT32, of_two))
     return with_logarithm_edges(x, log2_of_positive(x, precise=True))
 
 
@@ -201,8 +202,8 @@ def log10(x: Value) -> Value:
     Error: float32 0.67 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        of_two = (LOG10_2_HEAD_FLOAT32, LOG10_2_REST_FLOAT32)
-        return with_logarithm_edges(x, log_in_base_float32(x, LOG10_E_FLOAT32, of_two))
+        terms, of_two = coefficients.LOG10_FLOAT32, (LOG10_2_HEAD_FLOAT32, LOG10_2_REST_FLOAT32)
+        return with_logarithm_edges(x, log_in_base_float32(x, terms, LOG10_E_FLOAT32, of_two))
     value = log_in_base(x, True, (LOG10_E, LOG10_E_TAIL), (LOG10_2_HEAD, LOG10_2_REST))
     return with_logarithm_edges(x, value)
 
