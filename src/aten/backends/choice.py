@@ -10,8 +10,8 @@ from collections.abc import Callable
 from aten._core import derived_views, drawing, factories, joining, rearranging
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
-from aten._core.products import MatmulKernel
 from aten._core.elements import NATIVE, ElementKernel
+from aten._core.products import MatmulKernel
 from aten.registry import operator
 
 
