@@ -178,6 +178,25 @@ def test_a_given_tensor_counts_the_write() -> None:
     assert out._version > before
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda out, half: aten.cat((half, half), out=out),
+        lambda out, half: aten.stack((half, half), out=out.view(2, -1)),
+        lambda out, half: aten.cat((half, half.to(aten.float64)), out=out),
+        lambda out, half: aten.cat((half[::2], half[1::2], half), out=out),
+        lambda out, half: out.normal_(),
+    ],
+)
+def test_writing_parts_a_tensor_from_its_lazy_copies(write) -> None:
+    out, half = aten.zeros(1 << 17), aten.ones(1 << 16)
+    copy, before = out.clone(), half.clone()
+    write(out, half)
+    assert bool((out != 0).all())
+    assert not bool(copy.any())
+    assert aten.equal(before, half)
+
+
 def test_lazy_conjugates_are_joined_as_what_they_read_as() -> None:
     lazy = aten.tensor([1 + 2j, 3 - 1j]).conj()
     assert aten.cat((lazy, lazy)).tolist() == [1 - 2j, 3 + 1j] * 2

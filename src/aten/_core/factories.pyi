@@ -1,6 +1,7 @@
 from aten._core.device import device, memory_format
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.dtypes import dtype
+from aten._core.stand_in import StandIn
 from aten._core.tensor import Tensor
 
 class FactoryKernel(Kernel):
@@ -17,3 +18,7 @@ def sequence(count: int, start: float, step: float, element: dtype) -> Tensor: .
 def sequence_between(
     count: int, start: float, end: float, step: float, element: dtype
 ) -> Tensor: ...
+
+class SequenceKernel(StandIn): ...
+
+SEQUENCES: tuple[str, ...]

@@ -7,6 +7,7 @@ device that computes on the host. The table names each by `native:`.
 """
 
 from cpython.object cimport PyObject
+from libc.math cimport ceil
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -17,13 +18,22 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, FLOAT32, FLOAT64, INT32, INT64, category_of,
                                 default_dtype_code, dtype, dtype_from_code, item_size)
 from aten._core.parallel cimport parallel_for
+from aten._core.stand_in cimport StandIn
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides, data_pointer,
                                 format_strides, make_contiguous, make_strided, read_sizes)
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(PyObject*) noexcept
+    bint PyFloat_CheckExact(PyObject*) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
 
 cdef enum:
     # Elements in one chunk of work for the threads, and from where on to share work at all.
     GRAIN = 1 << 18
     RELEASE_THRESHOLD = 1 << 15
+
+cdef enum:
+    LARGEST_WHOLE = 0x20000000000000    # up to here a double holds all integers
 
 cdef enum:
     FLOATING = 2    # the categories
@@ -521,6 +531,83 @@ def sequence_between(int64_t count, start, end, step, dtype element not None):
     wanted.both_ends = True
     wanted.start, wanted.end, wanted.step = start, end, step
     return _run_sequence(count, element.code, &wanted)
+
+
+# Positions of the options among the arguments: (end), (start, end), (start, end, step).
+SEQUENCES = ("arange", "arange_from", "arange_by_steps")
+
+
+cdef class SequenceKernel(StandIn):
+    """arange of ordinary numbers; the name says how many of start, end and step are given."""
+
+    cdef int given
+
+    def __init__(self, native, operators, otherwise):
+        StandIn.__init__(self, native, operators, otherwise)
+        self.given = SEQUENCES.index(native) + 1
+
+    cdef object ordinary(self, PyObject** stack):
+        cdef int64_t whole[3]
+        cdef double numbers[3]
+        cdef PyObject** options = stack + self.given
+        cdef Sequence wanted
+        cdef bint are_whole = True
+        cdef int place, code = -1
+        cdef int64_t count
+        whole[0], whole[2] = 0, 1
+        numbers[0], numbers[2] = 0, 1
+        for place in range(self.given):
+            if not _reads_number(stack[place], &whole[place + (self.given == 1)],
+                                 &numbers[place + (self.given == 1)], &are_whole):
+                return None
+        if not _is_plain_place(options):
+            return None
+        if options[0] != <PyObject*>None:
+            code = (<dtype?><object>options[0]).code
+        elif are_whole:
+            code = INT64
+        else:
+            code = default_dtype_code()
+        if code != FLOAT32 and code != FLOAT64 and not (
+                are_whole and (code == INT64 or code == INT32)):
+            return None
+        if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
+            return None
+        if code == INT64:
+            count = (whole[1] - whole[0]) // whole[2]
+            count += count * whole[2] != whole[1] - whole[0]
+        else:
+            numbers[1] = ceil((numbers[1] - numbers[0]) / numbers[2])
+            if not numbers[1] < <double>LARGEST_WHOLE:
+                return None
+            count = <int64_t>numbers[1]
+        wanted.both_ends = False
+        wanted.whole_start, wanted.whole_step = whole[0], whole[2]
+        wanted.start, wanted.step = numbers[0], numbers[2]
+        return _run_sequence(count, code, &wanted)
+
+
+cdef inline bint _reads_number(PyObject* value, int64_t* whole, double* number,
+                               bint* are_whole) except -1:
+    """Whether `value` is an integer that a double holds, or a finite float."""
+    cdef int overflow = 0
+    if PyLong_CheckExact(value):
+        whole[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+        number[0] = <double>whole[0]
+        return overflow == 0 and -<int64_t>LARGEST_WHOLE < whole[0] < <int64_t>LARGEST_WHOLE
+    if not PyFloat_CheckExact(value):
+        return False
+    number[0] = <object>value
+    are_whole[0] = False
+    return number[0] - number[0] == 0
+
+
+cdef bint _is_plain_place(PyObject** options) except -1:
+    """Whether dtype, layout, device, pin_memory ask for ordinary memory."""
+    if options[1] != <PyObject*>None or (options[3] != <PyObject*>None
+                                         and options[3] != <PyObject*>False):
+        return False
+    return options[2] == <PyObject*>None or (<device?><object>options[2]).type_code == CPU
 
 
 _NATIVE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros",

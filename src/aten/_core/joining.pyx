@@ -20,8 +20,8 @@ from aten._core.moving cimport move_elements, move_run
 from aten._core.parallel cimport parallel_for
 from aten._core.promotion cimport Promotion, begin_promotion, promote_tensor, promoted
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
-                                is_lazy, make_contiguous, make_strided)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
+                                format_strides, is_lazy, make_contiguous, make_strided)
 from aten._core.views cimport view_of
 
 cdef extern from *:
@@ -152,7 +152,6 @@ cdef class JoinKernel(StandIn):
             out = <TensorImpl>given_out
             if not _takes(out, tensors, code, &shape):
                 return None
-            data_pointer(out)       # what lazy copies share with it is theirs from now on
         elif format_code == CONTIGUOUS_FORMAT:
             out = make_contiguous(code, shape.rank, shape.sizes, CPU, first.device_index)
         else:
@@ -176,6 +175,7 @@ cdef class JoinKernel(StandIn):
         cdef Tensor window
         cdef Py_ssize_t index
         cdef int width = item_size(out.dtype_code)
+        cdef char* target = data_pointer(out)
         memcpy(sizes, out.sizes, out.rank * sizeof(int64_t))
         for index in range(PyTuple_GET_SIZE(<PyObject*>tensors)):
             tensor = <TensorImpl>items[index]
@@ -183,10 +183,9 @@ cdef class JoinKernel(StandIn):
             sizes[dim] = length = shape.sizes[dim]
             if tensor.dtype_code == out.dtype_code:
                 with nogil:
-                    move_elements(
-                        width, shape.rank, sizes,
-                        out.storage.data + (out.offset + start * out.strides[dim]) * width,
-                        out.strides, tensor.storage.data + tensor.offset * width, shape.strides)
+                    move_elements(width, shape.rank, sizes,
+                                  target + start * out.strides[dim] * width, out.strides,
+                                  const_data_pointer(tensor), shape.strides)
             elif tensor.count:
                 window = view_of(out, out.rank, sizes, out.strides,
                                  out.offset + start * out.strides[dim])
@@ -280,7 +279,7 @@ cdef bint _joins_rows(tuple tensors, int dim, int code, bint stacks, TensorImpl 
     join.pieces = inline_pieces
     join.count = <int>count
     join.width = item_size(code)
-    join.target = out.storage.data + out.offset * join.width
+    join.target = data_pointer(out)
     join.rows = 1
     join.row_bytes = 0
     for place in range(dim):
@@ -310,7 +309,7 @@ cdef inline bint _read_piece(TensorImpl tensor, Shape* shape, int dim, int64_t r
     """Whether the dimensions from `dim` on are one run of memory, and those before even steps."""
     cdef int64_t width = item_size(tensor.dtype_code), expected = 1, stride = -1
     cdef int place
-    piece.data = tensor.storage.data + tensor.offset * width
+    piece.data = const_data_pointer(tensor)
     if tensor.contiguous:
         piece.bytes = tensor.count // rows * width
         piece.row_stride = piece.bytes

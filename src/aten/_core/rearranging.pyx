@@ -17,7 +17,8 @@ from aten._core.factories cimport empty_as
 from aten._core.moving cimport fill_elements, move_elements
 from aten._core.parallel cimport parallel_for
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, is_lazy, make_contiguous
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, is_lazy,
+                                make_contiguous)
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -92,10 +93,6 @@ cdef inline int _place(int64_t dim, int rank) noexcept:
     return <int>(dim + bound if dim < 0 else dim)
 
 
-cdef inline char* _start(TensorImpl tensor) noexcept nogil:
-    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
-
-
 cdef object _flip(TensorImpl base, PyObject** stack):
     cdef int64_t dims[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
@@ -120,8 +117,8 @@ cdef object _flip(TensorImpl base, PyObject** stack):
     if out.count == 0:
         return out
     with nogil:
-        move_elements(width, base.rank, base.sizes, _start(out), out.strides,
-                      _start(base) + shift * width, strides)
+        move_elements(width, base.rank, base.sizes, out.storage.data, out.strides,
+                      const_data_pointer(base) + shift * width, strides)
     return out
 
 
@@ -196,8 +193,8 @@ cdef void _roll_into(TensorImpl out, TensorImpl base, int rank, const int64_t* s
                     corner[dim] = sizes[dim] - starts[dim]
                     source += starts[dim] * strides[dim]
                 bit *= 2
-            move_elements(width, rank, corner, _start(out) + target * width, dense,
-                          _start(base) + source * width, strides)
+            move_elements(width, rank, corner, out.storage.data + target * width, dense,
+                          const_data_pointer(base) + source * width, strides)
 
 
 cdef object _repeat(TensorImpl base, PyObject** stack):
@@ -236,8 +233,8 @@ cdef object _repeat(TensorImpl base, PyObject** stack):
     if walked_rank > MAXIMUM_DIMS:
         return None
     with nogil:
-        move_elements(item_size(base.dtype_code), walked_rank, walked, _start(out),
-                      target_strides, _start(base), source_strides)
+        move_elements(item_size(base.dtype_code), walked_rank, walked, out.storage.data,
+                      target_strides, const_data_pointer(base), source_strides)
     return out
 
 
@@ -287,12 +284,12 @@ cdef object _triangle_of(TensorImpl base, PyObject** stack, bint lower):
     triangle.diagonal = max(-triangle.rows - 1, min(triangle.diagonal, triangle.columns + 1))
     triangle.width = width
     triangle.lower = lower
-    triangle.target = _start(out)
-    triangle.source = _start(base) if base.contiguous else NULL
+    triangle.target = out.storage.data
+    triangle.source = const_data_pointer(base) if base.contiguous else NULL
     rows = base.count // triangle.columns
     with nogil:
         if not base.contiguous:
-            move_elements(width, base.rank, base.sizes, _start(out), out.strides, _start(base),
+            move_elements(width, base.rank, base.sizes, out.storage.data, out.strides, const_data_pointer(base),
                           base.strides)
         parallel_for(rows, max(1, GRAIN_BYTES // (triangle.columns * width)), _cut_rows,
                      &triangle)
@@ -374,15 +371,15 @@ cdef void _frame(TensorImpl out, TensorImpl base, const int64_t* inside, const i
         for dim in range(out.rank):
             after = out.sizes[dim] - before[dim] - inside[dim]
             box[dim] = before[dim]
-            fill_elements(width, out.rank, box, _start(out) + start * width, out.strides, element)
+            fill_elements(width, out.rank, box, out.storage.data + start * width, out.strides, element)
             box[dim] = after
             fill_elements(width, out.rank, box,
-                          _start(out) + (start + (before[dim] + inside[dim]) * out.strides[dim])
+                          out.storage.data + (start + (before[dim] + inside[dim]) * out.strides[dim])
                           * width, out.strides, element)
             box[dim] = inside[dim]
             start += before[dim] * out.strides[dim]
-        move_elements(width, out.rank, box, _start(out) + start * width, out.strides,
-                      _start(base) + source * width, base.strides)
+        move_elements(width, out.rank, box, out.storage.data + start * width, out.strides,
+                      const_data_pointer(base) + source * width, base.strides)
 
 
 NAMES = ("flip", "roll", "repeat", "tril", "triu", "constant_pad")

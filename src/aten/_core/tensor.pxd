@@ -66,6 +66,7 @@ cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strid
 cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1
 cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
                         const int64_t* strides, int64_t offset)
+cdef Tensor make_alias(TensorImpl base)
 cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
                             int device_index)
 cdef Tensor make_strided(int dtype_code, int ndim, const int64_t* sizes, const int64_t* strides,

@@ -167,28 +167,21 @@ cdef int _reserve(TensorImpl tensor, int ndim) except -1:
 
 cdef int refresh_geometry(TensorImpl tensor) except -1:
     """Recompute what sizes and strides imply. Raises RuntimeError when numel overflows."""
-    cdef int64_t expected = 1
+    cdef int64_t expected = 1, size
     cdef int dim
-    cdef bint overflowed = False
-    tensor.count = 1
-    for dim in range(tensor.rank):
-        if tensor.sizes[dim] == 0:
-            tensor.count = 0
-            tensor.contiguous = True
-            return 0
-    for dim in range(tensor.rank):
-        overflowed |= __builtin_mul_overflow(tensor.count, tensor.sizes[dim], &tensor.count)
-    if overflowed:
+    cdef bint overflowed = False, empty = False, contiguous = True
+    for dim in range(tensor.rank - 1, -1, -1):
+        size = tensor.sizes[dim]
+        if size == 1:
+            continue
+        empty |= size == 0
+        contiguous &= tensor.strides[dim] == expected
+        overflowed |= __builtin_mul_overflow(expected, size, &expected)
+    tensor.count = 0 if empty else expected
+    tensor.contiguous = contiguous or empty
+    if overflowed and not empty:
         raise RuntimeError(f"numel: integer multiplication overflow for sizes "
                            f"{list(_size_of(tensor.rank, tensor.sizes))}")
-    tensor.contiguous = True
-    for dim in range(tensor.rank - 1, -1, -1):
-        if tensor.sizes[dim] == 1:
-            continue
-        if tensor.strides[dim] != expected:
-            tensor.contiguous = False
-            return 0
-        expected *= tensor.sizes[dim]
     return 0
 
 
@@ -219,6 +212,22 @@ cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t
     tensor.device_index = storage.device_index
     tensor.keys = _KEYS_OF_DEVICE[storage.device_type]
     refresh_geometry(tensor)
+    return tensor
+
+
+cdef Tensor make_alias(TensorImpl base):
+    """Another tensor that is the same window."""
+    cdef Tensor tensor = aten_bare_tensor()
+    set_first_storage(tensor, base.storage)
+    _reserve(tensor, base.rank)
+    memcpy(tensor.sizes, base.sizes, 2 * base.rank * sizeof(int64_t))
+    tensor.count = base.count
+    tensor.contiguous = base.contiguous
+    tensor.offset = base.offset
+    tensor.dtype_code = base.dtype_code
+    tensor.device_type = base.device_type
+    tensor.device_index = base.device_index
+    tensor.keys = base.keys
     return tensor
 
 

@@ -13,7 +13,7 @@ from aten._core.device cimport META
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, conjugate_bit,
-                                contiguous_strides, is_lazy, make_tensor, negative_bit, read_sizes,
+                                contiguous_strides, is_lazy, make_alias, make_tensor, negative_bit, read_sizes,
                                 storage_extent, wrap_dim)
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
@@ -45,7 +45,7 @@ cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64
 
 
 cdef Tensor _alias(TensorImpl base, PyObject** stack, Py_ssize_t count):
-    return view_of(base, base.rank, base.sizes, base.strides, base.offset)
+    return make_alias(base)
 
 
 cdef Tensor _conjugated(TensorImpl base, PyObject** stack, Py_ssize_t count):

@@ -1,17 +1,18 @@
 """Compiled kernels that serve an operator's ordinary cases and leave the others to another kernel.
 
-The table names them by `native:`; they serve the functional variant, and some all variants.
+The table names them by `native:`; they serve an entry's own variant, and some all variants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten._core import derived_views, joining, rearranging
+from aten._core import derived_views, drawing, factories, joining, rearranging
 from aten._core.composite_products import LinearKernel, MatmulKernel
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.elements import NATIVE, ElementKernel
+from aten._core.products import MatmulKernel
 from aten.registry import operator
 
 
@@ -23,7 +24,8 @@ def is_choice(native: str) -> bool:
 def is_made_for(op: OpOverload) -> bool:
     """Whether the operator's table row names such a kernel for this variant."""
     native = op.entry.options.get("native", "")
-    return native in joining.NAMES or (op.entry.variant == "functional" and is_choice(native))
+    is_own = op.entry.base == op.qualified_name.partition("::")[2]
+    return native in joining.NAMES or (is_own and is_choice(native))
 
 
 def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -81,6 +83,14 @@ def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
     return rearranging.RearrangeKernel(op.entry.options["native"], (), otherwise)
 
 
+def _sequence(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return factories.SequenceKernel(op.entry.options["native"], (), otherwise)
+
+
+def _draw(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return drawing.DrawKernel(op.entry.options["native"], (), otherwise)
+
+
 def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
     copy = operator("aten::copy_")
     writes = op.entry.variant != "functional"
@@ -101,5 +111,7 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(rearranging.NAMES, _rearrange),
     **dict.fromkeys(joining.NAMES, _join),
+    **dict.fromkeys(factories.SEQUENCES, _sequence),
+    **dict.fromkeys(drawing.NAMES, _draw),
     **dict.fromkeys(NATIVE, _move_elements),
 }
