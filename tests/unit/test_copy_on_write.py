@@ -1,4 +1,4 @@
-"""Copies that are put off: who shares memory, who stops sharing it, and what threads see meanwhile."""
+"""Copies that are put off: who shares memory, who stops sharing it, and what threads see."""
 
 from __future__ import annotations
 

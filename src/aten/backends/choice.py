@@ -31,8 +31,9 @@ def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 
 def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
-    names = ("aten::mm", "aten::mv", "aten::dot")
-    return MatmulKernel(*(operator(name) for name in names), otherwise)
+    return MatmulKernel(
+        operator("aten::mm"), operator("aten::mv"), operator("aten::dot"), otherwise
+    )
 
 
 def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
