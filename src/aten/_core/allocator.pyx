@@ -31,7 +31,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 import time
 
 from aten import config
-from aten._core import available
 
 cdef enum:
     ALIGNMENT = 64
@@ -324,6 +323,9 @@ cdef void _look_after_others(int64_t wanted) noexcept:
     try:
         now = time.monotonic()
         if now - _asked_at > BELIEVED:
+            # Not at the head: `import aten` stays fast.
+            from aten._core import available
+
             _asked_at = now
             _available, _reserve = available.available_bytes(), available.reserve_bytes()
     except Exception:
