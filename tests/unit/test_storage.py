@@ -2,12 +2,15 @@
 
 import array
 import gc
+import os
+import subprocess
+import sys
 
 import pytest
 
 import aten
 from aten import memory
-from aten._core import storage
+from aten._core import allocator, available, storage
 from aten._core.construct import empty_strided
 from aten._core.tensor import tensor_from_buffer
 
@@ -120,3 +123,183 @@ def test_read_only_memory_is_refused():
 def test_storages_are_not_made_by_hand():
     with pytest.raises(TypeError, match="Storage objects come from tensors"):
         storage.Storage()
+
+
+def test_large_blocks_are_whole_pages_on_the_boundary_of_a_huge_page():
+    before = memory.stats()["allocated_bytes"]
+    held = empty(9 * MEBIBYTE + 1)
+    assert memory.stats()["allocated_bytes"] - before == 9 * MEBIBYTE + os.sysconf("SC_PAGESIZE")
+    assert held.data_ptr() % (2 * MEBIBYTE) == 0
+
+
+def test_a_kept_large_block_serves_what_nearly_fills_it():
+    empty(16 * MEBIBYTE)
+    empty(18 * MEBIBYTE)
+    before = memory.stats()
+    assert before["cached_bytes"] == 18 * MEBIBYTE  # the peak: they were never held together
+    held = empty(17 * MEBIBYTE)
+    stats = memory.stats()
+    assert stats["system_allocations"] == before["system_allocations"]
+    assert stats["cached_bytes"] == 0
+    del held
+    held = empty(8 * MEBIBYTE)
+    assert memory.stats()["system_allocations"] == before["system_allocations"] + 1
+    assert held.numel() == 8 * MEBIBYTE
+
+
+def test_the_best_of_the_kept_blocks_is_taken():
+    sizes = [33, 32, 34]
+    blocks = [empty(size * MEBIBYTE) for size in sizes]
+    addresses = dict(zip(sizes, [block.data_ptr() for block in blocks], strict=True))
+    blocks.clear()
+    taken = [empty(size * MEBIBYTE - 5) for size in sorted(sizes)]
+    assert [block.data_ptr() for block in taken] == [addresses[size] for size in sorted(sizes)]
+
+
+def test_keeping_blocks_adds_nothing_to_the_peak():
+    code = f"""
+import aten
+from aten import memory
+for size in [40, 10, 25, 60, 3, 44, 7, 90, 20, 80, 5, 33]:
+    held = aten.empty(size * {MEBIBYTE}, dtype=aten.uint8)
+    other = aten.empty(size // 2 * {MEBIBYTE}, dtype=aten.uint8)
+    del held, other
+stats = memory.stats()
+assert stats["peak_bytes"] >= 135 * {MEBIBYTE}, stats
+assert stats["peak_reserved_bytes"] <= stats["peak_bytes"] * 1.01, stats
+assert stats["cached_bytes"] > 0, stats
+print("done")
+"""
+    assert run(code) == "done"
+
+
+def run(code, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **variables}, capture_output=True,
+        text=True, timeout=100, check=False,
+    )  # fmt: skip
+    return done.stdout.strip() or done.stderr
+
+
+def test_the_newest_blocks_are_kept():
+    memory.set_cache_limit(20 * MEBIBYTE)
+    held = [empty(8 * MEBIBYTE) for _ in range(3)]
+    addresses = [one.data_ptr() for one in held]
+    while held:
+        del held[0]
+    assert memory.stats()["cached_bytes"] == 16 * MEBIBYTE
+    taken = [empty(8 * MEBIBYTE) for _ in range(2)]
+    assert {one.data_ptr() for one in taken} == set(addresses[1:])
+    memory.set_cache_limit(4 * MEBIBYTE)
+    taken.clear()
+    assert memory.stats()["cached_bytes"] == 0
+
+
+@pytest.mark.parametrize(("left", "trimmed"), [(1 << 40, 0), (40 * MEBIBYTE, 1), (0, 1)])
+def test_what_is_kept_goes_back_where_memory_is_short(monkeypatch, left, trimmed):
+    monkeypatch.setattr(available, "available_bytes", lambda: left)
+    monkeypatch.setattr(available, "reserve_bytes", lambda: 30 * MEBIBYTE)
+    held = [empty(64 * MEBIBYTE), empty(MEBIBYTE), empty(24 * MEBIBYTE)]
+    held.clear()
+    before = memory.stats()
+    allocator.ask_again()
+    held = empty(12 * MEBIBYTE)
+    allocator.ask_again()
+    after = memory.stats()
+    assert after["trims"] - before["trims"] == trimmed
+    assert (after["cached_bytes"] == 0) == bool(trimmed)
+    assert held.numel() == 12 * MEBIBYTE
+
+
+def test_memory_that_nobody_can_tell_of_is_not_short(monkeypatch):
+    def broken():
+        raise OSError
+
+    monkeypatch.setattr(available, "available_bytes", broken)
+    empty(8 * MEBIBYTE)
+    allocator.ask_again()
+    before = memory.stats()["trims"]
+    empty(32 * MEBIBYTE)
+    allocator.ask_again()
+    assert memory.stats()["trims"] == before
+
+
+GROUPS = {
+    "unbounded": ({"memory.max": "max", "memory.current": "1000"}, 9 << 20),
+    "bounded": ({"memory.max": "5000000", "memory.current": "2000000"}, 3000000),
+    "reclaimable": (
+        {
+            "memory.max": "5000000",
+            "memory.current": "4500000",
+            "memory.stat": "anon 1\ninactive_file 1500000\n",
+        },
+        2000000,
+    ),
+    "exceeded": ({"memory.max": "5000", "memory.current": "6000"}, 0),
+    "damaged": ({"memory.max": "5000", "memory.current": "many"}, 9 << 20),
+    "none": ({}, 9 << 20),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_bound_of_a_control_group_counts(monkeypatch, tmp_path, name):
+    files, expected = GROUPS[name]
+    group = tmp_path / "group" / "inner"
+    group.mkdir(parents=True)
+    for file, text in files.items():
+        (group / file).write_text(text + "\n")
+    texts = {
+        "/proc/meminfo": f"MemTotal: {32 << 10} kB\nMemAvailable: {9 << 10} kB\n",
+        "/proc/self/cgroup": "4:cpu:/other\n0::/group/inner\n",
+    }
+    read = available._text
+    monkeypatch.setattr(available, "_ROOT", tmp_path)
+    monkeypatch.setattr(available, "_text", lambda path: texts.get(path) or read(path))
+    for cached in (available._groups, available.reserve_bytes):
+        cached.cache_clear()
+    try:
+        assert available.available_bytes() == expected
+        limit = files.get("memory.max", "max")
+        total = min(32 << 20, int(limit) if limit != "max" else 1 << 60)
+        assert available.reserve_bytes() == total // 16
+    finally:
+        for cached in (available._groups, available.reserve_bytes):
+            cached.cache_clear()
+
+
+def test_this_machine_has_memory():
+    assert 0 < available.reserve_bytes() < available.available_bytes() + (1 << 40)
+
+
+def test_the_environment_bounds_what_is_kept():
+    code = "from aten import memory; print(memory.stats()['cache_limit'])"
+    assert run(code, ATEN_MEMORY_CACHE_LIMIT="12345") == "12345"
+    assert "ATEN_MEMORY_CACHE_LIMIT must be a number" in run(code, ATEN_MEMORY_CACHE_LIMIT="much")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
+def test_a_child_process_has_an_allocator_of_its_own():
+    held = empty(8 * MEBIBYTE)
+    empty(16 * MEBIBYTE)
+    child = os.fork()
+    if child == 0:
+        copied = held.clone()
+        copied.fill_(3)
+        fine = aten.zeros(1000).sum().item() == 0 and copied[5].item() == 3
+        memory.empty_cache()
+        os._exit(0 if fine and memory.stats()["cached_bytes"] == 0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert memory.stats()["cached_bytes"] > 0
+
+
+def test_counters_of_blocks():
+    before = memory.stats()
+    held = [empty(100), empty(5 * MEBIBYTE)]
+    after = memory.stats()
+    assert after["active_blocks"] - before["active_blocks"] == 2
+    assert after["allocations"] - before["allocations"] == 2
+    assert after["reserved_bytes"] == after["allocated_bytes"] + after["cached_bytes"]
+    held.clear()
+    assert memory.stats()["active_blocks"] == before["active_blocks"]
+    memory.empty_cache()
+    assert memory.stats()["system_frees"] > before["system_frees"]

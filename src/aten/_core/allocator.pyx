@@ -17,8 +17,8 @@ What is kept is bounded by `ATEN_MEMORY_CACHE_LIMIT`, and dropped before a new m
 leave the machine, or the process's control group, with less than a sixteenth of its memory
 (`available.py`), and when the system refuses a block.
 
-Everything here happens under the interpreter lock, so that lists per thread would protect nothing;
-four threads that make small tensors spend as long for each as one does. A child process inherits
+Everything here happens under the interpreter lock, so that lists per thread would protect nothing:
+four threads that make small tensors take the processor as long for each as one thread does. A child process inherits
 consistent lists, since nobody forks without that lock.
 """
 
@@ -31,7 +31,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 import time
 
 from aten import config
-from aten._core import available
 
 cdef enum:
     ALIGNMENT = 64
@@ -324,6 +323,9 @@ cdef void _look_after_others(int64_t wanted) noexcept:
     try:
         now = time.monotonic()
         if now - _asked_at > BELIEVED:
+            # Not at the head: `import aten` stays fast.
+            from aten._core import available
+
             _asked_at = now
             _available, _reserve = available.available_bytes(), available.reserve_bytes()
     except Exception:

@@ -77,7 +77,8 @@ cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except
             raise RuntimeError("Trying to resize storage that is not resizable")
         larger = allocate(needed, storage.device_type, storage.device_index)
         if storage.data != NULL and larger.data != NULL:
-            memcpy(larger.data, storage.data, storage.bytes)
+            # Another thread may have resized it while memory was asked for.
+            memcpy(larger.data, storage.data, min(storage.bytes, needed))
         # The storage object stays, so that views go on sharing it; the blocks change places.
         exchange_memory(storage, larger)
     set_geometry(tensor, rank, sizes, strides)

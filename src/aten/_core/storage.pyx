@@ -320,7 +320,7 @@ cdef int begin_call() noexcept:
 cdef void end_call(int phase) noexcept:
     if _calls.running[phase] > 0:
         _calls.running[phase] -= 1
-    if _calls.waited_for and _calls.running[phase] <= 0:
+    if _calls.waited_for:
         _release_retired()
 
 
@@ -333,7 +333,11 @@ cdef int _retire(SharedBlock block) except -1:
 
 
 cdef void _release_retired() noexcept:
-    """Let go of blocks retired before the end of every call that was running then."""
+    """Let go of blocks if every call is over that was running when they were retired.
+
+    The phases change places as soon as no call of the other one is left, so that those of the
+    present one come to an end, however many begin.
+    """
     global _retired, _retired_before
     cdef int other = 1 - _calls.phase
     if _calls.running[other] > 0:

@@ -37,7 +37,8 @@ def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
     names = ("aten::mm", "aten::mv", "aten::dot", "aten::bmm")
-    return MatmulKernel(*(operator(name) for name in names), otherwise)
+    mm, mv, dot, bmm = (operator(name) for name in names)
+    return MatmulKernel(mm, mv, dot, bmm, otherwise)
 
 
 def _linear(op: OpOverload, otherwise: Kernel) -> Kernel:
