@@ -166,3 +166,29 @@ def test_statistics_of_empty_rows_are_written():
     assert out.shape == (2, 0)
     assert mean.tolist() == [[0.0], [0.0]]
     assert np.isnan(deviation.numpy()).all()
+
+
+def test_arguments_of_another_type_have_plans_of_their_own():
+    x = aten.tensor([[3.0, 4.0]])
+    for _ in range(2):
+        assert aten.norm(x, 2).item() == 5.0
+        assert aten.norm(x, 2.0).item() == 5.0
+        assert aten.norm(x, 1).item() == 7.0
+        assert aten.norm(x, True).item() == 7.0
+        assert aten.sum(x, [1], True).tolist() == [[7.0]]
+        assert aten.sum(x, (1,), False).tolist() == [7.0]
+        assert aten.sum(x, [0, 1]).item() == 7.0
+
+
+def test_a_kernel_remembers_plans_whatever_order_they_come_in():
+    generator = np.random.default_rng(0)
+    values = [aten.ones(int(count)) for count in generator.integers(1, 900, 1500)]
+    for value in [*values, *reversed(values[:100])]:
+        assert value.sum().item() == value.numel()
+
+
+def test_results_of_several_have_names_and_are_tuples():
+    found = aten.tensor([[1.0, 3.0], [4.0, 2.0]]).max(dim=1)
+    values, indices = found
+    assert (found.values is values, found[1] is indices, isinstance(found, tuple)) == (True,) * 3
+    assert (values.tolist(), indices.tolist(), len(found)) == ([3.0, 4.0], [1, 0], 2)

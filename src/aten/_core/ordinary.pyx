@@ -14,7 +14,8 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.device cimport CPU
-from aten._core.dtypes cimport BOOL, FLOAT64, INT64, default_dtype_code, item_size
+from aten._core.dtypes cimport (BOOL, DTYPE_COUNT, FLOAT64, INT64, default_dtype_code,
+                                item_size)
 from aten._core.iterator cimport KernelFunction
 from aten._core.operands cimport UNIT, ZERO
 from aten._core.tensor cimport (INLINE_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
@@ -40,7 +41,11 @@ cdef enum:
     # Bits of a signature.
     OPERAND_BITS = 10
     CODE_BITS = 6
+    CODES = 64
     NO_OUT = 63
+
+# Bytes of an element, by type: asking for them costs a call, and is done for each operand.
+cdef int64_t _WIDTHS[CODES]
 
 
 cdef bint arrange(OrdinaryCall* call, PyObject** stack, const int* positions, int count,
@@ -159,7 +164,7 @@ cdef bint _is_packed(TensorImpl tensor) noexcept:
 
 cdef inline void _step_evenly(OrdinaryCall* call, int index) noexcept:
     call.accesses[index] = UNIT
-    call.inner[index] = item_size(call.codes[index])
+    call.inner[index] = _WIDTHS[call.codes[index]]
     call.outer[index] = AS_IT_COMES
 
 
@@ -181,7 +186,7 @@ cdef bint _repeats(OrdinaryCall* call, int index):
         tail += 1
     if _are_ones(tensor, tail):
         call.accesses[index] = UNIT
-        call.inner[index] = item_size(tensor.dtype_code)
+        call.inner[index] = _WIDTHS[tensor.dtype_code]
         return _cut(call, tensor.count)
     if tail > 0 or tensor.rank != leader.rank:
         return False
@@ -192,7 +197,7 @@ cdef bint _repeats(OrdinaryCall* call, int index):
         if _size(tensor, tail) != _size(leader, tail):
             return False
         tail += 1
-    call.outer[index] = item_size(tensor.dtype_code)
+    call.outer[index] = _WIDTHS[tensor.dtype_code]
     return _cut(call, length)
 
 
@@ -257,8 +262,8 @@ cdef bint _may_be_written(OrdinaryCall* call):
             continue
         tensor = <TensorImpl>call.tensors[index]
         other = const_data_pointer(tensor)
-        if (start >= other + tensor.count * item_size(tensor.dtype_code)
-                or other >= start + out.count * item_size(out.dtype_code)):
+        if (start >= other + tensor.count * _WIDTHS[tensor.dtype_code]
+                or other >= start + out.count * _WIDTHS[out.dtype_code]):
             continue
         if (tensor.storage is not out.storage or other != start or tensor.count != out.count
                 or tensor.dtype_code != out.dtype_code or call.outer[index] != AS_IT_COMES):
@@ -283,7 +288,7 @@ cdef inline void _sign(OrdinaryCall* call) noexcept:
 cdef object compute(OrdinaryCall* call, const Remembered* known):
     """Run what is known of such calls; gives the result."""
     cdef TensorImpl out
-    cdef TensorImpl leader = <TensorImpl>call.leader
+    cdef PyObject* leader = call.leader
     cdef char* data[MAXIMUM_ORDINARY + 1]
     cdef int64_t length = call.points // call.rows if call.rows > 1 else call.points
     cdef int index
@@ -292,21 +297,21 @@ cdef object compute(OrdinaryCall* call, const Remembered* known):
     cdef int code = known.out_code
     if call.out != NULL:
         out = <TensorImpl>call.out
-    elif leader.contiguous:
-        out = make_contiguous(code, leader.rank, leader.sizes, CPU, leader.device_index)
+    elif (<TensorImpl>leader).contiguous:
+        out = make_contiguous(code, (<TensorImpl>leader).rank, (<TensorImpl>leader).sizes, CPU,
+                              (<TensorImpl>leader).device_index)
     else:
-        out = make_strided(code, leader.rank, leader.sizes, leader.strides, CPU,
-                           leader.device_index)
+        out = make_strided(code, (<TensorImpl>leader).rank, (<TensorImpl>leader).sizes,
+                           (<TensorImpl>leader).strides, CPU, (<TensorImpl>leader).device_index)
     # Before the operands' addresses: what is about to be written may have to move.
     data[call.count] = data_pointer(out)
-    call.inner[call.count] = item_size(code)
-    call.outer[call.count] = AS_IT_COMES
+    call.inner[call.count] = _WIDTHS[code]
+    call.outer[call.count] = length * call.inner[call.count]
     for index in range(call.count):
         if call.tensors[index] == NULL:
             data[index] = <char*>&call.numbers[index]
-        else:
-            data[index] = <char*>const_data_pointer(<TensorImpl>call.tensors[index])
-    for index in range(call.count + 1):
+            continue
+        data[index] = <char*>const_data_pointer(<TensorImpl>call.tensors[index])
         if call.outer[index] == AS_IT_COMES:
             call.outer[index] = length * call.inner[index]
     function(data, length, call.inner, call.rows, call.outer, NULL)
@@ -346,3 +351,12 @@ cdef void forget(Remembered* known) noexcept:
     for index in range(MAXIMUM_ORDINARY):
         _release(known.accepted[index])
         known.accepted[index] = NULL
+
+
+cdef _fill_widths():
+    cdef int code
+    for code in range(DTYPE_COUNT):
+        _WIDTHS[code] = item_size(code)
+
+
+_fill_widths()

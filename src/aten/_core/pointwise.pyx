@@ -83,8 +83,8 @@ cdef class Family:
     """The machine code of one operator for one set of attributes, by types and access patterns."""
 
     cdef readonly object attributes         # the arguments that are part of the code
-    cdef list met                           # the arguments of the call that last chose it
-    cdef PyObject* choices[MAXIMUM_ARGUMENTS]   # those of them that choose a family; borrowed
+    cdef PyObject* choices[MAXIMUM_ARGUMENTS]   # the arguments that last chose it; see `chosen_by`
+    cdef list met                           # keeps them
     cdef int count
     cdef int position[MAXIMUM_INPUTS]
     cdef bint takes_part[MAXIMUM_INPUTS]    # in promotion
@@ -178,12 +178,11 @@ cdef class PointwiseKernel(Kernel):
         self.families = {}
         self.constants = tuple([parameter[3] for parameter in parameters])
         self.format_position = -1
-        for index in range(self.count):
-            if parameters[index][1] == "memory_format":
+        for index, (_, kind, _, constants) in enumerate(parameters):
+            if kind == "memory_format":
                 self.format_position = index
-            self.kinds[index] = _KINDS.index(parameters[index][1])
-            self.has_code_of_its_own[index] = (self.kinds[index] == NUMBER_ARGUMENT
-                                               and parameters[index][3] is not None)
+            self.kinds[index] = _KINDS.index(kind)
+            self.has_code_of_its_own[index] = kind == "number" and constants is not None
             self.default_values[index] = <PyObject*>defaults[index]
 
     def describe(self):
@@ -191,17 +190,15 @@ cdef class PointwiseKernel(Kernel):
 
     cdef inline Family family_of(self, PyObject** stack):
         """The family that the attributes in the stack choose."""
-        cdef int place
-        for place in range(RECENT_FAMILIES):
-            if self.recent[place] == NULL:
-                break
+        cdef int place = 0
+        while place < RECENT_FAMILIES and self.recent[place] != NULL:
             if self.chooses(stack, <Family>self.recent[place]):
                 return <Family>self.recent[place]
+            place += 1
         return self.find_family(stack)
 
     cdef inline bint chooses(self, PyObject** stack, Family family) noexcept:
         """Whether the very objects in the stack that choose a family last chose this one."""
-        cdef int index
         for index in range(self.count):
             if self.chosen_by(stack, index) != family.choices[index]:
                 return False
@@ -247,13 +244,12 @@ cdef class PointwiseKernel(Kernel):
 
     cdef void keep_recent(self, Family family) noexcept:
         """Put a family, which lives as long as the kernel, before the others."""
-        cdef int place
-        cdef int last = RECENT_FAMILIES - 1
-        for place in range(RECENT_FAMILIES):
-            if self.recent[place] == <PyObject*>family:
-                last = place
-        for place in range(last, 0, -1):
+        cdef int place = 0
+        while place < RECENT_FAMILIES - 1 and self.recent[place] != <PyObject*>family:
+            place += 1
+        while place > 0:
             self.recent[place] = self.recent[place - 1]
+            place -= 1
         self.recent[0] = <PyObject*>family
 
     cdef Family make_family(self, PyObject** stack):
@@ -448,10 +444,10 @@ cdef class PointwiseKernel(Kernel):
         """A result in the memory format the call asks for; None where it asks for none."""
         cdef int64_t strides[MAXIMUM_DIMS]
         cdef object wanted
-        if self.format_position < 0:
+        if not self.asks_for_format(stack):
             return None
         wanted = <object>stack[self.format_position]
-        if wanted is None or (<memory_format?>wanted).code == PRESERVE_FORMAT:
+        if (<memory_format?>wanted).code == PRESERVE_FORMAT:
             return None
         format_strides((<memory_format>wanted).code, operands.rank, operands.sizes, strides)
         return make_strided(code, operands.rank, operands.sizes, strides, device_type, -1)

@@ -13,7 +13,7 @@ from cpython.object cimport (Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject,
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from aten._core.device cimport (CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMAT, CPU,
                                 DEVICE_TYPE_COUNT, PRESERVE_FORMAT, META, REFERENCE, device, device_from_codes,
@@ -75,9 +75,13 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
     int PyDict_SetItem(PyObject*, object, object) except -1
+    void _release "Py_XDECREF"(PyObject*)
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
         object (*tp_alloc)(PyObject*, Py_ssize_t)
+
+cdef enum:
+    KNOWN_SIZES = 64
 
 cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
@@ -118,8 +122,40 @@ cdef object _size_of(int ndim, const int64_t* values):
     return _filled(PyTuple_New(ndim), ndim, values)
 
 
+cdef struct KnownSize:
+    PyObject* size                  # owned; NULL: none yet
+    int rank
+    int64_t sizes[INLINE_DIMS]
+
+# The sizes asked for last, which are often asked for again, by what they hash to.
+cdef KnownSize _known_sizes[KNOWN_SIZES]
+
+
 cdef object _make_size(TensorImpl tensor):
-    """The sizes as a `Size`, made as one object."""
+    """The sizes as a `Size`: like all tuples, one object may serve whoever asks."""
+    cdef KnownSize* known
+    cdef uint64_t hash = tensor.rank
+    cdef PyObject* before
+    cdef int dim
+    if tensor.rank > INLINE_DIMS:
+        return _new_size(tensor)
+    for dim in range(tensor.rank):
+        hash = (hash ^ <uint64_t>tensor.sizes[dim]) * <uint64_t>0x9E3779B97F4A7C15
+    known = &_known_sizes[hash >> 58]
+    if (known.size != NULL and known.rank == tensor.rank
+            and memcmp(known.sizes, tensor.sizes, tensor.rank * sizeof(int64_t)) == 0):
+        return <object>known.size
+    made = _new_size(tensor)
+    Py_INCREF(made)
+    before = known.size
+    known.rank = tensor.rank
+    memcpy(known.sizes, tensor.sizes, tensor.rank * sizeof(int64_t))
+    known.size = <PyObject*>made
+    _release(before)
+    return made
+
+
+cdef object _new_size(TensorImpl tensor):
     return _filled((<CTypeObject*>Size).tp_alloc(<PyObject*>Size, tensor.rank), tensor.rank,
                    tensor.sizes)
 
