@@ -5,6 +5,7 @@ from __future__ import annotations
 from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
+from aten.backends.cpu.scans import ScanSchedule, only_scans
 from aten.loops.program import Program
 
 
@@ -13,6 +14,8 @@ def llvm_ir(program: Program) -> str:
     writer = KernelEmitter(program)
     if not program.reduced_rank:
         writer.write_map()
+    elif program.schedule == "row" and only_scans(program):
+        ScanSchedule(writer).write()
     elif program.schedule == "row":
         RowSchedule(writer).write()
     else:
