@@ -42,7 +42,7 @@ cdef enum:
     LEAST = 2
     GREATEST = 3
     # Points of the innermost dimension that go together through all rows, where each has elements
-    # of its own to choose from: a part of these, rather than all, is in cache.
+    # of its own to choose from: enough to lie side by side, few enough to stay in cache.
     STRIP = 64
 
 _FOLDS = ("sum", "prod", "amin", "amax")
@@ -441,8 +441,7 @@ cdef int _run(Walk* walk, bint anywhere) except -1:
         with nogil:
             run_walk(walk, GRAIN if anywhere else walk.total)
         return 0
-    # Where an index stands for a stretch of memory, the whole of it goes at once.
-    division.piece = STRIP if division.dim == 0 and walk.strides[0][INDEX] != 0 else 1
+    division.piece = STRIP if division.dim == 0 else 1
     parts = (walk.sizes[division.dim] + division.piece - 1) // division.piece
     points = walk.total // parts
     with nogil:
