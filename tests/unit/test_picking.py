@@ -1,5 +1,6 @@
 """The walks that pick and place by index: order, threads, and what callers must not do."""
 
+import numpy
 import pytest
 
 import aten
@@ -126,3 +127,50 @@ def test_operands_without_memory_are_refused_or_give_none(call) -> None:
         found = None
     assert found is None or found.shape
     assert x.tolist() == [[0.0, 0.0]] * 3
+
+
+@pytest.mark.parametrize("element", ["uint8", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("shape", [(200, 300), (30, 300), (150, 1100)])
+def test_strips_of_columns(element, shape):
+    """Indices along rows that are far apart; all else stays."""
+    generator = numpy.random.default_rng(0)
+    table = generator.integers(0, 100, (200, shape[1] + 3)).astype(element)
+    index = generator.integers(0, 200, shape)
+    source = generator.integers(0, 100, shape).astype(element)
+    before = aten.get_num_threads()
+    columns = numpy.broadcast_to(numpy.arange(shape[1]), shape)
+    added, placed = table.copy(), table.copy()
+    numpy.add.at(added, (index, columns), source)
+    for row in range(shape[0]):
+        placed[index[row], columns[row]] = source[row]
+    try:
+        for threads in (1, 4):
+            aten.set_num_threads(threads)
+            given = [aten.from_numpy(one) for one in (table, index, source)]
+            for places in (given[1], given[1].to(aten.int32)):
+                found = aten.gather(given[0], 0, places)
+                assert (numpy.asarray(found) == table[index, columns]).all()
+                found = aten.scatter(given[0], 0, places, given[2])
+                assert (numpy.asarray(found) == placed).all()
+                found = aten.scatter_add(given[0], 0, places, given[2])
+                assert (numpy.asarray(found) == added).all()
+    finally:
+        aten.set_num_threads(before)
+
+
+def test_a_call_that_is_not_ordinary_is_refused_as_ever():
+    table, index = aten.zeros(3, 4), aten.tensor([[0, 3]])
+    for call, error, text in (
+        (lambda: aten.gather(table, 0, index), RuntimeError, "index 3 is out of bounds"),
+        (lambda: aten.gather(table, 2, index), IndexError, "out of range"),
+        (lambda: aten.gather(table, 0, index.float()), RuntimeError, "int32 or int64"),
+        (lambda: table[aten.tensor([3])], IndexError, "index 3 is out of bounds"),
+        (lambda: table[aten.tensor([True, False])], IndexError, "mask"),
+        (lambda: aten.index_select(table, 1, aten.tensor([-1])), IndexError, "index -1"),
+        (lambda: aten.topk(table, 5), RuntimeError, "k must be within"),
+        (lambda: aten.sort(table.to(aten.complex64)), RuntimeError, "no order"),
+        (lambda: aten.masked_select(table, table), RuntimeError, "BoolTensor"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    assert table[aten.tensor([-1, 0])].shape == (2, 4)

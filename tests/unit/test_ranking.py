@@ -1,19 +1,23 @@
-"""Rows of keys and positions, arranged: sorted and selected as they should be, in bounds."""
+"""Rows arranged as far as some rank: sorted and selected as they should be, in bounds."""
 
 import numpy
 import pytest
 
 import aten
-from aten._core.ranking import arrange, take_least
+from aten._core.ordering import choose
 
 LENGTHS = (1, 2, 3, 4, 15, 16, 17, 33, 500, 5000)
 
 
-def pairs_of(keys):
-    pairs = numpy.empty((*keys.shape, 2), numpy.uint64)
-    pairs[..., 0] = keys
-    pairs[..., 1] = numpy.arange(keys.shape[-1])
-    return pairs
+def chosen(keys, way, rank=0, kept=None):
+    """The elements and positions that are chosen of each row."""
+    kept = keys.shape[1] if kept is None else kept
+    values = aten.empty((len(keys), kept), dtype=aten.uint64)
+    positions = aten.empty((len(keys), kept), dtype=aten.int64)
+    choose(aten.from_numpy(keys), 1, way, rank, False, values, positions)
+    found = numpy.asarray(values), numpy.asarray(positions)
+    assert (numpy.take_along_axis(keys, found[1], -1) == found[0]).all()
+    return found
 
 
 def rows(length):
@@ -35,59 +39,49 @@ def rows(length):
 @pytest.mark.parametrize("length", LENGTHS)
 def test_sorting(length):
     keys = rows(length)
-    pairs = pairs_of(keys)
-    arrange(pairs, "sort")
-    assert (pairs[..., 0] == numpy.sort(keys)).all()
-    positions = pairs[..., 1].astype(numpy.int64)
-    assert (numpy.take_along_axis(keys, positions, -1) == pairs[..., 0]).all()
+    found, positions = chosen(keys, "sort")
+    assert (found == numpy.sort(keys)).all()
     assert (numpy.sort(positions) == numpy.arange(length)).all()
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("share", [0.001, 0.3, 1.0])
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.3, 1.0])
 def test_selecting(length, share):
     keys = rows(length)
     rank = max(1, int(length * share))
     least = numpy.sort(keys)[:, :rank]
-    for how in ("sort least", "select least"):
-        pairs = pairs_of(keys)
-        arrange(pairs, how, rank)
-        found = pairs[:, :rank, 0]
-        assert (found[:, -1] == least[:, -1]).all()
+    for way in ("least", "least unsorted"):
+        found, positions = chosen(keys, way, rank, rank)
         assert (numpy.sort(found) == least).all()
-        assert how != "sort least" or (found == least).all()
-    pairs = pairs_of(keys)
-    arrange(pairs, "select", rank - 1)
-    assert (pairs[:, rank - 1, 0] == least[:, -1]).all()
-
-
-@pytest.mark.parametrize("length", [64, 65, 1000, 5000])
-def test_the_least_are_those_that_sorting_them_finds(length):
-    keys = rows(length)
-    for rank in {1, length // 64}:
-        pairs, least = pairs_of(keys), numpy.zeros((len(keys), rank, 2), numpy.uint64)
-        arrange(pairs, "sort least", rank)
-        take_least(keys, least)
-        assert (least == pairs[:, :rank]).all()
+        assert way != "least" or (found == least).all()
+        assert all(len(set(row)) == rank for row in positions.tolist())
+    found, _ = chosen(keys, "rank", rank - 1, 1)
+    assert (found[:, 0] == least[:, -1]).all()
 
 
 def test_what_is_refused():
-    for keys, pairs in (
-        ((3, 4), (3, 5, 2)),
-        ((3, 4), (2, 4, 2)),
-        ((3, 4), (3, 0, 2)),
-        ((4,), (4, 2)),
+    keys = rows(4)
+    with pytest.raises(ValueError, match="shuffle"):
+        chosen(keys, "shuffle")
+    for way, rank, kept in (
+        ("rank", 4, 1),
+        ("rank", -1, 1),
+        ("least", 5, 5),
+        ("least", 2, 3),
+        ("sort", 0, 3),
     ):
-        with pytest.raises(ValueError, match="take_least"):
-            take_least(numpy.zeros(keys, numpy.uint64), numpy.zeros(pairs, numpy.uint64))
-    pairs = pairs_of(rows(4))
-    with pytest.raises(ValueError, match="no arrangement"):
-        arrange(pairs, "shuffle")
-    for how, rank in (("select", 4), ("sort least", 0), ("sort least", 5), ("select", -1)):
-        with pytest.raises(ValueError, match="out of range"):
-            arrange(pairs, how, rank)
-    with pytest.raises(ValueError, match="uint64"):
-        arrange(pairs.astype(numpy.int64), "sort")
+        with pytest.raises(ValueError, match="do not fit"):
+            chosen(keys, way, rank, kept)
+    places = aten.empty((6, 4), dtype=aten.int64)
+    for given, dim, values, indices in (
+        (aten.zeros((6, 4)), 2, aten.zeros((6, 4)), places),
+        (aten.zeros((6, 4)), 1, aten.zeros((6, 4), dtype=aten.float64), places),
+        (aten.zeros((6, 4)), 1, aten.zeros((6, 4)), aten.zeros((6, 4))),
+        (aten.zeros((6, 4), dtype=aten.complex64), 1, aten.zeros((6, 4)), places),
+        (aten.zeros((6, 4), device="meta"), 1, aten.zeros((6, 4)), places),
+    ):
+        with pytest.raises(ValueError, match="do not fit"):
+            choose(given, dim, "sort", 0, False, values, indices)
 
 
 def test_selection_does_not_degrade():
@@ -97,9 +91,8 @@ def test_selection_does_not_degrade():
     half = length // 2
     keys[0, :half] = numpy.arange(1, length, 2)
     keys[0, half:] = numpy.arange(2, length + 1, 2)
-    pairs = pairs_of(keys)
-    arrange(pairs, "select", half)
-    assert pairs[0, half, 0] == half + 1
+    keys[keys == half + 2] = half + 1  # which of equal ones is found depends on the steps
+    assert chosen(keys, "rank", half, 1)[0][0, 0] == half + 1
 
 
 def test_meta_has_shapes():

@@ -395,7 +395,7 @@ def choose(Tensor self not None, int dim, str way not None, int64_t rank, bint d
     `self`, and along `dim` as many elements as are chosen. Raises ValueError for other operands.
     """
     cdef Rows rows
-    cdef int code = _WAYS.index(way), place
+    cdef int code = _WAYS.index(way) if way in _WAYS else -1, place
     cdef TensorImpl made
     cdef int64_t length = self.sizes[dim] if 0 <= dim < self.rank else 1
     cdef int64_t kept = length if code <= STABLE_SORT else rank if code <= LEAST_UNSORTED else 1
@@ -405,7 +405,7 @@ def choose(Tensor self not None, int dim, str way not None, int64_t rank, bint d
         for place in range(self.rank if fits else 0):
             fits = fits and made.sizes[place] == (kept if place == dim else self.sizes[place])
         fits = fits and made.device_type == self.device_type
-    if (not fits or self.device_type == META or values.dtype_code != self.dtype_code
+    if (code < 0 or not fits or self.device_type == META or values.dtype_code != self.dtype_code
             or indices.dtype_code != INT64
             or describe_keys(&rows.order, self.dtype_code, False) < 0
             or not 0 <= rank <= length or (code == RANK and rank == length)):

@@ -14,6 +14,7 @@ share out the others. So the last one wins, and sums come out the same, for any 
 from cpython.object cimport PyObject
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from aten._core.device cimport CPU
@@ -42,8 +43,12 @@ cdef enum:
     LEAST = 2
     GREATEST = 3
     # Points of the innermost dimension that go together through all rows, where each has elements
-    # of its own to choose from: a part of these, rather than all, is in cache.
+    # of its own to choose from: enough to lie side by side, few enough to stay in cache.
     STRIP = 64
+    # Strips of so many bytes are gone through in a copy without gaps: pages that elements are spread
+    # over cost more than bytes.
+    PACKED = 1 << 20
+    PAGE_PART = 1 << 9
 
 _FOLDS = ("sum", "prod", "amin", "amax")
 
@@ -81,6 +86,8 @@ cdef struct Way:
     int64_t step                # bytes that an index of one stands for
     int code                    # element type of half types
     int fold
+    int width                   # bytes of an element
+    int64_t choices             # places that an index may name; 0: nobody said
 
 
 cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -317,17 +324,20 @@ def result_like(Tensor base not None, Tensor index not None):
                         base.device_index)
 
 
-def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64_t step):
+def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64_t step,
+         int64_t choices=0):
     """out[p] = the element `index[p]` · `step` elements behind base[p].
 
-    The tensors have one shape, `index` is int64. Nothing checks where that leads.
+    The tensors have one shape, `index` is int64. Nothing checks where that leads. Where indices are
+    known to lie in [0, choices), saying so may help.
     """
     cdef Walk walk
     cdef Way way
     cdef int permutation[MAXIMUM_DIMS]
     _line_up(&walk, base, index, out, False)
-    way.code = item_size(base.dtype_code)
-    way.step = step * way.code
+    way.code = way.width = item_size(base.dtype_code)
+    way.step = step * way.width
+    way.choices = choices
     # The result's order in memory decides, then the order of what is read.
     walk.kernel = _pick_elements
     walk.reduced = <int64_t*>&way
@@ -357,8 +367,9 @@ cdef object gather_ordinary(PyObject** stack):
     out = make_contiguous(self.dtype_code, rank, index.sizes, CPU, self.device_index)
     if out.count == 0:
         return out
-    way.code = item_size(self.dtype_code)
-    way.step = self.strides[dim] * way.code
+    way.code = way.width = item_size(self.dtype_code)
+    way.step = self.strides[dim] * way.width
+    way.choices = self.sizes[dim]
     begin_walk(&walk, rank, index.sizes)
     walk.data[BASE] = <char*>const_data_pointer(self)
     for place in range(rank):
@@ -374,16 +385,19 @@ cdef object gather_ordinary(PyObject** stack):
     return out
 
 
-def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step):
+def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
+          int64_t choices=0):
     """The element `index[p]` · `step` elements behind base[p] = source[p]; the last one stays.
 
-    The tensors have one shape, `index` is int64. Nothing checks where that leads.
+    The tensors have one shape, `index` is int64. Nothing checks where that leads. Where indices are
+    known to lie in [0, choices), saying so may help.
     """
     cdef Walk walk
     cdef Way way
     _line_up(&walk, base, index, source, True)
-    way.code = item_size(base.dtype_code)
-    way.step = step * way.code
+    way.code = way.width = item_size(base.dtype_code)
+    way.step = step * way.width
+    way.choices = choices
     walk.kernel = _place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
@@ -392,7 +406,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
 
 
 def fold(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
-         str name not None):
+         str name not None, int64_t choices=0):
     """As `place`, but the element and source[p] become their sum, prod, amin or amax.
 
     Sums of bools are their disjunction. Half types are rounded after each step. Raises
@@ -403,7 +417,9 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     _line_up(&walk, base, index, source, True)
     way.fold = _FOLDS.index(name)
     way.code = base.dtype_code
-    way.step = step * item_size(base.dtype_code)
+    way.width = item_size(base.dtype_code)
+    way.step = step * way.width
+    way.choices = choices
     if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
             way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
@@ -433,10 +449,12 @@ cdef struct Division:
     Walk* walk
     int dim             # the dimension that threads share out
     int64_t piece       # how much of it goes through the others at a time
+    bint packed         # whether that is copied, so as to lie together
+    bint writes
 
 
-cdef int _run(Walk* walk, bint anywhere) except -1:
-    """Run a walk in parts that choose from elements of their own, or, with `anywhere`, in any.
+cdef int _run(Walk* walk, bint picks) except -1:
+    """Run a walk in parts that choose from elements of their own; one that picks, in any.
 
     Within a part points are met in the order of rows.
     """
@@ -449,10 +467,11 @@ cdef int _run(Walk* walk, bint anywhere) except -1:
     division.dim = _widest_apart(walk)
     if division.dim < 0:
         with nogil:
-            run_walk(walk, GRAIN if anywhere else walk.total)
+            run_walk(walk, GRAIN if picks else walk.total)
         return 0
-    # Where an index stands for a stretch of memory, the whole of it goes at once.
-    division.piece = STRIP if division.dim == 0 and walk.strides[0][INDEX] != 0 else 1
+    division.piece = STRIP if division.dim == 0 else 1
+    division.packed = division.dim == 0 and _pays_to_pack(walk, <const Way*>walk.reduced)
+    division.writes = not picks
     parts = (walk.sizes[division.dim] + division.piece - 1) // division.piece
     points = walk.total // parts
     with nogil:
@@ -471,22 +490,54 @@ cdef int _widest_apart(Walk* walk) noexcept:
     return found
 
 
+cdef bint _pays_to_pack(const Walk* walk, const Way* way) noexcept:
+    """Whether each strip's choices, which lie far apart, are met often enough to be moved together."""
+    return (walk.rank == 2 and way.choices > 1 and walk.strides[0][BASE] == way.width
+            and walk.strides[1][BASE] == 0 and walk.strides[0][INDEX] != 0
+            and way.step >= max(walk.sizes[0] * way.width, <int64_t>PAGE_PART)
+            and way.choices <= 2 * walk.sizes[1]
+            and way.choices * STRIP * way.width <= PACKED)
+
+
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Division* division = <Division*>context
     cdef int64_t size = division.walk.sizes[division.dim], piece
+    cdef const Way* way = <const Way*>division.walk.reduced
+    cdef char* room = NULL
     if division.piece == 1:
-        _run_part(division, begin, end)
+        _run_part(division, begin, end, NULL)
         return
+    if division.packed:
+        room = <char*>malloc(way.choices * STRIP * way.width)
     for piece in range(begin, end):
-        _run_part(division, piece * division.piece, min((piece + 1) * division.piece, size))
+        _run_part(division, piece * STRIP, min((piece + 1) * STRIP, size), room)
+    free(room)
 
 
-cdef void _run_part(const Division* division, int64_t begin, int64_t end) noexcept nogil:
+cdef void _run_part(const Division* division, int64_t begin, int64_t end,
+                    char* room) noexcept nogil:
+    """The points from `begin` to `end` of the dimension; with room for their choices, in a copy."""
     cdef Walk walk = division.walk[0]
+    cdef Way way = (<const Way*>walk.reduced)[0]
+    cdef char* base
+    cdef int64_t bytes = (end - begin) * way.width, choice, step = way.step
     cdef int place
     cdef int dim = division.dim
     walk.total = walk.total // walk.sizes[dim] * (end - begin)
     walk.sizes[dim] = end - begin
     for place in range(walk.operands):
         walk.data[place] += begin * walk.strides[dim][place]
+    if room == NULL:
+        run_walk(&walk, walk.total)
+        return
+    base = walk.data[BASE]
+    for choice in range(way.choices):
+        memcpy(room + choice * bytes, base + choice * step, bytes)
+    way.step = bytes
+    walk.data[BASE] = room
+    walk.reduced = <const int64_t*>&way
     run_walk(&walk, walk.total)
+    if not division.writes:
+        return
+    for choice in range(way.choices):
+        memcpy(base + choice * step, room + choice * bytes, bytes)

@@ -1,37 +1,20 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Rows of (key, position) pairs, arranged by their keys: sorted, or as far as some rank.
+"""Pairs of a key and a position, arranged by their keys: sorted, or as far as some rank.
 
 Which of several equal keys comes first is left open by these algorithms; here it follows from the
 very steps of the C++ library that torch's CPU kernels call, so that positions agree with torch's.
 Introsort and introselect: Musser, Introspective Sorting and Selection Algorithms (1997).
 """
 
-from cpython.buffer cimport (PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release,
-                             PyObject_GetBuffer)
 from libc.stdint cimport int64_t, uint64_t
-
-from aten._core.parallel cimport parallel_for
 
 cdef enum:
     # Sorting leaves ranges this short to insertion; so does selecting, at its own length.
     SHORT = 16
     SHORT_SELECTION = 3
-    # Pairs of all rows from which on threads share them.
-    SHARED_PAIRS = 1 << 14
     # Keys that are looked at together where few of them count.
     BLOCK = 16
-
-
-ctypedef void (*Arrangement)(Pair* first, int64_t count, int64_t rank) noexcept nogil
-
-
-cdef struct Rows:
-    Pair* pairs
-    const uint64_t* keys
-    int64_t length
-    int64_t rank
-    Arrangement arrange
 
 
 cdef inline void _exchange(Pair* left, Pair* right) noexcept nogil:
@@ -298,92 +281,3 @@ cdef void take_lesser(Pair* first, int64_t rank, const uint64_t* keys, int64_t c
 cdef void end_least(Pair* first, int64_t rank) noexcept nogil:
     """The heap in order."""
     _sort_heap(first, rank)
-
-
-cdef void _take_least_of_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef int64_t row
-    cdef const uint64_t* keys
-    cdef Pair* pairs
-    for row in range(begin, end):
-        keys = rows.keys + row * rows.length
-        pairs = rows.pairs + row * rows.rank
-        begin_least(pairs, keys, rows.rank)
-        take_lesser(pairs, rows.rank, keys + rows.rank, rows.length - rows.rank, rows.rank)
-        end_least(pairs, rows.rank)
-
-
-cdef void _arrange_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Rows* rows = <Rows*>context
-    cdef int64_t row
-    for row in range(begin, end):
-        rows.arrange(rows.pairs + row * rows.length, rows.length, rows.rank)
-
-
-def arrange(pairs, str how not None, int64_t rank=0):
-    """Arrange each row of `pairs` by its keys, in place.
-
-    `pairs` is a C-contiguous array of uint64, shaped (rows, length, 2): keys and positions. `how`:
-    "sort"; "sort least", the first `rank` pairs in order; "select least", the first `rank` pairs in
-    whatever order; "select", the pair of rank `rank`, counted from 0, in its place. Raises
-    ValueError for others and for a rank out of range.
-    """
-    cdef Py_buffer view
-    cdef Rows rows
-    cdef int64_t count
-    if how == "sort":
-        rows.arrange = sort_pairs
-    elif how == "sort least":
-        rows.arrange = sort_least
-    elif how == "select least":
-        rows.arrange = select_least
-    elif how == "select":
-        rows.arrange = select_rank
-    else:
-        raise ValueError(f"arrange: there is no arrangement {how!r}")
-    if pairs.ndim != 3 or pairs.shape[2] != 2 or pairs.dtype.str != "<u8":
-        raise ValueError("arrange: pairs must be a (rows, length, 2) array of uint64")
-    rows.length = pairs.shape[1]
-    count = pairs.shape[0]
-    rows.rank = rank
-    if rank < 0 or rank > rows.length or (how == "select" and rank == rows.length) or (
-            how.endswith("least") and rank == 0):
-        raise ValueError(f"arrange: rank {rank} is out of range for rows of {rows.length}")
-    PyObject_GetBuffer(pairs, &view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
-    rows.pairs = <Pair*>view.buf
-    try:
-        with nogil:
-            parallel_for(count, max(SHARED_PAIRS // max(rows.length, 1), 1), _arrange_rows, &rows)
-    finally:
-        PyBuffer_Release(&view)
-
-
-def take_least(keys, pairs):
-    """The least keys of each row, in order, and their positions: as many as `pairs` has room for.
-
-    `keys` is a C-contiguous array of uint64, shaped (rows, length); `pairs`, (rows, rank, 2), is
-    written. The pairs are those that "sort least" puts first where they are few. Raises ValueError
-    for other arrays and for more pairs than keys.
-    """
-    cdef Py_buffer source, written
-    cdef Rows rows
-    cdef int64_t count
-    if keys.ndim != 2 or pairs.ndim != 3 or {keys.dtype.str, pairs.dtype.str} != {"<u8"}:
-        raise ValueError("take_least: keys and pairs must be arrays of uint64")
-    if pairs.shape[0] != keys.shape[0] or pairs.shape[2] != 2 or (
-            not 0 < pairs.shape[1] <= keys.shape[1]):
-        raise ValueError(f"take_least: {keys.shape} keys do not give {pairs.shape} pairs")
-    count, rows.length, rows.rank = keys.shape[0], keys.shape[1], pairs.shape[1]
-    PyObject_GetBuffer(keys, &source, PyBUF_C_CONTIGUOUS)
-    try:
-        PyObject_GetBuffer(pairs, &written, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
-        rows.keys = <const uint64_t*>source.buf
-        rows.pairs = <Pair*>written.buf
-        try:
-            with nogil:
-                parallel_for(count, max(SHARED_PAIRS // max(rows.length, 1), 1),
-                             _take_least_of_rows, &rows)
-        finally:
-            PyBuffer_Release(&written)
-    finally:
-        PyBuffer_Release(&source)

@@ -161,7 +161,7 @@ cdef Tensor _taken(TensorImpl source, int dim, TensorImpl index, bint wraps):
     cdef Taking taking
     cdef int64_t sizes[2 * MAXIMUM_DIMS]
     cdef int64_t wrong, blocks = index.count
-    cdef int found
+    cdef int found, place
     cdef Tensor made
     _describe(&taking, source, dim, index)
     for place in range(dim):

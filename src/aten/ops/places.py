@@ -95,12 +95,14 @@ def require_other_memory(out: Tensor, *operands: Tensor) -> None:
             )
 
 
-def write(base: Tensor, index: Tensor, source: Tensor, step: int, fold: str = "") -> None:
+def write(
+    base: Tensor, index: Tensor, source: Tensor, step: int, fold: str = "", choices: int = 0
+) -> None:
     """Place `source`, or fold it into what is there: sum, prod, amin or amax; see `picking`."""
     if fold:
-        picking.fold(base, index, source, step, fold)
+        picking.fold(base, index, source, step, fold, choices)
     else:
-        picking.place(base, index, source, step)
+        picking.place(base, index, source, step, choices)
 
 
 def checked_vector(name: str, self: Tensor, dim: int, index: Tensor) -> int:

@@ -155,7 +155,8 @@ def _scatter(
     index, target = at_least_vector(index), at_least_vector(self)
     src = at_least_vector(src)
     source = src.as_strided(index.shape, src.stride(), src.storage_offset())
-    write(along(target, dim, index.shape), as_int64(index), source, target.stride(dim), fold)
+    base = along(target, dim, index.shape)
+    write(base, as_int64(index), source, target.stride(dim), fold, target.size(dim))
     return self
 
 

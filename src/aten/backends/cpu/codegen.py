@@ -6,6 +6,7 @@ from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.maps import Map
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
+from aten.backends.cpu.scans import ScanSchedule, only_scans
 from aten.loops.program import Program
 
 
@@ -14,6 +15,8 @@ def llvm_ir(program: Program) -> str:
     writer = KernelEmitter(program)
     if not program.reduced_rank:
         Map(writer).write()
+    elif program.schedule == "row" and only_scans(program):
+        ScanSchedule(writer).write()
     elif program.schedule == "row":
         RowSchedule(writer).write()
     else:

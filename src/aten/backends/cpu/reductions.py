@@ -184,18 +184,33 @@ class RowSchedule(Schedule):
             writer.shifted(base, outer.index, stride)
             for base, stride in zip(bases, outer_strides, strict=True)
         ]
-        inner = writer.begin_loop("%n0")
-        points = [
-            writer.shifted(base, inner.index, stride)
-            for base, stride in zip(lines, inner_strides, strict=True)
-        ]
-        for block in self.program.blocks:
-            if block.kind == "row":
-                self._row(block, points)
-            else:
-                self._loop(block, points)
-        writer.end_loop(inner)
+        self.write_line(lines, inner_strides)
         writer.end_loop(outer)
+
+    def write_line(self, points: list[str], strides: list[str]) -> None:
+        """The `n0` kept points from `points` on."""
+        inner = self.writer.begin_loop("%n0")
+        self.write_point(self.places(points, inner.index, strides))
+        self.writer.end_loop(inner)
+
+    def write_point(self, points: list[str]) -> None:
+        """All blocks for one kept point."""
+        for block in self.program.blocks:
+            self.write_block(block, points)
+
+    def write_block(self, block: Block, points: list[str]) -> None:
+        """One block for one kept point."""
+        if block.kind == "row":
+            self._row(block, points)
+        else:
+            self._loop(block, points)
+
+    def places(self, points: list[str], index: str, strides: list[str]) -> list[str]:
+        """Every operand's address, `index` strides on."""
+        return [
+            self.writer.shifted(point, index, stride)
+            for point, stride in zip(points, strides, strict=True)
+        ]
 
     def _row(self, block: Block, points: list[str]) -> None:
         for instruction in block.instructions:
@@ -278,7 +293,7 @@ class RowSchedule(Schedule):
         offset: str | None,
     ) -> list[str]:
         writer = self.writer
-        self._load_unmoved(block, points)
+        self.load_unmoved(block, points)
         access, tail = writer.parallel()
         kinds = [register_type(f.element) for f in folders for _ in range(f.parts)]
         carried = list(zip(kinds, starts, strict=True))
@@ -295,14 +310,7 @@ class RowSchedule(Schedule):
         results: list[str] = []
         totals = list(loop.carried)
         running = totals[len(kinds) :]
-        scanned: list[str] = []
-        for instruction in block.instructions:
-            if instruction.is_scan:
-                scanner = scanners.pop(0)
-                before, running = running[: scanner.parts], running[scanner.parts :]
-                scanned += self._scan(scanner, before)
-            elif not instruction.is_fold:
-                self._element(instruction, points, index, indices, access)
+        scanned = self.write_element(block, points, index, indices, access, scanners, running)
         for folder in folders:
             before, totals = totals[: folder.parts], totals[folder.parts :]
             value = folder.as_parts(writer.values[id(folder.fold.operands[0])])
@@ -310,7 +318,29 @@ class RowSchedule(Schedule):
         writer.end_loop(loop, results + scanned, tail)
         return loop.carried[: len(kinds)]
 
-    def _load_unmoved(self, block: Block, points: list[str]) -> None:
+    def write_element(
+        self,
+        block: Block,
+        points: list[str],
+        index: str,
+        indices: list[str],
+        mark: str,
+        scanners: list[Folder],
+        running: list[str],
+    ) -> list[str]:
+        """What a block does at one element, but for folds; gives the scans' new totals."""
+        left, after = list(scanners), list[str]()
+        for instruction in block.instructions:
+            if instruction.is_scan:
+                scanner = left.pop(0)
+                before, running = running[: scanner.parts], running[scanner.parts :]
+                after += self._scan(scanner, before)
+            elif not instruction.is_fold:
+                self._element(instruction, points, index, indices, mark)
+        return after
+
+    def load_unmoved(self, block: Block, points: list[str]) -> None:
+        """Read the operands that the innermost loop stays on once, before it."""
         for instruction in block.instructions:
             memory = instruction.memory
             if instruction.operation == "load" and memory is not None and memory.access == "zero":

@@ -1,0 +1,96 @@
+"""Sums, means and maxima of bags of rows, against the same in NumPy, row by row."""
+
+import numpy
+import pytest
+
+import aten
+from aten._core.bags import fold_bags
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = aten.get_num_threads()
+    yield
+    aten.set_num_threads(before)
+
+
+def folded(table, bags, mode, weights):
+    """The fold of each bag of (place, index), in the order of its rows."""
+    made = numpy.zeros((len(bags), table.shape[1]), table.dtype)
+    for bag, chosen in enumerate(bags):
+        if mode == 2 and chosen:
+            made[bag] = numpy.maximum.reduce([table[index] for _, index in chosen])
+            continue
+        for place, index in chosen:
+            scaled = table[index] if weights is None else table[index] * weights[place]
+            made[bag] += scaled
+        if mode == 1:
+            made[bag] /= table.dtype.type(max(len(chosen), 1))
+    return made
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("columns", [1, 64, 150])
+@pytest.mark.parametrize("element", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("padding", [-1, 3])
+def test_against_numpy(mode, columns, element, padding):
+    generator = numpy.random.default_rng(columns)
+    table = generator.standard_normal((20, columns)).astype(element)
+    indices = generator.integers(0, 20, 300).astype("int32" if columns == 1 else "int64")
+    offsets = numpy.sort(generator.integers(0, 300, 40))
+    offsets[0] = 0
+    ends = [*offsets[1:].tolist(), 300]
+    wide = table.astype("float32") if element == "float16" else table
+    weights = generator.standard_normal(300).astype(element) if mode == 0 else None
+    bags = [
+        [(place, indices[place]) for place in range(begin, end) if indices[place] != padding]
+        for begin, end in zip(offsets, ends, strict=True)
+    ]
+    wide_weights = None if weights is None else weights.astype(wide.dtype)
+    expected = folded(wide, bags, mode, wide_weights).astype(element)
+    layouts = (aten.from_numpy(table), aten.from_numpy(table.T.copy()).t())
+    for threads in (1, 4):
+        aten.set_num_threads(threads)
+        for given in layouts:
+            made, bag_of, kept, origins = fold_bags(
+                given,
+                aten.from_numpy(indices),
+                aten.from_numpy(offsets),
+                mode,
+                None if weights is None else aten.from_numpy(weights),
+                40,
+                padding,
+            )
+            assert numpy.asarray(made).tobytes() == expected.tobytes()
+            assert kept.tolist() == [len(bag) for bag in bags]
+            places = numpy.searchsorted(offsets, numpy.arange(300), "right") - 1
+            assert (numpy.asarray(bag_of) == places).all()
+            if mode < 2:
+                assert origins.numel() == 0
+                continue
+            for bag, chosen in enumerate(bags):
+                firsts = numpy.asarray(origins)[bag]
+                if not chosen:
+                    assert (firsts == 0).all()
+                    continue
+                assert (table[firsts, numpy.arange(columns)] == expected[bag]).all()
+
+
+def test_nan_is_a_maximum_and_from_nowhere():
+    table = aten.tensor([[1.0, 2.0], [float("nan"), 3.0], [5.0, 3.0]])
+    made, _, _, origins = fold_bags(table, aten.tensor([0, 1, 2]), aten.tensor([0]), 2, None, 1, -1)
+    assert str(made.tolist()) == "[[nan, 3.0]]"
+    assert origins.tolist() == [[0, 1]]
+
+
+def test_what_is_refused():
+    table, indices, offsets = aten.zeros(4, 2), aten.tensor([0, 1]), aten.tensor([0])
+    for arguments in (
+        (aten.zeros(4), indices, offsets, 0, None, 1, -1),
+        (table, aten.zeros(2), offsets, 0, None, 1, -1),
+        (table, indices, offsets, 3, None, 1, -1),
+        (table, indices, offsets, 0, None, 2, -1),
+        (table, indices, offsets, 0, aten.zeros(3), 1, -1),
+    ):
+        with pytest.raises(ValueError, match="fold_bags"):
+            fold_bags(*arguments)

@@ -1,0 +1,96 @@
+"""Running totals: rows that take turns, and running log-sums of exponentials."""
+
+import math
+
+import numpy
+import pytest
+
+import aten
+from aten._core.accumulating import log_sums_of_exponentials
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = aten.get_num_threads()
+    yield
+    aten.set_num_threads(before)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 4, 5, 11])
+@pytest.mark.parametrize("element", ["float32", "int64", "float16"])
+def test_a_row_has_the_same_totals_whatever_is_beside_it(rows, element):
+    made = numpy.random.default_rng(rows).standard_normal((2, rows, 77)) * 4
+    given = aten.from_numpy(made.astype(element))
+    for name in ("cumsum", "cumprod"):
+        found = getattr(aten, name)(given, 2)
+        for outer in range(2):
+            for row in range(rows):
+                alone = getattr(aten, name)(given[outer, row], 0)
+                assert numpy.asarray(found[outer, row]).tobytes() == numpy.asarray(alone).tobytes()
+    values, places = aten.cummax(given, 2)
+    expected = numpy.maximum.accumulate(numpy.asarray(given), 2)
+    assert (numpy.asarray(values) == expected).all()
+    assert (numpy.take_along_axis(numpy.asarray(given), numpy.asarray(places), 2) == expected).all()
+
+
+def test_scans_in_place():
+    given = aten.ones(6, 9)
+    given.cumsum_(1)
+    assert given.tolist() == [[float(one) for one in range(1, 10)]] * 6
+
+
+def log_sums(array, dim):
+    with numpy.errstate(invalid="ignore"):
+        return numpy.logaddexp.accumulate(array.astype("float64"), axis=dim)
+
+
+@pytest.mark.parametrize("shape", [(5,), (40, 33), (33, 40), (3, 20, 7)])
+@pytest.mark.parametrize("element", ["float32", "float64", "float16", "bfloat16"])
+def test_log_sums_of_exponentials(shape, element):
+    made = numpy.random.default_rng(1).standard_normal(shape) * 30
+    given = aten.from_numpy(made).to(getattr(aten, element))
+    exact = numpy.asarray(given.double())
+    tolerance = {"float64": 1e-13, "float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}[element]
+    for dim in range(len(shape)):
+        layouts = [(given, exact)]
+        if len(shape) > 1:
+            layouts.append((given.mT, exact.swapaxes(-1, -2)))
+        for tensor, array in layouts:
+            found = numpy.asarray(aten.logcumsumexp(tensor, dim).double())
+            numpy.testing.assert_allclose(found, log_sums(array, dim), tolerance, tolerance)
+
+
+def test_infinities_and_nan():
+    none, much = -math.inf, math.inf
+    for row in (
+        [none, none, 1.0, none, 2.0],
+        [0.0, -800.0, 800.0, 800.0],
+        [1.0, much, 2.0, much, none],
+        [none, math.nan, 1.0, much],
+        [0.0, -40.0, -41.0],
+    ):
+        found = aten.logcumsumexp(aten.tensor(row, dtype=aten.float64), 0)
+        expected = log_sums(numpy.array(row), 0)
+        numpy.testing.assert_allclose(numpy.asarray(found), expected, 1e-15)
+
+
+def test_any_number_of_threads_finds_the_same():
+    given = aten.from_numpy(numpy.random.default_rng(2).standard_normal((300, 200)))
+    found = []
+    for threads in (1, 4):
+        aten.set_num_threads(threads)
+        made = (aten.logcumsumexp(given, 0), aten.logcumsumexp(given, 1), aten.cumsum(given, 1))
+        found.append([numpy.asarray(one).tobytes() for one in made])
+    assert found[0] == found[1]
+
+
+def test_what_is_refused():
+    for given, out, dim in (
+        (aten.zeros(3), aten.zeros(4), 0),
+        (aten.zeros(3), aten.zeros(3), 1),
+        (aten.zeros(3), aten.zeros(3, dtype=aten.float64), 0),
+        (aten.zeros(3, dtype=aten.int64), aten.zeros(3, dtype=aten.int64), 0),
+        (aten.zeros(3, device="meta"), aten.zeros(3), 0),
+    ):
+        with pytest.raises(ValueError, match="expected tensors of"):
+            log_sums_of_exponentials(given, out, dim)
