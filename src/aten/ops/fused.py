@@ -6,7 +6,7 @@ none of these names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aten._core.dtypes import dtype
 from aten.ops.definition import converted
@@ -55,7 +55,8 @@ def exponential_sum(input: Value, dim: int) -> tuple[Value, Value]:
     return largest, p.log(fold("sum", raised, dim))
 
 
-FUSED = {
+# Their schemas.
+FUSED: dict[str, Callable[..., tuple[Value, ...]]] = {
     "normalized(Tensor input, Tensor? weight, Tensor? bias, int[] dims, float eps)"
     " -> (Tensor, Tensor, Tensor)": normalized,
     "exponential_sum(Tensor input, int dim) -> (Tensor, Tensor)": exponential_sum,

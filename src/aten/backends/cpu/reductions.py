@@ -144,6 +144,7 @@ class Schedule:
             for place, operand in enumerate(self.program.operands)
             if operand.space == "full"
         }
+        self.strides.update({buffer.name: ["0"] for buffer in self.program.buffers})
 
     def extent(self, element: dtype) -> object:
         """The number of elements under one kept point, as `element`."""
@@ -176,6 +177,7 @@ class RowSchedule(Schedule):
     def write(self) -> None:
         """The kernel's body."""
         writer, operands = self.writer, self.program.operands
+        buffers = writer.buffers()
         bases = writer.pointers()
         outer_strides = [writer.word("%s1", place) for place in range(len(operands))]
         inner_strides = [writer.word("%s0", place) for place in range(len(operands))]
@@ -188,7 +190,7 @@ class RowSchedule(Schedule):
         points = [
             writer.shifted(base, inner.index, stride)
             for base, stride in zip(lines, inner_strides, strict=True)
-        ]
+        ] + buffers
         for block in self.program.blocks:
             if block.kind == "row":
                 self._row(block, points)
