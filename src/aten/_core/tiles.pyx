@@ -239,7 +239,8 @@ cdef void _choose_lengths(Tiling* tiling, int64_t width) noexcept nogil:
 cdef void _run_tile(Tiling* tiling, int64_t first, int64_t second, char** base) noexcept nogil:
     """The tile that begins at points `first` and `second` of the two innermost dimensions."""
     cdef Walk* walk = tiling.walk
-    cdef char buffers[MAXIMUM_TURNED][BUFFER_BYTES]
+    cdef char room[MAXIMUM_TURNED * BUFFER_BYTES + LINE_BYTES]
+    cdef char* buffer = <char*>(<size_t>(&room[0] + LINE_BYTES - 1) & ~<size_t>(LINE_BYTES - 1))
     cdef char* data[MAXIMUM_OPERANDS]
     cdef int64_t outer[MAXIMUM_OPERANDS]
     cdef int64_t along = min(walk.sizes[0] - first, tiling.lengths[0])
@@ -252,9 +253,9 @@ cdef void _run_tile(Tiling* tiling, int64_t first, int64_t second, char** base) 
         place = tiling.places[index]
         outer[place] = _pitch(along, tiling.widths[index])
         turn(base[place] + second * walk.strides[1][place] + first * tiling.steps[index],
-             tiling.steps[index], &buffers[index][0], outer[place], along, across,
-             tiling.widths[index])
-        data[place] = &buffers[index][0]
+             tiling.steps[index], buffer, outer[place], along, across, tiling.widths[index])
+        data[place] = buffer
+        buffer += BUFFER_BYTES
     walk.kernel(data, along, walk.strides[0], across, outer, walk.reduced)
 
 
