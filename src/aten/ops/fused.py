@@ -29,7 +29,7 @@ def normalized(
     """
     parameters = types.get("weight", types.get("bias", types["input"]))
     count = extent(input, dims)
-    average = fold("sum", input, dims) / count
+    average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
     centred = input - spread(average, input, dims)
     deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
     result = centred * spread(deviation, input, dims)
