@@ -198,3 +198,13 @@ def test_bilinear():
         (first, second, weight[0]),
     ]:
         same(lambda library, *given: library.nn.functional.bilinear(*given), *operands)
+
+
+@pytest.mark.parametrize("element", ["float16", "bfloat16"])
+@pytest.mark.parametrize("count", [1, 17, 4095, 4096, 4097, 9000])
+def test_softmax_of_rows_that_fit_a_buffer_or_not(count, element):
+    rows = numbers(3, count, element=element)
+    rows[1, count // 2] = float("inf")
+    for dim in (0, 1):
+        same(lambda library, x, dim=dim: library.softmax(x, dim), rows, element=element)
+        same(lambda library, x, dim=dim: library.softmax(x.t(), dim), rows, element=element)

@@ -9,7 +9,16 @@ from aten.prims import elementwise as p
 FLOAT = DTYPES["float32"]
 
 
-def lowered(function, inputs=1, outputs=1, rows=(), reduced_rank=1, shape=(3, 5)):
+def lowered(
+    function,
+    inputs=1,
+    outputs=1,
+    rows=(),
+    reduced_rank=1,
+    shape=(3, 5),
+    order="row",
+    buffered=False,
+):
     """The text of the program for `function`, without its first line."""
     interpreter = GraphInterpreter()
     shapes = [shape[:1] if place in rows else shape for place in range(inputs)]
@@ -22,6 +31,8 @@ def lowered(function, inputs=1, outputs=1, rows=(), reduced_rank=1, shape=(3, 5)
         accesses=("unit",) * (inputs + outputs),
         row_inputs=frozenset(rows),
         reduced_rank=reduced_rank,
+        order=order,
+        buffered=buffered,
     )
     return [line.strip() for line in str(program).splitlines()[1:]]
 
@@ -92,6 +103,23 @@ def test_no_value_rests_in_an_output_of_another_type():
 
     lines = lowered(function)
     assert not any("load out0" in line for line in lines)
+
+
+def test_costly_values_of_another_type_rest_in_a_buffer_where_rows_are_short():
+    def function(x):
+        raised = p.exp(x)
+        return p.convert_element_type(
+            raised / spread(fold("sum", raised, 1), x, 1), dtype=DTYPES["float16"]
+        )
+
+    lines = lowered(function, buffered=True)
+    stores = [place for place, line in enumerate(lines) if line.startswith("store buffer0")]
+    loads = [place for place, line in enumerate(lines) if line.endswith("load buffer0")]
+    assert (len(stores), len(loads)) == (1, 1)
+    assert stores[0] < loads[0]
+    assert sum("bitcast" in line for line in lines) == 3  # one exp, not two
+    for options in ({}, {"buffered": True, "order": "column"}):
+        assert not any("buffer" in line for line in lowered(function, **options))
 
 
 def test_row_outputs_are_stored_as_soon_as_they_are_known():

@@ -110,3 +110,13 @@ def test_full_operands_in_row_blocks(parts):
 def test_outputs_never_written(parts):
     parts.blocks[2].instructions.pop()
     refused(parts.program(), "no store out0: float32 full unit")
+
+
+def test_buffers_of_other_loops_than_rows_over_one_dimension(parts):
+    program = parts.program()
+    program.buffers.append(Operand("buffer0", FLOAT, "full", "unit"))
+    assert verify(program) is program
+    program.schedule = "column"
+    refused(program, "buffer buffer0")
+    program.schedule, program.buffers[0].access = "row", "any"
+    refused(program, "buffer buffer0")

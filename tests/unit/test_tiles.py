@@ -116,6 +116,25 @@ def test_stepped_and_expanded_operands():
     np.testing.assert_array_equal((x.t() + column).numpy(), values.T + values[0][:, None])
 
 
+@pytest.mark.parametrize("steps", [(1, 2), (2, 1), (3, 2)])
+def test_operands_without_neighbours_at_all(steps):
+    values = numbered((200, 300))
+    window = (slice(None, None, steps[0]), slice(None, None, steps[1]))
+    x, shown = aten.from_numpy(values), values[window]
+    found = aten.from_numpy(np.zeros(shown.T.shape, np.float32))
+    found.copy_(x[:: steps[0], :: steps[1]].t())
+    np.testing.assert_array_equal(found.numpy(), shown.T)
+    other = numbered(shown.T.shape)
+    third = numbered(shown.shape)
+    aten.addcmul(
+        x[:: steps[0], :: steps[1]].t(),
+        aten.from_numpy(other),
+        aten.from_numpy(third).t(),
+        out=found,
+    )
+    np.testing.assert_array_equal(found.numpy(), shown.T + other * third.T)
+
+
 def test_in_place_beside_a_turned_operand():
     values = numbered((100, 120))
     expected = values.T + values[:, :1].T

@@ -167,58 +167,80 @@ cdef void _exchange(Walk* walk, int left, int right) noexcept nogil:
             walk.strides[right][place], walk.strides[left][place])
 
 
+cdef inline bint _crosses(Walk* walk, int place, int lead, int closest) noexcept nogil:
+    """Whether an operand lies closest along another dimension than `lead`, and moves along both."""
+    return (closest >= 0 and closest != lead and walk.strides[lead][place] != 0
+            and walk.sizes[closest] >= LEAST_SIDE)
+
+
+cdef int _find_across(Walk* walk, const int64_t* widths, int lead) noexcept nogil:
+    """The dimension for the tiles' other side, best one along which elements are neighbours."""
+    cdef int found = -1, place, closest
+    for place in range(walk.operands - 1):
+        closest = _closest(walk, place)
+        if not _crosses(walk, place, lead, closest):
+            continue
+        if walk.strides[closest][place] == widths[place]:
+            return closest
+        if found < 0:
+            found = closest
+    return found
+
+
 cdef bint tile(Walk* walk, const int64_t* widths, Tiling* tiling) noexcept nogil:
     """Whether `walk`, the last of whose operands is written, is better run in tiles.
 
     If so, `tiling` says how, the walk's dimensions change places, and the strides of operands that
     are turned become those that the kernel meets. Points must not depend on each other.
     """
-    cdef int output = walk.operands - 1
-    cdef int lead, across = -1, place, closest
-    cdef int64_t width, points
+    cdef int lead, across, place
+    cdef int64_t width = 1
     if walk.rank < 2 or walk.total < LEAST_SIDE * LEAST_SIDE:
         return False
-    lead = _closest(walk, output)
+    lead = _closest(walk, walk.operands - 1)
     if lead < 0 or walk.sizes[lead] < LEAST_SIDE:
         return False
-    tiling.turned = 0
-    width = 1
-    for place in range(output):
-        closest = _closest(walk, place)
-        if (closest < 0 or closest == lead or walk.strides[lead][place] == 0
-                or walk.strides[closest][place] != widths[place]
-                or walk.sizes[closest] < LEAST_SIDE):
-            continue
-        if (across >= 0 and closest != across) or tiling.turned == MAXIMUM_TURNED:
-            continue
-        across = closest
-        tiling.places[tiling.turned] = place
-        tiling.widths[tiling.turned] = widths[place]
-        tiling.turned += 1
-        width = max(width, widths[place])
+    across = _find_across(walk, widths, lead)
     if across < 0:
         return False
     _exchange(walk, 0, lead)
     if across == 0:
         across = lead
     _exchange(walk, 1, across)
-    for place in range(tiling.turned):
-        tiling.steps[place] = walk.strides[0][tiling.places[place]]
-        walk.strides[0][tiling.places[place]] = tiling.widths[place]
-    points = TILE_BYTES // width
     tiling.walk = walk
+    tiling.turned = 0
+    for place in range(walk.operands - 1):
+        if not _crosses(walk, place, 0, _closest(walk, place)):
+            continue
+        width = max(width, widths[place])
+        if walk.strides[1][place] != widths[place] or tiling.turned == MAXIMUM_TURNED:
+            continue
+        tiling.places[tiling.turned] = place
+        tiling.widths[tiling.turned] = widths[place]
+        tiling.steps[tiling.turned] = walk.strides[0][place]
+        tiling.turned += 1
+        walk.strides[0][place] = widths[place]
+    _choose_lengths(tiling, width)
+    return True
+
+
+cdef void _choose_lengths(Tiling* tiling, int64_t width) noexcept nogil:
+    """How long tiles are, for operands of at most `width` bytes."""
+    cdef Walk* walk = tiling.walk
+    cdef int64_t points = TILE_BYTES // width
+    cdef int side
     tiling.lengths[1] = min(walk.sizes[1], RUN_BYTES // width)
     tiling.lengths[0] = min(walk.sizes[0], points // tiling.lengths[1])
     tiling.lengths[1] = min(walk.sizes[1], points // tiling.lengths[0])
-    tiling.counts[0] = (walk.sizes[0] + tiling.lengths[0] - 1) // tiling.lengths[0]
-    tiling.counts[1] = (walk.sizes[1] + tiling.lengths[1] - 1) // tiling.lengths[1]
-    return True
+    for side in range(2):
+        tiling.counts[side] = (walk.sizes[side] + tiling.lengths[side] - 1) // tiling.lengths[side]
 
 
 cdef void _run_tile(Tiling* tiling, int64_t first, int64_t second, char** base) noexcept nogil:
     """The tile that begins at points `first` and `second` of the two innermost dimensions."""
     cdef Walk* walk = tiling.walk
-    cdef char buffers[MAXIMUM_TURNED][BUFFER_BYTES]
+    cdef char room[MAXIMUM_TURNED * BUFFER_BYTES + LINE_BYTES]
+    cdef char* buffer = <char*>(<size_t>(&room[0] + LINE_BYTES - 1) & ~<size_t>(LINE_BYTES - 1))
     cdef char* data[MAXIMUM_OPERANDS]
     cdef int64_t outer[MAXIMUM_OPERANDS]
     cdef int64_t along = min(walk.sizes[0] - first, tiling.lengths[0])
@@ -231,9 +253,9 @@ cdef void _run_tile(Tiling* tiling, int64_t first, int64_t second, char** base) 
         place = tiling.places[index]
         outer[place] = _pitch(along, tiling.widths[index])
         turn(base[place] + second * walk.strides[1][place] + first * tiling.steps[index],
-             tiling.steps[index], &buffers[index][0], outer[place], along, across,
-             tiling.widths[index])
-        data[place] = &buffers[index][0]
+             tiling.steps[index], buffer, outer[place], along, across, tiling.widths[index])
+        data[place] = buffer
+        buffer += BUFFER_BYTES
     walk.kernel(data, along, walk.strides[0], across, outer, walk.reduced)
 
 

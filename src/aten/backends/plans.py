@@ -28,7 +28,7 @@ from aten.loops.geometry import (
     joined,
 )
 from aten.loops.pipeline import lower
-from aten.loops.program import FOLDS, SCANS, Program
+from aten.loops.program import BUFFERED, FOLDS, SCANS, Program
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
 Generate = Callable[[Program], tuple[int, Any]]
@@ -167,6 +167,7 @@ class _Builder:
             ),
             reduced_rank=len(reduced) if folded else 0,
             order=order,
+            buffered=order == "row" and _product(one.size for one in reduced) <= BUFFERED,
         )
         address, owner = self.generate(program)
         count = _product(dimension.size for dimension in reduced)

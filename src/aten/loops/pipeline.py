@@ -25,6 +25,7 @@ def lower(
     row_inputs: frozenset[int] = frozenset(),
     reduced_rank: int = 0,
     order: str = "row",
+    buffered: bool = False,
 ) -> Program:
     """The program that computes a prepared graph; see `schedule` for the arguments.
 
@@ -37,5 +38,6 @@ def lower(
             row_inputs=row_inputs,
             reduced_rank=reduced_rank,
             order=order,
+            buffered=buffered,
         )
     )

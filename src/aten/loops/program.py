@@ -68,6 +68,8 @@ class Instruction:
 
 
 FOLDS = frozenset({"sum", "prod", "amax", "amin", "xor"})
+# Elements of a buffer, which is on the stack.
+BUFFERED = 4096
 # A scan is the running value of a fold: it gives one value per element.
 SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
 
@@ -85,7 +87,8 @@ class Program:
     """A kernel. `reduced_rank` counts the loops of a loop block; 0 makes it a map.
 
     `schedule`: "row" puts the innermost reduced dimension in the vector loop, "column" the
-    innermost kept one (a map has only that).
+    innermost kept one (a map has only that). `buffers` are the kernel's own memory, for values of
+    one row of at most `BUFFERED` elements; only rows over one dimension have them.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Program:
     blocks: list[Block]
     reduced_rank: int = 0
     schedule: str = "row"
+    buffers: list[Operand] = field(default_factory=list)
 
     @property
     def streams(self) -> bool:
@@ -105,7 +109,7 @@ class Program:
 
     def __str__(self) -> str:
         names: dict[int, str] = {}
-        operands = ", ".join(map(str, self.operands))
+        operands = ", ".join(map(str, [*self.operands, *self.buffers]))
         over = f" over {self.reduced_rank} by {self.schedule}" if self.reduced_rank else ""
         lines = [f"kernel {self.name}({operands}){over}"]
         for block in self.blocks:

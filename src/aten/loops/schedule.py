@@ -3,7 +3,8 @@
 Every value is *full* (differs along the reduced dimensions) or *row* (one per kept point). Its
 level counts the folds it depends on. The program then alternates: row values of a level, then a
 loop that computes what folds and outputs of that level need. Full values are recomputed where
-they are needed again, except costly ones that fit an output not written yet: these rest there.
+they are needed again, except costly ones that fit an output not written yet: these rest there,
+or in a buffer where rows are short.
 """
 
 from __future__ import annotations
@@ -45,13 +46,15 @@ def schedule(
     row_inputs: frozenset[int] = frozenset(),
     reduced_rank: int = 0,
     order: str = "row",
+    buffered: bool = False,
 ) -> Program:
     """Lay `graph` out as one program.
 
     `accesses` gives the innermost step of each input, then of each output; `row_inputs` are the
-    positions of inputs that do not vary along the reduced dimensions.
+    positions of inputs that do not vary along the reduced dimensions. If `buffered`, no row has
+    more than `BUFFERED` elements.
     """
-    return _Scheduler(graph, accesses, row_inputs, reduced_rank, order).run()
+    return _Scheduler(graph, accesses, row_inputs, reduced_rank, order, buffered).run()
 
 
 class _Scheduler:
@@ -62,8 +65,11 @@ class _Scheduler:
         row_inputs: frozenset[int],
         reduced_rank: int,
         order: str,
+        buffered: bool,
     ) -> None:
         self.graph = graph
+        self.buffered = buffered and reduced_rank == 1 and order == "row"
+        self.buffers: list[Operand] = []
         self.reduced_rank = reduced_rank
         self.order = order
         self.analysis = Analysis(graph, row_inputs if reduced_rank else frozenset())
@@ -88,7 +94,8 @@ class _Scheduler:
     def run(self) -> Program:
         blocks = self._map_blocks() if not self.reduced_rank else self._fold_blocks()
         operands = [*self.inputs.values(), *self.outputs]
-        return Program(self.graph.name, operands, blocks, self.reduced_rank, self.order)
+        name, rank = self.graph.name, self.reduced_rank
+        return Program(name, operands, blocks, rank, self.order, self.buffers)
 
     def _map_blocks(self) -> list[Block]:
         block = Block("row")
@@ -141,7 +148,8 @@ class _Scheduler:
     def _rest_costly_values(
         self, level: int, nodes: list[Node], block: Block, values: dict[int, Instruction]
     ) -> None:
-        """Park costly values that later loops need in outputs those loops will overwrite."""
+        """Park costly values that later loops need in outputs those loops will overwrite, or else
+        in a buffer of the kernel's own."""
         analysis = self.analysis
         free = [
             operand
@@ -156,9 +164,13 @@ class _Scheduler:
             if analysis.cost[id(node)] < _COSTLY or not self._needed_after(node, level, nodes):
                 continue
             home = next((operand for operand in free if operand.dtype is node.dtype), None)
-            if home is None:
+            if home is None and self.buffered and node.dtype.kind == "float":
+                home = Operand(f"buffer{len(self.buffers)}", node.dtype, "full", "unit")
+                self.buffers.append(home)
+            elif home is None:
                 return
-            free.remove(home)
+            else:
+                free.remove(home)
             block.instructions.append(_store(values[id(node)], home))
             self.resting[id(node)] = home
             return

@@ -20,6 +20,9 @@ def verify(program: Program) -> Program:
         _require(operand.space in ("full", "row"), program, f"space of {operand.name}")
         _require(_may_access(program, operand), program, f"access of {operand.name}")
     _require(program.schedule in ("row", "column"), program, "schedule")
+    for buffer in program.buffers:
+        fits = program.reduced_rank == 1 and program.schedule == "row" and buffer.access == "unit"
+        _require(fits, program, f"buffer {buffer.name}")
     known: set[int] = set()
     stored: set[str] = set()
     for block in program.blocks:

@@ -6,7 +6,7 @@ none of these names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aten._core.dtypes import dtype
 from aten.ops.definition import converted
@@ -29,7 +29,7 @@ def normalized(
     """
     parameters = types.get("weight", types.get("bias", types["input"]))
     count = extent(input, dims)
-    average = fold("sum", input, dims) / count
+    average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
     centred = input - spread(average, input, dims)
     deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
     result = centred * spread(deviation, input, dims)
@@ -55,7 +55,8 @@ def exponential_sum(input: Value, dim: int) -> tuple[Value, Value]:
     return largest, p.log(fold("sum", raised, dim))
 
 
-FUSED = {
+# Their schemas.
+FUSED: dict[str, Callable[..., tuple[Value, ...]]] = {
     "normalized(Tensor input, Tensor? weight, Tensor? bias, int[] dims, float eps)"
     " -> (Tensor, Tensor, Tensor)": normalized,
     "exponential_sum(Tensor input, int dim) -> (Tensor, Tensor)": exponential_sum,

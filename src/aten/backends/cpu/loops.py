@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aten.backends.cpu.scalar import ScalarEmitter, memory_type
-from aten.loops.program import Instruction, Operand, Program
+from aten.loops.program import BUFFERED, Instruction, Operand, Program
 
 
 @dataclass(slots=True)
@@ -39,7 +39,8 @@ class KernelEmitter(ScalarEmitter):
         self.label = "entry"
         self.values: dict[int, object] = {}
         self.metadata: list[str] = []
-        self.position = {operand.name: place for place, operand in enumerate(program.operands)}
+        memory = [*program.operands, *program.buffers]
+        self.position = {operand.name: place for place, operand in enumerate(memory)}
 
     def module(self, symbol: str) -> str:
         """The whole LLVM module as text, its function called `symbol`, once the body is written."""
@@ -137,6 +138,13 @@ class KernelEmitter(ScalarEmitter):
             slot = self.let(f"getelementptr inbounds ptr, ptr %data, i64 {place}")
             found.append(self.let(f"load ptr, ptr {slot}, align 8"))
         return found
+
+    def buffers(self) -> list[str]:
+        """The addresses of the program's buffers, which are made here."""
+        return [
+            self.let(f"alloca [{BUFFERED} x {memory_type(buffer.dtype)}], align 64")
+            for buffer in self.program.buffers
+        ]
 
     def shifted(self, base: str, index: str, stride: str) -> str:
         """`base` moved by `index` strides of bytes."""

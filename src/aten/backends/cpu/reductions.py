@@ -144,6 +144,7 @@ class Schedule:
             for place, operand in enumerate(self.program.operands)
             if operand.space == "full"
         }
+        self.strides.update({buffer.name: ["0"] for buffer in self.program.buffers})
 
     def extent(self, element: dtype) -> object:
         """The number of elements under one kept point, as `element`."""
@@ -176,6 +177,7 @@ class RowSchedule(Schedule):
     def write(self) -> None:
         """The kernel's body."""
         writer, operands = self.writer, self.program.operands
+        self.buffers = writer.buffers()
         bases = writer.pointers()
         outer_strides = [writer.word("%s1", place) for place in range(len(operands))]
         inner_strides = [writer.word("%s0", place) for place in range(len(operands))]
@@ -206,11 +208,11 @@ class RowSchedule(Schedule):
             self._loop(block, points)
 
     def places(self, points: list[str], index: str, strides: list[str]) -> list[str]:
-        """Every operand's address, `index` strides on."""
+        """Every operand's address, `index` strides on; then the buffers'."""
         return [
             self.writer.shifted(point, index, stride)
             for point, stride in zip(points, strides, strict=True)
-        ]
+        ] + self.buffers
 
     def _row(self, block: Block, points: list[str]) -> None:
         for instruction in block.instructions:
