@@ -105,6 +105,10 @@ static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t colum
     const int64_t turned = step == 1 ? columns / side * side : 0;
     int64_t k = 0, j;
     if (column_step == 1) {
+        for (; columns == width && k < depth; k++)
+            for (j = 0; j < width; j += LANES)
+                *(NAME(unaligned) *)(target + k * width + j)
+                    = *(const NAME(unaligned) *)(source + k * step + j);
         for (; k < depth; k++)
             memcpy(target + k * width, source + k * step, columns * sizeof(ELEMENT));
         return;
