@@ -6,14 +6,3 @@ class ProductKernel(Kernel):
     @property
     def executes(self) -> bool: ...
     def __init__(self, op: OpOverload, form: str, executes: bool) -> None: ...
-
-class MatmulKernel(Kernel):
-    @property
-    def place(self) -> str: ...
-    def __init__(
-        self,
-        matrices: OpOverload,
-        matrix_vector: OpOverload,
-        vectors: OpOverload,
-        otherwise: Kernel,
-    ) -> None: ...
