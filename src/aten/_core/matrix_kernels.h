@@ -105,6 +105,10 @@ static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t colum
     const int64_t turned = step == 1 ? columns / side * side : 0;
     int64_t k = 0, j;
     if (column_step == 1) {
+        for (; columns == width && k < depth; k++)
+            for (j = 0; j < width; j += LANES)
+                *(NAME(unaligned) *)(target + k * width + j)
+                    = *(const NAME(unaligned) *)(source + k * step + j);
         for (; k < depth; k++)
             memcpy(target + k * width, source + k * step, columns * sizeof(ELEMENT));
         return;
@@ -146,22 +150,35 @@ static TARGET void NAME(strip)(aten_tile tile, int64_t rows)
 static TARGET void NAME(multiply)(const aten_block *block)
 {
     ELEMENT packed[3 * LANES * ATEN_DEPTH] __attribute__((aligned(64)));
+    ELEMENT *turned = NULL;
     int64_t begin = 0, column;
     aten_tile tile;
     tile.left_row = block->left_row;
     tile.left_step = block->left_step;
+    /* Where every step of the depth lies far from the one before, each strip would wait for them
+       anew. Without memory it does. */
+    if (block->pack && block->left_step != 1 && block->columns > 2 * block->width)
+        turned = malloc(block->rows * block->stretch * sizeof(ELEMENT));
+    if (turned) {
+        tile.left_row = block->stretch;
+        tile.left_step = 1;
+    }
     tile.alpha = block->alpha;
     tile.beta = block->beta;
     tile.addend_row = block->addend_row;
     tile.out_row = block->out_row;
     do {
         const ELEMENT *right = (const ELEMENT *)block->right + begin * block->right_step;
+        const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
         const ELEMENT *addend = begin ? block->out : block->addend;
         tile.depth = block->depth - begin < block->stretch ? block->depth - begin : block->stretch;
         if (begin) {
             tile.beta = 1;
             tile.addend_row = block->out_row;
         }
+        if (turned)
+            NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth,
+                       block->stretch, turned);
         for (column = 0; column < block->columns; column += block->width) {
             tile.columns = block->columns - column;
             if (tile.columns > block->width)
@@ -174,13 +191,14 @@ static TARGET void NAME(multiply)(const aten_block *block)
                 tile.right = packed;
                 tile.right_step = block->width;
             }
-            tile.left = (const ELEMENT *)block->left + begin * block->left_step;
+            tile.left = turned ? turned : left;
             tile.addend = addend ? addend + column : addend;
             tile.out = (ELEMENT *)block->out + column;
             NAME(strip)(tile, block->rows);
         }
         begin += block->stretch;
     } while (begin < block->depth);
+    free(turned);
 }
 
 static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)

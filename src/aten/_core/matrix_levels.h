@@ -4,6 +4,7 @@
 #define ATEN_MATRIX_LEVELS
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__)

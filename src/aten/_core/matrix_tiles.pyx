@@ -47,8 +47,8 @@ cdef enum:
     STREAM = 16
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
     NEAR = 1 << 15
-    # Rows of a piece: its stretch of the left operand stays in the second cache.
-    PIECE_ROWS = 256
+    # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
+    PIECE_SIDE = 512
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
     # size, and reading the right operand as much as that many more rows.
     PIECE_WORK = 1 << 19
@@ -228,24 +228,28 @@ cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
     """Choose the pieces, and return how many are worth a thread's claim."""
     cdef aten_block* block = &tiling.block
     cdef int64_t work = OVERHEAD + (block.rows + READING) * block.columns * block.depth
-    cdef int64_t unit = max(block.width, 16)
-    cdef int64_t pieces, enough
-    tiling.rows = block.rows
-    tiling.columns = block.columns
+    cdef int64_t threads = thread_count()
+    cdef int64_t pieces, rows = block.rows, columns = block.columns
+    tiling.rows = rows
+    tiling.columns = columns
     tiling.down = tiling.across = 1
     if work < 2 * PIECE_WORK:
         return max(1, PIECE_WORK // work)
-    enough = thread_count() * PIECES_PER_THREAD
-    pieces = min((enough + batch - 1) // batch, work // PIECE_WORK)
-    if pieces <= 1 and block.rows <= PIECE_ROWS:
-        return 1
-    if block.rows > FEW_ROWS:
-        tiling.rows = min(PIECE_ROWS, max(8 * FEW_ROWS, (block.rows + pieces - 1) // pieces))
-        tiling.rows = _even_share(block.rows, tiling.rows, 8, &tiling.down)
-    if tiling.down < pieces:
-        pieces = (pieces + tiling.down - 1) // tiling.down
-        tiling.columns = _even_share(block.columns, (block.columns + pieces - 1) // pieces, unit,
-                                     &tiling.across)
+    pieces = max(2 * threads, min(PIECES_PER_THREAD * threads,
+                                  rows * columns // (PIECE_SIDE * PIECE_SIDE)))
+    pieces = min((pieces + batch - 1) // batch, work // PIECE_WORK)
+    # Nearly square, so that little is read for much that is computed.
+    while tiling.down * tiling.across < pieces:
+        if rows > 2 * FEW_ROWS and rows * tiling.across >= columns * tiling.down:
+            tiling.down *= 2
+        elif columns // tiling.across >= 2 * block.width:
+            tiling.across *= 2
+        else:
+            break
+    tiling.down = max(tiling.down, (rows + PIECE_SIDE - 1) // PIECE_SIDE)
+    tiling.rows = _even_share(rows, (rows + tiling.down - 1) // tiling.down, 8, &tiling.down)
+    tiling.columns = _even_share(columns, (columns + tiling.across - 1) // tiling.across,
+                                 max(block.width, 16), &tiling.across)
     return 1
 
 
