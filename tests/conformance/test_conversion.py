@@ -1,4 +1,4 @@
-"""clone, contiguous and to beside torch: values, dtype, strides, when they are the tensor itself."""
+"""clone, contiguous and to: what they give, lazily copied or not, over layouts and types."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from aten._core.composite_products import LinearKernel, MatmulKernel
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.elements import NATIVE, ElementKernel
-from aten._core.products import MatmulKernel
 from aten.registry import operator
 
 

@@ -38,7 +38,7 @@ class Prim:
     __slots__ = ("doc", "kind", "name", "reference", "result_shape", "result_type", "schema")
 
     table: ClassVar[dict[str, Prim]] = {}
-    # Parameters that tell compilers what to expect. They change no result; schemas have not got them.
+    # Parameters that tell compilers what to expect. They change no result; schemas lack them.
     hints: ClassVar[frozenset[str]] = frozenset({"rare"})
 
     def __init__(
