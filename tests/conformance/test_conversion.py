@@ -1,4 +1,4 @@
-"""clone, contiguous and to beside torch: values, dtype, strides, when they are the tensor itself."""
+"""clone, contiguous and to beside torch: values, dtype, strides, whether a tensor stays itself."""
 
 from __future__ import annotations
 
