@@ -1,4 +1,4 @@
-"""clone, contiguous and to: what they give, lazily copied or not, over layouts and types."""
+"""clone, contiguous and to beside torch: values, dtype, strides, whether a tensor stays itself."""
 
 from __future__ import annotations
 
