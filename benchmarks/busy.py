@@ -1,7 +1,8 @@
-"""What a neighbour costs: `exp` on 16K elements while another process keeps one processor busy.
+"""What a neighbour costs: `exp` while another process keeps one processor busy.
 
 Each library is measured in a process of its own, quiet and then beside the busy one, which is bound
-to one of the processors that the library may use.
+to one of the processors that the library may use. On 16K elements torch uses one thread, on 64K as
+many as it may.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from timing import Result
+from timing import Result, show
 
-ELEMENTS = 16384
-CALLS = 1000
+SIZES = {"16K": 16384, "64K": 65536}
+# Many times what a processor gives a process before it is another one's turn.
+SECONDS = 2
 # How much slower the median call may become.
 MOST_SLOWDOWN = 3
 _SPIN = """
@@ -33,15 +35,14 @@ lib.set_num_threads({threads})
 x = lib.randn({elements})
 def median():
     times = []
-    for _ in range({calls}):
-        begun = time.perf_counter()
+    end = time.perf_counter() + {seconds}
+    while (begun := time.perf_counter()) < end:
         lib.exp(x)
         times.append(time.perf_counter() - begun)
     return statistics.median(times)
 median()
 print(json.dumps(median()), flush=True)
 sys.stdin.readline()
-median()
 print(json.dumps(median()), flush=True)
 """
 
@@ -59,10 +60,12 @@ def busy_process(processor: int) -> Iterator[None]:
             process.kill()
 
 
-def medians(library: str) -> tuple[float, float]:
+def medians(library: str, elements: int) -> tuple[float, float]:
     """Seconds of a call alone, and beside a busy process."""
     processors = sorted(os.sched_getaffinity(0))
-    code = _TIMED.format(library=library, threads=len(processors), elements=ELEMENTS, calls=CALLS)
+    code = _TIMED.format(
+        library=library, threads=len(processors), elements=elements, seconds=SECONDS
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -76,25 +79,23 @@ def medians(library: str) -> tuple[float, float]:
     return quiet, busy
 
 
-def run() -> list[Result]:
-    times = {library: medians(library) for library in ("aten", "torch")}
-    slowdowns = {library: busy / quiet for library, (quiet, busy) in times.items()}
-    results = [
-        Result(f"exp, 16K elements, {label}", "µs", *(1e6 * times[lib][place] for lib in times))
-        for place, label in enumerate(("alone", "beside a busy process"))
-    ]
-    for result in results:
-        result.ratio = (result.torch or 0) / (result.aten or 1)
-    slowdown = Result(
-        "exp, 16K elements: slowdown by a busy process",
-        "×",
-        *slowdowns.values(),
-        limit=MOST_SLOWDOWN,
+def of_size(label: str, elements: int) -> list[Result]:
+    """Both times, and the slowdown, which is bounded."""
+    (quiet, busy), (torch_quiet, torch_busy) = (
+        medians(library, elements) for library in ("aten", "torch")
     )
-    return [*results, slowdown]
+    name = f"exp, {label} elements"
+    alone = Result(f"{name}, alone", "µs", 1e6 * quiet, 1e6 * torch_quiet)
+    beside = Result(f"{name}, beside a busy process", "µs", 1e6 * busy, 1e6 * torch_busy)
+    alone.ratio, beside.ratio = torch_quiet / quiet, torch_busy / busy
+    slowdown = Result(f"{name}: slowdown by a busy process", "×", busy / quiet)
+    slowdown.torch, slowdown.limit = torch_busy / torch_quiet, MOST_SLOWDOWN
+    return [alone, beside, slowdown]
+
+
+def run() -> list[Result]:
+    return [result for label, elements in SIZES.items() for result in of_size(label, elements)]
 
 
 if __name__ == "__main__":
-    from timing import show
-
     show(run())

@@ -1,10 +1,9 @@
-"""The benchmarks: python benchmarks/run.py [GROUP ...] [--only TEXT] [--readme]
+"""The benchmarks: python benchmarks/run.py [GROUP ...] [--only TEXT] [--write]
 
 Each number is printed beside torch's where torch has one, both measured in turn in this run, and
-kept in benchmarks/results/GROUP.json. `--readme` writes the kept numbers that have a bound into
-README.md's table; alone, it measures nothing. `--only` measures the cases whose names contain a
-text, and keeps nothing. The exit status is 1 where a number is missing or
-out of its bounds.
+kept in benchmarks/results/GROUP.json. `--write` makes README.md's table and docs/performance.md of
+the kept numbers; alone, it measures nothing. `--only` measures the cases whose names contain a
+text, and keeps nothing. The exit status is 1 where a number is missing or out of its bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from timing import Result, measure, number, show
+import pages
+from timing import Result, measure, show
 
 GROUPS = (
     "digits",
@@ -35,8 +35,6 @@ GROUPS = (
     "compile_time",
 )
 FOLDER = Path(__file__).resolve().parent
-README = FOLDER.parent / "README.md"
-_MARKS = ("<!-- table -->\n", "<!-- /table -->\n")
 
 
 def machine() -> dict[str, Any]:
@@ -78,42 +76,15 @@ def run_only(name: str, text: str) -> list[Result]:
     return results
 
 
-def readme_table() -> str:
-    """The kept numbers that have a bound, as a Markdown table."""
-    lines = ["| | torch 2.13 | aten | torch ÷ aten | promised |", "|---|---|---|---|---|"]
-    for name in GROUPS:
-        path = FOLDER / "results" / f"{name}.json"
-        if not path.exists():
-            continue
-        for kept in json.loads(path.read_text())["results"]:
-            met = kept.pop("met")
-            result = Result(**kept)
-            if not result.target or not result.headline:
-                continue
-            unit = f" {result.unit}" if result.unit else ""
-            torch = "–" if result.torch is None else number(result.torch) + unit
-            ours = "not yet" if result.problem else number(result.aten) + unit
-            ratio = "–" if result.ratio is None else f"{number(result.ratio)}×"
-            target = result.target if met else f"{result.target}, missed"
-            lines.append(f"| {result.name} | {torch} | {ours} | {ratio} | {target} |")
-    return "\n".join(lines) + "\n"
-
-
-def write_readme() -> None:
-    before, _, rest = README.read_text().partition(_MARKS[0])
-    after = rest.partition(_MARKS[1])[2]
-    README.write_text(f"{before}{_MARKS[0]}{readme_table()}{_MARKS[1]}{after}")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], metavar="GROUP")
-    parser.add_argument("--readme", action="store_true", help="write the kept numbers to README.md")
+    parser.add_argument("--write", action="store_true", help="write the pages of the kept numbers")
     parser.add_argument("--only", metavar="TEXT", help="measure the cases with TEXT in their names")
     options = parser.parse_args()
-    wanted = options.groups or (() if options.readme else GROUPS)
+    wanted = options.groups or (() if options.write else GROUPS)
     load = os.getloadavg()[0]
     if wanted and load > 0.5:
         print(f"the machine is busy (load {load:.1f}): times and ratios will be off")
@@ -121,8 +92,8 @@ def main() -> int:
         results = [result for group in wanted for result in run_only(group, options.only)]
         return 0 if all(result.met for result in results) else 1
     results = [result for group in wanted for result in run_group(group)]
-    if options.readme:
-        write_readme()
+    if options.write:
+        pages.write(GROUPS)
     return 0 if all(result.met for result in results) else 1
 
 

@@ -116,10 +116,10 @@ def _measured(case: Case) -> Result:
         sides = [
             (case.statement, namespace(lib, case.operands, case.setup)) for lib in (aten, torch)
         ]
-        if case.checked:
-            _require_agreement(*sides)
         scale = SCALES[case.unit]
         with torch.no_grad():
+            if case.checked:
+                _require_agreement(*sides)
             rounds = _time_in_turn(sides)
         result.aten, result.torch = (
             scale * statistics.median(column) for column in zip(*rounds, strict=True)

@@ -196,6 +196,19 @@ def log_fit(name: str, degree: int) -> Fit:
     )
 
 
+def log_float32_fit(name: str, text: str, base: mp.mpf) -> Fit:
+    slope = "" if base == 1 else f" {text}(e)"
+    return Fit(
+        name,
+        f"({text}(1 + f) - f{slope}) / f^2, |f| <= 1/3",
+        removable(lambda f: (mp.log1p(f) - f) / f**2 * base, -base / 2),
+        (-THIRD, THIRD),
+        8,
+        removable(lambda f: f**2 / mp.log1p(f) / base, 0),
+        24,
+    )
+
+
 def odd_fit(
     name: str,
     text: str,
@@ -286,10 +299,12 @@ def even_cosine(z: mp.mpf) -> mp.mpf:
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
 
-def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
-    bound = (mp.pi / 4) ** 2 * mp.mpf("1.001")
+def trigonometric_fits(
+    name_ending: str, degree: int, bits: int = 53, margin: str = "1.001"
+) -> list[Fit]:
+    bound = (mp.pi / 4) ** 2 * mp.mpf(margin)
     return [
-        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree),
+        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree, bits),
         Fit(
             "COS" + name_ending,
             "(cos(x) - 1 + z / 2) / z^2 in z = x^2, |x| <= pi/4",
@@ -297,6 +312,7 @@ def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
             (mp.mpf(0), bound),
             degree,
             lambda z: z**2 / mp.cos(mp.sqrt(z)),
+            bits,
         ),
     ]
 
@@ -437,30 +453,17 @@ FITS = [
     exp2_fit("EXP2_FLOAT32", 5, 24),
     exp2_fit("EXP2_SHORT", 6),
     exp2_fit("EXP2", 10),
-    Fit(
-        "LOG_FLOAT32",
-        "(log(1 + f) - f) / f^2, |f| <= 1/3",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -0.5),
-        (-THIRD, THIRD),
-        8,
-        removable(lambda f: f**2 / mp.log1p(f), 0),
-        24,
-    ),
-    Fit(
-        "LOG_TO_ROOT_TWO_FLOAT32",
-        "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2)",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -0.5),
-        (mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1),
-        9,
-        removable(lambda f: f**2 / mp.log1p(f), 0),
-        24,
-    ),
+    log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1)),
+    log_float32_fit("LOG2_FLOAT32", "log2", 1 / LN2),
+    log_float32_fit("LOG10_FLOAT32", "log10", 1 / mp.log(10)),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
     log_tail_fit(),
     odd_fit("ASIN_SHORT", "asin", mp.asin, SIXTH, 0.25, 7),
+    odd_fit("ASIN_FLOAT32", "asin", mp.asin, SIXTH, 0.25, 4, 24),
     odd_fit("ASIN", "asin", mp.asin, SIXTH, 0.25, 13),
     odd_fit("ATAN_SHORT", "atan", mp.atan, -THIRD, ATAN_BOUND, 5),
+    odd_fit("ATAN_FLOAT32", "atan", mp.atan, -THIRD, 1, 9, 24),
     odd_fit("ATAN", "atan", mp.atan, -THIRD, ATAN_BOUND, 11),
     odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, 1, 3),
     odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
@@ -470,6 +473,8 @@ FITS = [
     digamma_fit("DIGAMMA", 8),
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),
+    *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
+    odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),

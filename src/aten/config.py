@@ -111,6 +111,11 @@ CACHE_LIMIT = Integer(
     256 * 1024 * 1024,
     "bytes of compiled kernels to keep on disk; the ones used longest ago go first",
 )
+MEMORY_CACHE_LIMIT = Integer(
+    "ATEN_MEMORY_CACHE_LIMIT",
+    1 << 30,
+    "bytes of freed tensors to keep for new ones; `aten.memory.set_cache_limit` changes it",
+)
 
 
 def table() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten import registry
-from aten._core import memory
+from aten._core import conversion, memory
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
@@ -34,19 +34,15 @@ _POSITIONAL = {
 }
 
 
-def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor as another dtype and on another device; itself where it is that already.
-
-    Called as to(dtype), to(device, dtype=None) or to(other), each with non_blocking=False,
-    copy=False and, by keyword, memory_format. Raises TypeError for other arguments.
-    """
-    if len(args) == 1 and not kwargs and type(args[0]) is dtype:
-        return registry.ops.aten.to.dtype(self, args[0])  # type: ignore[no-any-return]
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     given = _named(args, kwargs)
     other = given.pop("other", None)
     if other is not None:
         return registry.ops.aten.to.other(self, other, **given)  # type: ignore[no-any-return]
     return registry.ops.aten.to.dtype_layout(self, **given)  # type: ignore[no-any-return]
+
+
+to = conversion.free_conversion_method(registry.operator("aten::to.dtype"), _to)
 
 
 def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -82,12 +78,7 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 def _converter(name: str) -> Callable[..., Tensor]:
     element = DTYPES[_DTYPE_METHODS[name]]
-
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return registry.ops.aten.to.dtype(  # type: ignore[no-any-return]
-            self, element, memory_format=memory_format
-        )
-
+    convert = conversion.conversion_method(registry.operator("aten::to.dtype"), element)
     convert.__name__ = name
     convert.__qualname__ = f"Tensor.{name}"
     convert.__doc__ = f"The tensor as {element.name}; itself where it is that already."
@@ -153,21 +144,6 @@ _WRITERS: dict[str, Callable[[Tensor, Any], None]] = {
 }
 
 
-def _called(name: str) -> Callable[[Tensor], Tensor]:
-    def get(self: Tensor) -> Tensor:
-        return getattr(registry.ops.aten, name)(self)  # type: ignore[no-any-return]
-
-    get.__doc__ = f"What `aten.ops.aten.{name}` gives."
-    return get
-
-
-def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
-    """Pieces of `split_size` along `dim`, or of the sizes listed."""
-    if isinstance(split_size, int):
-        return registry.ops.aten.split.Tensor(self, split_size, dim)
-    return registry.ops.aten.split_with_sizes(self, split_size, dim)
-
-
 def unique(
     self: Tensor,
     sorted: bool = True,
@@ -205,10 +181,9 @@ ATTRIBUTES: dict[str, Any] = {
     "cpu": cpu,
     "type": type_,
     **{
-        name: property(_called(operator), _WRITERS.get(name))
+        name: property(registry.packet("aten", operator), _WRITERS.get(name))
         for name, operator in _OPERATOR_PROPERTIES.items()
     },
-    "split": split,
     "unique": unique,
     "unique_consecutive": unique_consecutive,
     **{name: _converter(name) for name in _DTYPE_METHODS},

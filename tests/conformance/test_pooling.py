@@ -76,6 +76,26 @@ def test_largest(name, element):
     assert compared > 10 or (name == "max_pool1d" and element not in TOLERANCE)
 
 
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("element", ["float32", "float64", "int64", "int32", "int16", "int8"])
+def test_largest_of_more_windows_than_a_block(element, behind):
+    """Lines and pixels longer than what is gone through at once, with ties and NaN among them."""
+    shape = (2, 300, 4, 9) if behind else (1, 2, 6, 700)
+    made = torch.randint(-9, 9, shape, generator=torch.Generator().manual_seed(0))
+    made = made.to(getattr(torch, element))
+    if made.is_floating_point():
+        made[:, :, 1, ::7] = float("nan")
+        made[:, :, 2:4, 3] = -float("inf")
+    if behind:
+        made = made.contiguous(memory_format=torch.channels_last)
+    for window in (
+        ((2, 3), (1, 1), (1, 1)),
+        ((2, 2), (2, 2)),
+        ((3, 2), (1, 2), (0, 1), (1, 2), True),
+    ):
+        assert agree("max_pool2d_with_indices", (made, *window), element)
+
+
 @pytest.mark.parametrize("element", [*TOLERANCE, "int64"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_averages(rank, element):

@@ -161,9 +161,10 @@ def load_expansions() -> dict[str, Any]:
     arithmetic = types.ModuleType("aten.prims.arithmetic")
     for name in ("constant", "fma", "where", "convert", "bitcast"):
         setattr(arithmetic, name, globals()[name])
+    arithmetic.where_rare = arithmetic.shortcut = where  # type: ignore[attr-defined]
     for name in ("abs", "sqrt", "floor", "trunc", "round"):
         setattr(arithmetic, name, _unary(name))
-    for name in ("copysign", "minimum", "maximum", "shift_right_logical"):
+    for name in ("copysign", "fmod", "minimum", "maximum", "shift_right_logical"):
         setattr(arithmetic, name, _binary(name))
     prims = types.ModuleType("aten.prims")
     prims.Value = Value  # type: ignore[attr-defined]

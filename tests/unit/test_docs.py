@@ -100,9 +100,10 @@ def test_the_version_stands_in_one_place():
     assert f"## {aten.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_readme_shows_the_numbers_that_were_kept(monkeypatch):
+def test_pages_show_the_numbers_that_were_kept(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    table = runpy.run_path(str(ROOT / "benchmarks/run.py"))["readme_table"]()
-    assert table in (ROOT / "README.md").read_text(), (
-        "python benchmarks/run.py --readme writes them"
-    )
+    groups = runpy.run_path(str(ROOT / "benchmarks/run.py"))["GROUPS"]
+    pages = runpy.run_path(str(ROOT / "benchmarks/pages.py"))
+    how = "python benchmarks/run.py --write makes them"
+    assert pages["readme_table"](groups) in (ROOT / "README.md").read_text(), how
+    assert pages["performance_page"](groups) == (ROOT / "docs/performance.md").read_text(), how

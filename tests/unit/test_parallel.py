@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import aten
+from aten._core import processors
 
 LARGE = 1 << 20
 
@@ -71,6 +72,7 @@ FORK = """
 import os, warnings
 import numpy as np
 import aten
+from aten._core import processors
 warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads
 aten.set_num_threads(4)
 x = aten.from_numpy(np.ones(1 << 20, dtype="f4"))
@@ -117,3 +119,35 @@ for _ in range(20):
 print(time.process_time() - processor <= 1.2 * (time.perf_counter() - wall) + 0.01)
 """
     assert run_python(code) == ["True"]
+
+
+def test_quotas_of_control_groups_are_kept(tmp_path):
+    membership = tmp_path / "membership"
+    membership.write_text("0::/outer/inner\n")
+    assert processors.quota(tmp_path, membership) == 0
+    (tmp_path / "outer/inner").mkdir(parents=True)
+    (tmp_path / "outer/inner/cpu.max").write_text("max 100000\n")
+    assert processors.quota(tmp_path, membership) == 0
+    (tmp_path / "outer/cpu.max").write_text("250000 100000\n")
+    assert processors.quota(tmp_path, membership) == 2
+    (tmp_path / "outer/inner/cpu.max").write_text("50000 100000\n")
+    assert processors.quota(tmp_path, membership) == 1
+
+
+def test_quotas_of_older_control_groups_are_kept(tmp_path):
+    membership = tmp_path / "membership"
+    membership.write_text("4:memory:/box\n3:cpu,cpuacct:/box\n")
+    (tmp_path / "cpu/box").mkdir(parents=True)
+    (tmp_path / "cpu/box/cpu.cfs_period_us").write_text("100000\n")
+    (tmp_path / "cpu/box/cpu.cfs_quota_us").write_text("-1\n")
+    assert processors.quota(tmp_path, membership) == 0
+    (tmp_path / "cpu/box/cpu.cfs_quota_us").write_text("300000\n")
+    assert processors.quota(tmp_path, membership) == 3
+
+
+def test_affinity_is_kept():
+    one = min(os.sched_getaffinity(0))
+    code = (
+        f"import os; os.sched_setaffinity(0, {{{one}}}); import aten; print(aten.get_num_threads())"
+    )
+    assert run_python(code) == ["1"]

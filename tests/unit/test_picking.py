@@ -3,7 +3,7 @@
 import pytest
 
 import aten
-from aten._core import locating, picking, searching
+from aten._core import locating, masks, picking, searching
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -93,7 +93,7 @@ def test_walks_refuse_operands_of_several_shapes() -> None:
         lambda: picking.pick(base, index, aten.zeros(2), 1),
         lambda: picking.pick(base, index.to(aten.int32), aten.zeros(3), 1),
         lambda: picking.place(base, index, aten.zeros(3, dtype=aten.float64), 1),
-        lambda: locating.positions(base, True),
+        lambda: masks.positions(base, True),
         lambda: locating.range_of(base, 0, 3),
         lambda: searching.search_sorted(base, base, None, aten.zeros(3), False),
         lambda: searching.search_sorted(base[::2], base, None, index, False),

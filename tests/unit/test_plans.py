@@ -12,6 +12,9 @@ from aten.prims import Graph, GraphInterpreter
 
 CHUNK = plans._CHUNK
 LEAST = plans._CHUNK * plans._LEAST_CHUNKS
+# Of rows whose elements lie four steps apart: one chunk, and the fewest elements that are cut.
+LANES = plans._WIDE // 4 * plans._LANE
+LEAST_LANES = plans._WIDE // 4 * plans._LEAST_LANE
 
 
 def programs_of(shape, dims, strides=None):
@@ -38,7 +41,11 @@ def programs_of(shape, dims, strides=None):
         ((LEAST - 1,), (0,), ["sum"]),
         ((32, LEAST), (1,), ["sum_partial", "sum"]),
         ((33, LEAST), (1,), ["sum_partial", "sum"]),
-        ((LEAST, 4), (0,), ["sum_partial", "sum"]),
+        ((LEAST, plans._NARROW + 1), (0,), ["sum_partial", "sum"]),
+        ((LEAST, 4), (0,), ["sum_partial", "sum_partial", "sum_partial", "sum"]),
+        ((LANES + 1, 4), (0,), ["sum_partial", "sum_partial", "sum"]),
+        ((LANES - 1, 4), (0,), ["sum_partial", "sum_partial", "sum"]),
+        ((LEAST_LANES - 1, 4), (0,), ["sum"]),
     ],
 )
 def test_long_rows_are_cut_however_many_they_are(shape, dims, names):
@@ -61,6 +68,44 @@ def test_a_cut_reduction_over_strided_rows():
     np.testing.assert_allclose(ours.numpy(), x.sum(1, dtype=np.float64), rtol=1e-3, atol=1e-2)
     exact = aten.from_numpy((x * 64).astype(np.int32)).sum((1, 2))
     assert exact.tolist() == (x * 64).astype(np.int32).sum((1, 2), dtype=np.int64).tolist()
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "float16"])
+@pytest.mark.parametrize("step", [2, 3, 8, 32, 33])
+@pytest.mark.parametrize("count", [700, 8192, 8193, 40000])
+def test_interleaved_pieces_and_the_gaps_between_them(name, step, count):
+    values = np.random.default_rng(0).integers(0, 3, (2, count, step)).astype(name)
+    x = aten.from_numpy(values)
+    exact = np.int64 if name == "int64" else np.float64
+    windows = [slice(None), slice(0, 1), slice(1, 2), slice(0, None, 2), slice(1, None)]
+    for columns in windows:
+        found = x[:, :, columns].sum(1, dtype=aten.float64 if exact is np.float64 else None)
+        expected = values[:, :, columns].sum(1, dtype=exact)
+        np.testing.assert_array_equal(found.numpy(), expected)
+        found = x[:, :, columns].permute(2, 1, 0).amax(1)
+        np.testing.assert_array_equal(found.numpy(), values[:, :, columns].max(1).T)
+    first = x[0, :, 0].sum(dtype=aten.float64 if exact is np.float64 else None)
+    assert first.item() == values[0, :, 0].sum(dtype=exact)
+
+
+@pytest.mark.parametrize("step", [2, 3, 8, 32])
+def test_a_narrow_column_has_the_same_bits_alone(step):
+    values = np.random.default_rng(0).standard_normal((9001, step)).astype(np.float32)
+    x = aten.from_numpy(values)
+    together = x.sum(0).tolist()
+    assert together == [x[:, column].sum().item() for column in range(step)]
+    assert together[1:] == x[:, 1:].sum(0).tolist()
+    assert together[::2] == x[:, ::2].sum(0).tolist()
+    np.testing.assert_allclose(together, values.sum(0, dtype=np.float64), rtol=1e-5, atol=1e-4)
+
+
+def test_what_lies_in_the_gaps_stays_there():
+    values = np.full((9001, 4), np.nan, np.float32)
+    values[:, 1] = 1
+    x = aten.from_numpy(values)
+    assert x[:, 1].sum().item() == 9001
+    assert x[:, 1:2].mean(0).tolist() == [1.0]
+    assert x[:, 1:3].amax(0)[0].item() == 1
 
 
 def test_one_plan_serves_all_tensors_of_a_geometry():

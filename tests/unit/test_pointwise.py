@@ -272,3 +272,18 @@ def test_a_call_that_fails_leaves_out_as_it_was(call):
         call(integers, out)
     assert tuple(out.shape) == (0, 5)
     assert out.stride() == (5, 1)
+
+
+@pytest.mark.parametrize(
+    "element", [aten.float32, aten.bfloat16, aten.float64, aten.uint8, aten.bool, aten.complex64]
+)
+def test_results_larger_than_the_caches(element: aten.dtype) -> None:
+    # Written past the caches; the ends that fill no vector, and the result of a view, are not.
+    count = (1 << 25) // element.itemsize + 1027
+    x = aten.arange(count, dtype=aten.int32) % 251
+    converted = x.to(element)
+    if element == aten.bool:
+        x = (x != 0).to(aten.int32)
+    back = converted.real if element.is_complex else converted
+    assert bool((back.to(aten.int32) == x).all())
+    assert bool((converted == converted[0:].clone()).all())

@@ -6,9 +6,9 @@ import gc
 import pytest
 
 import aten
+from aten import memory
 from aten._core import storage
 from aten._core.construct import empty_strided
-from aten._core.storage import memory_stats
 from aten._core.tensor import tensor_from_buffer
 
 MEBIBYTE = 1 << 20
@@ -17,10 +17,10 @@ MEBIBYTE = 1 << 20
 @pytest.fixture(autouse=True)
 def empty_cache():
     gc.collect()
-    storage.empty_cache()
-    limit = memory_stats()["cache_limit"]
+    memory.empty_cache()
+    limit = memory.stats()["cache_limit"]
     yield
-    storage.set_cache_limit(limit)
+    memory.set_cache_limit(limit)
 
 
 def empty(count, device="cpu"):
@@ -31,10 +31,10 @@ def test_a_freed_block_is_used_again():
     first = empty(10 * MEBIBYTE)
     address = first.data_ptr()
     del first
-    before = memory_stats()["system_allocations"]
+    before = memory.stats()["system_allocations"]
     again = empty(10 * MEBIBYTE - 5)
     assert again.data_ptr() == address
-    assert memory_stats()["system_allocations"] == before
+    assert memory.stats()["system_allocations"] == before
 
 
 def test_blocks_are_aligned():
@@ -43,54 +43,54 @@ def test_blocks_are_aligned():
 
 @pytest.mark.parametrize("count", [1, 64, 65, 255, 257, 4095, 4097, 100_001, MEBIBYTE + 1])
 def test_a_block_holds_what_was_asked_for_and_little_more(count):
-    before = memory_stats()["allocated_bytes"]
+    before = memory.stats()["allocated_bytes"]
     held = empty(count)
-    taken = memory_stats()["allocated_bytes"] - before
+    taken = memory.stats()["allocated_bytes"] - before
     assert count <= taken <= max(count + 63, count * 1.26)
     assert held.untyped_storage().nbytes() == count
 
 
 def test_counters_follow_what_is_held():
-    start = memory_stats()["allocated_bytes"]
-    storage.reset_peak_memory_stats()
+    start = memory.stats()["allocated_bytes"]
+    memory.reset_peak()
     held = [empty(MEBIBYTE) for _ in range(3)]
-    assert memory_stats()["allocated_bytes"] - start == 3 * MEBIBYTE
+    assert memory.stats()["allocated_bytes"] - start == 3 * MEBIBYTE
     held.clear()
-    stats = memory_stats()
+    stats = memory.stats()
     assert stats["allocated_bytes"] == start
     assert stats["peak_bytes"] - start == 3 * MEBIBYTE
     assert stats["cached_bytes"] == 3 * MEBIBYTE
-    storage.empty_cache()
-    assert memory_stats()["cached_bytes"] == 0
-    storage.reset_peak_memory_stats()
-    assert memory_stats()["peak_bytes"] == start
+    memory.empty_cache()
+    assert memory.stats()["cached_bytes"] == 0
+    memory.reset_peak()
+    assert memory.stats()["peak_bytes"] == start
 
 
 def test_what_is_kept_is_bounded():
-    storage.set_cache_limit(2 * MEBIBYTE)
+    memory.set_cache_limit(2 * MEBIBYTE)
     held = [empty(MEBIBYTE) for _ in range(4)]
     held.clear()
-    assert memory_stats()["cached_bytes"] == 2 * MEBIBYTE
-    storage.set_cache_limit(MEBIBYTE)
-    assert memory_stats()["cached_bytes"] == 0
+    assert memory.stats()["cached_bytes"] == 2 * MEBIBYTE
+    memory.set_cache_limit(MEBIBYTE)
+    assert memory.stats()["cached_bytes"] == 0
     with pytest.raises(ValueError, match="must not be negative, got -1"):
-        storage.set_cache_limit(-1)
+        memory.set_cache_limit(-1)
 
 
 @pytest.mark.parametrize("count", [1 << 45, 1 << 50, (1 << 62)])
 def test_out_of_memory_is_an_exception(count):
-    before = memory_stats()["allocated_bytes"]
+    before = memory.stats()["allocated_bytes"]
     with pytest.raises(RuntimeError, match=f"not enough memory: you tried to allocate {count}"):
         empty(count)
-    assert memory_stats()["allocated_bytes"] == before
+    assert memory.stats()["allocated_bytes"] == before
 
 
 def test_meta_tensors_have_no_memory():
-    before = memory_stats()["allocated_bytes"]
+    before = memory.stats()["allocated_bytes"]
     huge = empty(1 << 50, "meta")
     assert huge.data_ptr() == 0
     assert huge.untyped_storage().nbytes() == 1 << 50
-    assert memory_stats()["allocated_bytes"] == before
+    assert memory.stats()["allocated_bytes"] == before
 
 
 def test_views_share_and_keep_their_storage():

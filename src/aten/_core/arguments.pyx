@@ -47,8 +47,13 @@ cdef extern from "Python.h":
     bint _exact_int "PyLong_CheckExact"(PyObject* value)
     bint _exact_float "PyFloat_CheckExact"(PyObject* value)
     bint _exact_str "PyUnicode_CheckExact"(PyObject* value)
+    bint PyList_CheckExact(PyObject* value)
+    Py_ssize_t PyList_GET_SIZE(PyObject* value)
     Py_ssize_t _tuple_size "PyTuple_GET_SIZE"(PyObject* value)
     PyObject* _tuple_item "PyTuple_GET_ITEM"(PyObject* value, Py_ssize_t index)
+    PyObject** _tuple_items "PySequence_Fast_ITEMS"(PyObject* value)
+    PyObject* _new_tuple "PyTuple_New"(Py_ssize_t count) except NULL
+    void _set_item "PyTuple_SET_ITEM"(PyObject* value, Py_ssize_t index, PyObject* item)
     PyObject* _type_of "(PyObject*)Py_TYPE"(PyObject* value)
     void _own "Py_INCREF"(PyObject* value)
     void _release "Py_XDECREF"(PyObject* value)
@@ -348,6 +353,9 @@ cdef class ArgumentParser:
         cdef Py_ssize_t position
         if not _stands_for_int(args[self.variadic]):
             return self.fail(TOO_MANY, nargs, None)
+        if _are_exact_ints(args + self.variadic, nargs - self.variadic):
+            stack[self.variadic] = _tuple_of(args + self.variadic, nargs - self.variadic)
+            return 0
         values = [<object> args[position] for position in range(self.variadic, nargs)]
         return self.convert(self.variadic, <PyObject*> values, stack)
 
@@ -449,7 +457,10 @@ cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
         if _exact_int(value):
             return True
     elif code == INT_LIST:
-        if _is_tuple(value) and _holds_exact_ints(value):
+        if _is_tuple(value) and _are_exact_ints(_tuple_items(value), _tuple_size(value)):
+            return True
+    elif code == TENSOR_LIST:
+        if _is_tuple(value) and _are_tensors(_tuple_items(value), _tuple_size(value)):
             return True
     elif code == SCALAR_VALUE:
         if _exact_float(value) or _exact_int(value):
@@ -466,12 +477,29 @@ cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
     return slot.nullable and value == Py_None
 
 
-cdef inline bint _holds_exact_ints(PyObject* values) noexcept:
+cdef inline bint _are_exact_ints(PyObject* const* values, Py_ssize_t count) noexcept:
     cdef Py_ssize_t index
-    for index in range(_tuple_size(values)):
-        if not _exact_int(_tuple_item(values, index)):
+    for index in range(count):
+        if not _exact_int(values[index]):
             return False
     return True
+
+
+cdef inline bint _are_tensors(PyObject* const* values, Py_ssize_t count) noexcept:
+    cdef Py_ssize_t index
+    for index in range(count):
+        if _type_of(values[index]) != _tensor_type:
+            return False
+    return True
+
+
+cdef inline PyObject* _tuple_of(PyObject* const* values, Py_ssize_t count) except NULL:
+    cdef PyObject* made = _new_tuple(count)
+    cdef Py_ssize_t index
+    for index in range(count):
+        _own(values[index])
+        _set_item(made, index, values[index])
+    return made
 
 
 cdef inline bint _stands_for_int(PyObject* value) noexcept:
@@ -497,6 +525,10 @@ cdef object _converted(ParameterSlot* slot, value):
 
 
 cdef object _converted_list(int code, values):
+    cdef PyObject* given = <PyObject*> values
+    if (code == TENSOR_LIST and PyList_CheckExact(given)
+            and _are_tensors(_tuple_items(given), PyList_GET_SIZE(given))):
+        return tuple(values)
     cdef int element_code = _ELEMENT_CODES[code - TENSOR_LIST]
     cdef list converted = []
     for value in values:

@@ -15,9 +15,9 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 promote_codes)
 from aten._core.dtypes import DTYPES
 from aten._core.float8 import decode, encode
-from aten._core.storage cimport Storage, storage_at
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, is_lazy,
-                                make_contiguous, make_strided, make_tensor, read_sizes,
+from aten._core.storage cimport Storage, expose, storage_at, storage_over
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
+                                data_pointer, is_lazy, make_contiguous, make_strided, make_tensor, read_sizes,
                                 storage_extent)
 
 cdef extern from "Python.h":
@@ -149,7 +149,7 @@ def item(Tensor tensor not None):
         raise RuntimeError("item: a tensor on the meta device has no data")
     if is_lazy(tensor):
         tensor = tensor.clone()
-    return read_element(data_pointer(tensor), tensor.dtype_code)
+    return read_element(const_data_pointer(tensor), tensor.dtype_code)
 
 
 cdef object _nested(TensorImpl tensor, int dim, const char* place):
@@ -169,7 +169,7 @@ def tolist(Tensor tensor not None):
         tensor = tensor.clone()
     if tensor.count == 0:
         return _empty_lists(tensor.shape)
-    return _nested(tensor, 0, data_pointer(tensor))
+    return _nested(tensor, 0, const_data_pointer(tensor))
 
 
 def _empty_lists(shape):
@@ -297,7 +297,10 @@ _TYPE_NAMES_BY_NUMPY = frozenset(_TYPE_STRINGS)
 
 
 def array_interface(Tensor tensor not None):
-    """NumPy's `__array_interface__` of a CPU tensor. Raises TypeError where it has none."""
+    """NumPy's `__array_interface__` of a CPU tensor. Raises TypeError where it has none.
+
+    The address stays right: from now on the memory is shared with no copy that is put off.
+    """
     cdef int64_t width = item_size(tensor.dtype_code)
     name = dtype_from_code(tensor.dtype_code).name
     if tensor.device_type != CPU:
@@ -308,12 +311,13 @@ def array_interface(Tensor tensor not None):
                            "conjugate or negative; use resolve_conj() or resolve_neg() first")
     if name not in _TYPE_STRINGS:
         raise TypeError(f"Got unsupported ScalarType {dtype_from_code(tensor.dtype_code).scalar_type_name}")
+    expose(tensor.storage)
     return {
         "version": 3,
         "typestr": _TYPE_STRINGS[name],
         "shape": tuple(tensor.shape),
         "strides": tuple([stride * width for stride in tensor.stride()]),
-        "data": (<size_t>data_pointer(tensor) if tensor.count else 0, False),
+        "data": (<size_t>const_data_pointer(tensor) if tensor.count else 0, False),
     }
 
 
@@ -391,8 +395,12 @@ def empty_strided(sizes, strides, dtype element not None, device place not None)
 
 def on_device(Tensor tensor not None, device place not None):
     """The same memory seen as a tensor of another device; for devices that compute on the host."""
-    cdef Storage storage = storage_at(<size_t>tensor.storage.data, tensor.storage.bytes,
-                                      tensor.storage)
+    cdef Storage storage
+    if tensor.device_type == META:
+        storage = storage_at(0, tensor.storage.bytes, tensor.storage)
+    else:
+        # An export, so that the memory stays where it is, and nobody shares it meanwhile.
+        storage = storage_over(tensor.storage)
     storage.device_type = place.type_code
     storage.device_index = place.index_code
     return make_tensor(storage, tensor.dtype_code, tensor.rank, tensor.sizes, tensor.strides,

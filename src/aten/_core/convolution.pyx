@@ -19,7 +19,7 @@ from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT3
 from aten._core.gemm cimport Product, multiplies, multiply_here, open_library
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, read_sizes, require_memory
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, read_sizes, require_memory
 from aten._core.transfer cimport Block, transfer, transfer_run
 
 cdef enum:
@@ -108,6 +108,7 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     work.groups = groups
     work.batch = input.sizes[0]
     work.failed = False
+    data_pointer(out)
     _read_image(&work.out if transposed else &work.input, input)
     _read_image(&work.input if transposed else &work.out, out)
     _read_window(&work, weight, stride, padding, dilation)
@@ -115,7 +116,7 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     work.inputs = out.sizes[1] // groups if transposed else weight.sizes[1]
     work.bias.data = NULL
     if bias is not None:
-        work.bias.data = data_pointer(bias)
+        work.bias.data = <char*>const_data_pointer(bias)
         work.bias.code = bias.dtype_code
         work.bias.batch_stride = 0
         work.bias.row_stride = bias.strides[0]
@@ -132,7 +133,7 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
 
 cdef void _read_image(Image* image, TensorImpl tensor) noexcept:
     cdef int dim, source
-    image.data = data_pointer(tensor)
+    image.data = <char*>const_data_pointer(tensor)
     image.code = tensor.dtype_code
     image.batch_stride = tensor.strides[0]
     image.channel_stride = tensor.strides[1]
@@ -166,7 +167,7 @@ cdef int _widen_weight(Convolution* work, TensorImpl weight, list scratch) excep
     cdef Block source
     cdef Block target
     cdef Storage memory
-    work.weight = data_pointer(weight)
+    work.weight = <char*>const_data_pointer(weight)
     if weight.dtype_code == work.compute:
         return 0
     memory = allocate(weight.count * item_size(work.compute), CPU, -1)

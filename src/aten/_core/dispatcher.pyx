@@ -27,6 +27,7 @@ from aten._core.keys cimport (
     row_length,
     without_highest,
 )
+from aten._core.storage cimport begin_call, end_call
 from aten._core.tensor cimport Tensor, TensorImpl, set_binary_call
 
 from aten._core import registrations as registry_of_kernels
@@ -469,13 +470,18 @@ cdef Kernel as_kernel(object kernel, str provenance):
 cdef inline object dispatch(OpOverload op, uint64_t keys, PyObject** stack):
     cdef Kernel kernel
     cdef PyObject* served
+    cdef int phase
     if local_state().tracing != 0:
         return dispatch_traced(op, keys, stack)
     keys &= op.mask
     served = op.row[row_index(keys)]
     # Owned for the length of the call: the kernel may take its own registration back.
     kernel = <Kernel> served if served != NULL else op.kernel_for(keys)
-    return kernel.call(op, keys, stack)
+    phase = begin_call()
+    try:
+        return kernel.call(op, keys, stack)
+    finally:
+        end_call(phase)
 
 
 cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
@@ -483,6 +489,7 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
     from aten._core import tracing
 
     cdef uint64_t remaining = keys
+    cdef int phase
     while True:
         key = key_of_slot(row_index(remaining))
         kernel, reason = op.registrations.resolve(key)
@@ -497,9 +504,11 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
     if kernel is None:
         explain().raise_missing(op, key)
     tracing.nest(1)
+    phase = begin_call()
     try:
         return (<Kernel?> kernel).call(op, remaining & op.mask, stack)
     finally:
+        end_call(phase)
         tracing.nest(-1)
 
 

@@ -144,6 +144,8 @@ def export(Tensor tensor not None, *, bint versioned, bint copied=False):
     cdef void* block = PyMem_Malloc(sizeof(Versioned) if versioned else sizeof(Managed))
     if block == NULL:
         raise MemoryError()
+    # Before the address is read: from here on nobody shares the memory anew.
+    held.storage.exports += 1
     try:
         if versioned:
             with_version = <Versioned*>block
@@ -159,10 +161,10 @@ def export(Tensor tensor not None, *, bint versioned, bint copied=False):
             managed.context = <void*>held
             managed.deleter = _delete_managed
     except BaseException:
+        held.storage.exports -= 1
         PyMem_Free(block)
         raise
     Py_INCREF(held)
-    held.storage.exports += 1
     return PyCapsule_New(block, b"dltensor_versioned" if versioned else b"dltensor", _drop_capsule)
 
 

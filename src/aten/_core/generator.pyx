@@ -21,7 +21,7 @@ import os
 
 from aten._core.device cimport CPU, device as Device, device_from_codes
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64, UINT8
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, make_contiguous
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, make_contiguous
 
 cdef extern from *:
     """
@@ -517,7 +517,7 @@ cdef class Generator:
         if given.count != STATE_BYTES or not given.contiguous or given.storage.data == NULL:
             raise RuntimeError(f"set_state: expected {STATE_BYTES} bytes in a row, got a tensor of "
                                f"shape {list(given.shape)}")
-        data = data_pointer(given)
+        data = const_data_pointer(given)
         memcpy(&seed, data, 8)
         memcpy(header, data + 8, 8)
         memcpy(&word, data + 16, 8)
@@ -546,12 +546,13 @@ cdef class Generator:
     def uniform(self, Tensor out not None, double low, double high):
         """float32 or float64 numbers from [low, high)."""
         _require_floating(out)
+        cdef char* data = data_pointer(out)
         with self.lock:
             with nogil:
                 if out.dtype_code == FLOAT32:
-                    _fill_uniform(&self.engine, <float*>data_pointer(out), out.count, low, high)
+                    _fill_uniform(&self.engine, <float*>data, out.count, low, high)
                 else:
-                    _fill_uniform(&self.engine, <double*>data_pointer(out), out.count, low, high)
+                    _fill_uniform(&self.engine, <double*>data, out.count, low, high)
 
     def normal(self, Tensor out not None, double mean, double deviation, bint blocked,
                bint draws_rest):
@@ -562,19 +563,20 @@ cdef class Generator:
         cdef bint single = out.dtype_code == FLOAT32
         cdef bint blocks = blocked and out.count >= BLOCK
         _require_floating(out)
+        cdef char* data = data_pointer(out)
         with self.lock:
             with nogil:
                 if blocks and single:
-                    _fill_normal_blocks(&self.engine, <float*>data_pointer(out), out.count, mean,
+                    _fill_normal_blocks(&self.engine, <float*>data, out.count, mean,
                                         deviation, draws_rest)
                 elif blocks:
-                    _fill_normal_blocks(&self.engine, <double*>data_pointer(out), out.count, mean,
+                    _fill_normal_blocks(&self.engine, <double*>data, out.count, mean,
                                         deviation, draws_rest)
                 elif single:
-                    _fill_normal(&self.engine, <float*>data_pointer(out), out.count, mean,
+                    _fill_normal(&self.engine, <float*>data, out.count, mean,
                                  deviation)
                 else:
-                    _fill_normal(&self.engine, <double*>data_pointer(out), out.count, mean,
+                    _fill_normal(&self.engine, <double*>data, out.count, mean,
                                  deviation)
 
     def draw(self, str distribution not None, Tensor out not None, first, second=0.0):
@@ -588,36 +590,39 @@ cdef class Generator:
         cdef int steps[2]
         cdef int which
         _require(out, FLOAT64)
+        cdef char* data = data_pointer(out)
         for which, given in enumerate((first, second)):
             steps[which] = isinstance(given, Tensor)
             if steps[which]:
                 _require(given, FLOAT64)
                 if (<Tensor>given).count != out.count:
                     raise ValueError("draw: parameters and results must be as many")
-                parameters[which] = <double*>data_pointer(given)
+                parameters[which] = <const double*>const_data_pointer(given)
             else:
                 numbers[which] = given
                 parameters[which] = &numbers[which]
         with self.lock:
             with nogil:
-                _fill(&self.engine, function, <double*>data_pointer(out), out.count,
+                _fill(&self.engine, function, <double*>data, out.count,
                       parameters[0], steps[0], parameters[1], steps[1])
 
     def integers(self, Tensor out not None, span, int64_t base, bint wide):
         """int64 numbers from [base, base + span), of one word each, or two where `wide`."""
         cdef uint64_t width = <uint64_t>(span & 0xffffffffffffffff)
         _require(out, INT64)
+        cdef char* data = data_pointer(out)
         with self.lock:
             with nogil:
-                _fill_integers(&self.engine, <int64_t*>data_pointer(out), out.count, width, base,
+                _fill_integers(&self.engine, <int64_t*>data, out.count, width, base,
                                wide)
 
     def shuffle(self, Tensor out not None):
         """The int64 numbers from 0 to the count of `out`, in random order."""
         _require(out, INT64)
+        cdef char* data = data_pointer(out)
         with self.lock:
             with nogil:
-                _shuffle(&self.engine, <int64_t*>data_pointer(out), out.count)
+                _shuffle(&self.engine, <int64_t*>data, out.count)
 
 
 def _restored(bytes state):

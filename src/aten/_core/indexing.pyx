@@ -129,10 +129,29 @@ def getitem(Tensor tensor not None, index):
     cdef object found = _view_at(tensor, index)
     if found is not None:
         return found
+    if _is_only_index(tensor, index):
+        return _index_by(tensor, [index])
     view, indices = _apply(tensor, _items(index))
     if indices:
-        return operators().index(view, indices)
+        return _index_by(view, indices)
     return operators().views[ALIAS](tensor) if view is tensor else view
+
+
+cdef bint _is_only_index(Tensor tensor, object index) except -1:
+    """Whether an index is a tensor that nothing needs to be done to before it chooses elements."""
+    cdef TensorImpl given
+    if Py_TYPE(<PyObject*>index) != <PyTypeObject*>Tensor:
+        return False
+    given = index
+    return 0 < given.rank and tensor.rank and (
+        given.dtype_code == INT64 or (given.dtype_code == BOOL and given.rank <= tensor.rank))
+
+
+cdef object _index_by(object tensor, list indices):
+    cdef PyObject* stack[2]
+    stack[0] = <PyObject*>tensor
+    stack[1] = <PyObject*>indices
+    return (<OpOverload?>operators().index).call_stack(stack)
 
 
 def setitem(Tensor tensor not None, index, value):

@@ -24,7 +24,10 @@ cdef struct Walk:
 
 cdef int broadcast_into(int rank, int64_t* sizes, TensorImpl operand) except -1
 cdef void begin_walk(Walk* walk, int rank, const int64_t* sizes) noexcept nogil
-cdef void add_operand(Walk* walk, TensorImpl operand, int rank, const int64_t* sizes) noexcept
+# `add_operand` for what is written, `add_input` for what is only read. Those written come first,
+# or `data_pointer` was called for them: see there.
+cdef int add_operand(Walk* walk, TensorImpl operand, int rank, const int64_t* sizes) except -1
+cdef void add_input(Walk* walk, TensorImpl operand, int rank, const int64_t* sizes) noexcept
 cdef void add_scalar(Walk* walk, void* address) noexcept nogil
 cdef void reorder(Walk* walk, int* permutation) noexcept nogil
 cdef void coalesce(Walk* walk) noexcept nogil

@@ -12,7 +12,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t
 
 from aten._core.dtypes cimport item_size
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl, data_pointer
+from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl, const_data_pointer, data_pointer
 
 cdef int broadcast_into(int rank, int64_t* sizes, TensorImpl operand) except -1:
     """Widen `sizes`, aligned at the end of an array of `rank`, by `operand`'s.
@@ -45,8 +45,8 @@ cdef void begin_walk(Walk* walk, int rank, const int64_t* sizes) noexcept nogil:
         walk.total *= walk.sizes[dim]
 
 
-cdef void add_operand(Walk* walk, TensorImpl operand, int rank, const int64_t* sizes) noexcept:
-    """Line `operand` up with the walk's shape."""
+cdef void add_input(Walk* walk, TensorImpl operand, int rank, const int64_t* sizes) noexcept:
+    """Line `operand`, which is read, up with the walk's shape."""
     cdef int place = walk.operands
     cdef int64_t width = item_size(operand.dtype_code)
     cdef int dim, position
@@ -56,8 +56,17 @@ cdef void add_operand(Walk* walk, TensorImpl operand, int rank, const int64_t* s
             walk.strides[dim][place] = 0
         else:
             walk.strides[dim][place] = operand.strides[position] * width
-    walk.data[place] = data_pointer(operand)
+    # Kernels take one type of address for all their operands.
+    walk.data[place] = <char*>const_data_pointer(operand)
     walk.operands += 1
+
+
+cdef int add_operand(Walk* walk, TensorImpl operand, int rank, const int64_t* sizes) except -1:
+    """Line `operand`, which is written, up with the walk's shape."""
+    cdef char* data = data_pointer(operand)
+    add_input(walk, operand, rank, sizes)
+    walk.data[walk.operands - 1] = data
+    return 0
 
 
 cdef void add_scalar(Walk* walk, void* address) noexcept nogil:
@@ -244,7 +253,7 @@ def contains_zero(TensorImpl tensor not None):
     if tensor.storage.data == NULL or tensor.count == 0:
         return False
     begin_walk(&walk, tensor.rank, tensor.sizes)
-    add_operand(&walk, tensor, tensor.rank, tensor.sizes)
+    add_input(&walk, tensor, tensor.rank, tensor.sizes)
     reorder(&walk, permutation)
     coalesce(&walk)
     found[0] = 0

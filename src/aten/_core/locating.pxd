@@ -1,5 +1,14 @@
-"""Where elements are that indices and masks name."""
+"""Where elements are that indices name."""
+
+from libc.stdint cimport int64_t
 
 from aten._core.tensor cimport TensorImpl
 
+cdef enum:
+    # What `range_of_index` finds.
+    WITHIN = 0
+    NEGATIVE = 1
+    OUTSIDE = 2
+
 cdef int require_memory(TensorImpl tensor) except -1
+cdef int range_of_index(TensorImpl index, int64_t low, int64_t size) except -1

@@ -1,24 +1,20 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Where elements are that indices and masks name: offsets, checked, for the walks of picking.pyx."""
+"""Where elements are that indices name: offsets, checked, for the walks of picking.pyx."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from aten._core.device cimport META
-from aten._core.dtypes cimport INT32, INT64, dtype_from_code, item_size
-from aten._core.iterator cimport Walk, add_operand, begin_walk, coalesce, reorder, run_walk
-from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous
+from aten._core.dtypes cimport INT32, INT64, dtype_from_code
+from aten._core.iterator cimport Walk, add_input, add_operand, begin_walk, coalesce, reorder, run_walk
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
+                                make_contiguous)
 from aten._core.views cimport view_of
 
 cdef enum:
     # Indices in one chunk of work for the threads; from as many on, other Python threads may run.
     GRAIN = 16384
-    # What `range_of` finds.
-    WITHIN = 0
-    NEGATIVE = 1
-    OUTSIDE = 2
 
 ctypedef fused Index:
     int32_t
@@ -36,29 +32,32 @@ cdef struct Bounds:
     int64_t low
     int64_t size
     int64_t stride
-    int64_t found
+    # Whether an index is outside, or below zero; threads set these, and never unset them.
+    bint outside
+    bint negative
 
 
 cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
                        Index unused) noexcept nogil:
-    # Counted from `low` without a sign, all that is outside lies beyond the width.
-    cdef uint64_t low = <uint64_t>bounds.low, width = <uint64_t>bounds.size - low
-    cdef uint64_t outside = 0
-    cdef int64_t at, value, signs = 0
+    # Of differences the signs tell what is outside, which vectors compute side by side; what
+    # overflows is outside, and shows a sign on one side.
+    cdef uint64_t low = <uint64_t>bounds.low, last = <uint64_t>bounds.size - 1
+    cdef uint64_t value, outside = 0, signs = 0
+    cdef int64_t at
     if step == sizeof(Index):
         for at in range(count):
-            value = (<const Index*>place)[at]
-            outside |= <uint64_t>value - low >= width
+            value = <uint64_t><int64_t>(<const Index*>place)[at]
+            outside |= (value - low) | (last - value)
             signs |= value
     else:
         for at in range(count):
-            value = (<const Index*>(place + at * step))[0]
-            outside |= <uint64_t>value - low >= width
+            value = <uint64_t><int64_t>(<const Index*>(place + at * step))[0]
+            outside |= (value - low) | (last - value)
             signs |= value
-    if outside:
-        bounds.found = OUTSIDE
-    elif signs < 0 and bounds.found == WITHIN:
-        bounds.found = NEGATIVE
+    if outside >> 63:
+        bounds.outside = True
+    if signs >> 63:
+        bounds.negative = True
 
 
 cdef void _look_narrow(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -86,12 +85,16 @@ cdef void _add_wrapped(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
             (<int64_t*>(data[0] + row * s1[0] + at * s0[0]))[0] += value * bounds.stride
 
 
+cdef inline int _found(const Bounds* bounds) noexcept nogil:
+    return OUTSIDE if bounds.outside else NEGATIVE if bounds.negative else WITHIN
+
+
 def range_of(TensorImpl index not None, int64_t low, int64_t size):
     """0: all integers are within [0, size); 1: some are below zero, none below `low`; 2: else."""
-    return _range_of(index, low, size)
+    return range_of_index(index, low, size)
 
 
-cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
+cdef int range_of_index(TensorImpl index, int64_t low, int64_t size) except -1:
     cdef Walk walk
     cdef Bounds bounds
     cdef int permutation[MAXIMUM_DIMS]
@@ -100,19 +103,22 @@ cdef int _range_of(TensorImpl index, int64_t low, int64_t size) except -1:
         raise ValueError("range_of: expected int32 or int64")
     bounds.low = low
     bounds.size = size
-    bounds.found = WITHIN
+    bounds.outside = bounds.negative = False
+    if index.contiguous and index.count < GRAIN:
+        if index.dtype_code == INT64:
+            _look(<char*>const_data_pointer(index), index.count, sizeof(int64_t), &bounds, <int64_t>0)
+        else:
+            _look(<char*>const_data_pointer(index), index.count, sizeof(int32_t), &bounds, <int32_t>0)
+        return _found(&bounds)
     begin_walk(&walk, index.rank, index.sizes)
-    add_operand(&walk, index, index.rank, index.sizes)
+    add_input(&walk, index, index.rank, index.sizes)
     reorder(&walk, permutation)
     coalesce(&walk)
     walk.reduced = <int64_t*>&bounds
     walk.kernel = _look_wide if index.dtype_code == INT64 else _look_narrow
-    if walk.total < GRAIN:
-        run_walk(&walk, walk.total)
-    else:
-        with nogil:
-            run_walk(&walk, walk.total)
-    return <int>bounds.found
+    with nogil:
+        run_walk(&walk, 4 * GRAIN)
+    return _found(&bounds)
 
 
 def choose(Tensor self not None, list given not None):
@@ -178,7 +184,7 @@ def choose(Tensor self not None, list given not None):
 
 cdef bint _check_within(TensorImpl index, int64_t size, int dim) except -1:
     """Whether an index is below zero. Raises IndexError for one out of range."""
-    cdef int found = _range_of(index, -size, size)
+    cdef int found = range_of_index(index, -size, size)
     if found == OUTSIDE:
         for wrong in index.reshape((-1,)).tolist():
             if not -size <= wrong < size:
@@ -241,7 +247,7 @@ def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, in
     bounds.stride = stride
     begin_walk(&walk, offsets.rank, offsets.sizes)
     add_operand(&walk, offsets, offsets.rank, offsets.sizes)
-    add_operand(&walk, index, offsets.rank, offsets.sizes)
+    add_input(&walk, index, offsets.rank, offsets.sizes)
     reorder(&walk, permutation)
     coalesce(&walk)
     walk.reduced = <int64_t*>&bounds
@@ -259,7 +265,7 @@ def spread_offsets(Tensor index not None, Tensor base not None):
     `index` is int64, row-major and within range; negative ones count from the end.
     """
     cdef Tensor made
-    cdef int64_t* values = <int64_t*>data_pointer(index)
+    cdef const int64_t* values = <const int64_t*>const_data_pointer(index)
     cdef int64_t* offsets
     cdef int64_t at, rest, offset
     cdef int dim
@@ -276,85 +282,4 @@ def spread_offsets(Tensor index not None, Tensor base not None):
                 offset += rest % base.sizes[dim] * base.strides[dim]
                 rest //= base.sizes[dim]
             offsets[at] = offset
-    return made
-
-
-cdef enum:
-    # Elements of a mask that are counted, and then written, in one piece.
-    PIECE = 8192
-
-
-cdef struct Places:
-    const uint8_t* mask
-    int64_t total
-    int64_t* counts             # per piece; later, how many come before it
-    int64_t* out
-    int64_t found               # in all
-    int rank
-    int64_t sizes[MAXIMUM_DIMS]
-
-
-cdef void _count_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Places* places = <Places*>context
-    cdef int64_t piece, at, count
-    for piece in range(begin, end):
-        count = 0
-        for at in range(piece * PIECE, min((piece + 1) * PIECE, places.total)):
-            count += places.mask[at] != 0
-        places.counts[piece] = count
-
-
-cdef void _write_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Columns of coordinates; with rank 1, positions."""
-    cdef Places* places = <Places*>context
-    cdef int64_t piece, at, next, rest
-    cdef int dim
-    for piece in range(begin, end):
-        next = places.counts[piece]
-        for at in range(piece * PIECE, min((piece + 1) * PIECE, places.total)):
-            if places.mask[at] == 0:
-                continue
-            rest = at
-            for dim in range(places.rank - 1, 0, -1):
-                places.out[dim * places.found + next] = rest % places.sizes[dim]
-                rest //= places.sizes[dim]
-            places.out[next] = rest
-            next += 1
-
-
-def positions(Tensor mask not None, bint flat):
-    """Where a row-major tensor of bools is true: (rank, count), coordinates; or flat, (1, count).
-
-    In row-major order, int64.
-    """
-    cdef Places places
-    cdef Tensor counts, made
-    cdef int64_t pieces, piece, count, total = 0
-    cdef int64_t sizes[2]
-    cdef int dim
-    require_memory(mask)
-    if item_size(mask.dtype_code) != 1 or not mask.contiguous:
-        raise ValueError("positions: expected a row-major tensor of bools")
-    pieces = (mask.count + PIECE - 1) // PIECE
-    counts = make_contiguous(INT64, 1, &pieces, mask.device_type, mask.device_index)
-    places.mask = <uint8_t*>data_pointer(mask)
-    places.total = mask.count
-    places.counts = <int64_t*>data_pointer(counts)
-    with nogil:
-        parallel_for(pieces, 4, _count_pieces, &places)
-    for piece in range(pieces):
-        count = places.counts[piece]
-        places.counts[piece] = total
-        total += count
-    places.found = total
-    places.rank = 1 if flat else mask.rank
-    for dim in range(mask.rank):
-        places.sizes[dim] = mask.sizes[dim]
-    sizes[0] = places.rank
-    sizes[1] = total
-    made = make_contiguous(INT64, 2, sizes, mask.device_type, mask.device_index)
-    places.out = <int64_t*>data_pointer(made)
-    if places.rank > 0 and total > 0:
-        with nogil:
-            parallel_for(pieces, 4, _write_pieces, &places)
     return made

@@ -6,9 +6,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.dtypes cimport item_size
-from aten._core.storage cimport Storage, allocate
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides,
-                                data_pointer, read_sizes, set_geometry,
+from aten._core.storage cimport Storage, allocate, exchange_memory
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
+                                contiguous_strides, read_sizes, set_geometry,
                                 storage_extent)
 
 
@@ -43,15 +43,18 @@ cdef bint same_geometry(TensorImpl left, TensorImpl right) noexcept:
 
 cdef bint may_overlap(TensorImpl left, TensorImpl right) noexcept:
     """Whether the ranges of memory that both address meet."""
-    cdef char* left_start
-    cdef char* right_start
+    cdef const char* left_start
+    cdef const char* right_start
     cdef int64_t left_bytes, right_bytes
     if left.storage.data == NULL or right.storage.data == NULL:
         return False
     if left.count == 0 or right.count == 0:
         return False
-    left_start = data_pointer(left)
-    right_start = data_pointer(right)
+    if left.storage is not right.storage and (left.storage.shared is not None
+                                              or right.storage.shared is not None):
+        return False
+    left_start = const_data_pointer(left)
+    right_start = const_data_pointer(right)
     left_bytes = storage_extent(left.rank, left.sizes, left.strides) * item_size(left.dtype_code)
     right_bytes = (storage_extent(right.rank, right.sizes, right.strides)
                    * item_size(right.dtype_code))
@@ -76,9 +79,7 @@ cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except
         if storage.data != NULL and larger.data != NULL:
             memcpy(larger.data, storage.data, storage.bytes)
         # The storage object stays, so that views go on sharing it; the blocks change places.
-        storage.data, larger.data = larger.data, storage.data
-        storage.size_class, larger.size_class = larger.size_class, storage.size_class
-        storage.bytes, larger.bytes = larger.bytes, storage.bytes
+        exchange_memory(storage, larger)
     set_geometry(tensor, rank, sizes, strides)
     return 0
 

@@ -74,7 +74,12 @@ cdef int broadcast_operands(Operands* operands, int count) except -1:
     return 0
 
 
-cdef void find_accesses(Walk* walk, Operands* operands, int count, int out_code,
+cdef inline bint _streams(Walk* walk, int place, int width) noexcept:
+    return (walk.rank == 1 and walk.total * width >= LEAST_STREAMED_BYTES
+            and <uint64_t>walk.data[place] % STREAM_ALIGNMENT == 0)
+
+
+cdef void find_accesses(Walk* walk, Operands* operands, int count, int out_code, bint separate,
                         int* accesses) noexcept:
     """How the innermost loop steps through each operand, in as few patterns as will do."""
     cdef int index
@@ -95,6 +100,8 @@ cdef void find_accesses(Walk* walk, Operands* operands, int count, int out_code,
         else:
             strided = True
     if not strided:
+        if separate and _streams(walk, count, item_size(out_code)):
+            accesses[count] = STREAM
         return
     for index in range(count + 1):
         if walk.strides[0][index] != 0 or index == count:

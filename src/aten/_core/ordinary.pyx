@@ -18,8 +18,8 @@ from aten._core.dtypes cimport (BOOL, DTYPE_COUNT, FLOAT64, INT64, default_dtype
                                 item_size)
 from aten._core.iterator cimport KernelFunction
 from aten._core.operands cimport UNIT, ZERO
-from aten._core.tensor cimport (INLINE_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous,
-                                make_strided)
+from aten._core.tensor cimport (INLINE_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
+                                make_contiguous, make_strided)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -248,20 +248,20 @@ cdef bint _are_row_major(OrdinaryCall* call):
 cdef bint _may_be_written(OrdinaryCall* call):
     """Whether the output has the leader's shape, and shares elements with equals of it only."""
     cdef TensorImpl out, tensor
-    cdef char* start
-    cdef char* other
+    cdef const char* start
+    cdef const char* other
     cdef int index
     if Py_TYPE(call.out) != <PyTypeObject*>Tensor:
         return False
     out = <TensorImpl>call.out
     if out.device_type != CPU or (call.out != call.leader and not _is_alike(call.leader, call.out)):
         return False
-    start = data_pointer(out)
+    start = const_data_pointer(out)
     for index in range(call.count):
         if call.tensors[index] == NULL or call.tensors[index] == call.out:
             continue
         tensor = <TensorImpl>call.tensors[index]
-        other = data_pointer(tensor)
+        other = const_data_pointer(tensor)
         if (start >= other + tensor.count * _WIDTHS[tensor.dtype_code]
                 or other >= start + out.count * _WIDTHS[out.dtype_code]):
             continue
@@ -311,7 +311,7 @@ cdef object compute(OrdinaryCall* call, const Remembered* known):
         if call.tensors[index] == NULL:
             data[index] = <char*>&call.numbers[index]
             continue
-        data[index] = data_pointer(<TensorImpl>call.tensors[index])
+        data[index] = <char*>const_data_pointer(<TensorImpl>call.tensors[index])
         if call.outer[index] == AS_IT_COMES:
             call.outer[index] = length * call.inner[index]
     function(data, length, call.inner, call.rows, call.outer, NULL)

@@ -2,10 +2,12 @@
 # cython: cdivision=True
 """The thread pool.
 
-Work is cut into chunks that threads claim one by one. The caller claims too, and never waits for
-a worker that has not begun: when workers are slow to wake, or the machine is busy, it simply does
-more of the chunks itself. One job runs at a time; a call from inside a task, or from a second
-Python thread meanwhile, runs on its own thread alone. After a fork the child starts afresh.
+A range of work is parted into one region for each thread, always the same ones for the same range,
+so that what a processor's cache holds from one operator is there for the next. Threads claim their
+region chunk by chunk and then help with the regions of the others. The caller works, too, and never
+waits for a worker that has not begun: when workers are slow to wake, or the machine is busy, it
+simply does more of the chunks itself. One job runs at a time; a call from inside a task, or from a
+second Python thread meanwhile, runs on its own thread alone. After a fork the child starts afresh.
 
 What a chunk computes must not depend on how the range was cut, so results do not either.
 """
@@ -15,6 +17,7 @@ from libc.stdint cimport int64_t
 cdef extern from *:
     """
     #include <sched.h>
+    #include <time.h>
     #include <unistd.h>
     static __thread int aten_inside_task = 0;
     static void aten_leave_processor(int processor) {
@@ -25,6 +28,11 @@ cdef extern from *:
         if (CPU_COUNT(&allowed) > 0)
             sched_setaffinity(0, sizeof allowed, &allowed);
     }
+    static inline int64_t aten_nanoseconds(void) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000000000LL + now.tv_nsec;
+    }
     static inline void aten_pause(void) {
     #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
@@ -33,6 +41,7 @@ cdef extern from *:
     """
     int aten_inside_task
     void aten_pause() noexcept nogil
+    int64_t aten_nanoseconds() noexcept nogil
     void aten_leave_processor(int processor) noexcept nogil
     int64_t __atomic_fetch_add(int64_t*, int64_t, int) noexcept nogil
     int64_t __atomic_load_n(int64_t*, int) noexcept nogil
@@ -65,20 +74,29 @@ cdef extern from "<sched.h>" nogil:
     int sched_getcpu()
 
 cdef enum:
-    # A worker polls this often for the next job, for about a millisecond, before it sleeps: waking
-    # up can take that long, and one that woke too late for a job is then there for the next.
-    POLLS = 60000
-    # Chunks per thread: enough to even out a slow one, few enough to claim cheaply.
-    CHUNKS_PER_THREAD = 4
+    # A worker polls this long for the next job before it sleeps: waking up can take as long, and one
+    # that woke too late for a job is then there for the next. Pauses differ tenfold between
+    # processors, so time is looked at after every few.
+    POLLING_NANOSECONDS = 1000000
+    PAUSES = 32
+    # Chunks of a region: enough to even out a slow thread, few enough to claim cheaply.
+    CHUNKS_PER_REGION = 4
+    MOST_THREADS = 256
+    # Chunks of many points end where cache lines and vectors do.
+    ALIGNED_POINTS = 1024
+
+cdef struct Region:
+    int64_t next_begin      # claimed by atomic addition
+    int64_t end
+    int64_t padding[6]      # two regions do not share a cache line
 
 cdef struct Job:
     Task task
     void* context
-    int64_t total
+    Region* regions
+    int threads
     int64_t chunk
-    int64_t next_begin      # claimed by atomic addition
     int64_t active          # workers inside the job; changed under the pool's lock
-    int64_t limit           # workers that may be inside at once
     int processor           # the caller's when it began
 
 cdef struct Pool:
@@ -105,14 +123,34 @@ cdef void _start_afresh() noexcept nogil:
     _pool.workers = 0
 
 
-cdef void _run_chunks(Job* job) noexcept nogil:
+cdef void _run_region(Job* job, Region* region) noexcept nogil:
     cdef int64_t begin, end
-    while True:
-        begin = __atomic_fetch_add(&job.next_begin, job.chunk, __ATOMIC_ACQ_REL)
-        if begin >= job.total:
+    while __atomic_load_n(&region.next_begin, __ATOMIC_ACQUIRE) < region.end:
+        begin = __atomic_fetch_add(&region.next_begin, job.chunk, __ATOMIC_ACQ_REL)
+        if begin >= region.end:
             return
         end = begin + job.chunk
-        job.task(job.context, begin, end if end < job.total else job.total)
+        job.task(job.context, begin, end if end < region.end else region.end)
+
+
+cdef void _run_chunks(Job* job, int place) noexcept nogil:
+    """The region at `place`, then whatever the others have left."""
+    cdef int offset
+    for offset in range(job.threads):
+        _run_region(job, &job.regions[(place + offset) % job.threads])
+
+
+cdef inline bint _await(int64_t* value, int64_t unwanted, bint equal) noexcept nogil:
+    """Poll until `value` is no longer `unwanted` (or is, with `equal`); False when it took long."""
+    cdef int64_t begun = aten_nanoseconds()
+    cdef int pause
+    while True:
+        for pause in range(PAUSES):
+            if (__atomic_load_n(value, __ATOMIC_ACQUIRE) == unwanted) == equal:
+                return True
+            aten_pause()
+        if aten_nanoseconds() - begun > POLLING_NANOSECONDS:
+            return False
 
 
 cdef void _step_aside(int processor) noexcept nogil:
@@ -126,17 +164,15 @@ cdef void _step_aside(int processor) noexcept nogil:
     pthread_mutex_lock(&_pool.lock)
 
 
-cdef void* _work(void* unused) noexcept nogil:
+cdef void* _work(void* number) noexcept nogil:
+    """A worker; `number`, from 1, is its place in every job."""
     global aten_inside_task
+    cdef int place = <int><int64_t>number
     cdef int64_t seen = 0
-    cdef int polls
     cdef Job* job
     aten_inside_task = 1
     while True:
-        for polls in range(POLLS):
-            if __atomic_load_n(&_pool.generation, __ATOMIC_ACQUIRE) != seen:
-                break
-            aten_pause()
+        _await(&_pool.generation, seen, False)
         pthread_mutex_lock(&_pool.lock)
         while _pool.generation == seen:
             pthread_cond_wait(&_pool.wake, &_pool.lock)
@@ -144,12 +180,12 @@ cdef void* _work(void* unused) noexcept nogil:
             _step_aside(_pool.job.processor)
         seen = _pool.generation
         job = _pool.job
-        if job == NULL or job.active >= job.limit:
+        if job == NULL or place >= job.threads:
             pthread_mutex_unlock(&_pool.lock)
             continue
         job.active += 1
         pthread_mutex_unlock(&_pool.lock)
-        _run_chunks(job)
+        _run_chunks(job, place)
         pthread_mutex_lock(&_pool.lock)
         job.active -= 1
         if job.active == 0:
@@ -161,54 +197,59 @@ cdef void* _work(void* unused) noexcept nogil:
 cdef void _start_workers(int count) noexcept nogil:
     cdef pthread_t thread
     while _pool.workers < count:
-        if pthread_create(&thread, NULL, _work, NULL) != 0:
+        if pthread_create(&thread, NULL, _work, <void*><int64_t>(_pool.workers + 1)) != 0:
             return
         pthread_detach(thread)
         _pool.workers += 1
+
+
+cdef void _part(Job* job, int64_t total, int64_t grain) noexcept nogil:
+    """Part [0, total) into regions of whole chunks; the last ones may be short or empty."""
+    cdef int64_t pieces = <int64_t>job.threads * CHUNKS_PER_REGION
+    cdef int64_t region
+    cdef int place
+    job.chunk = max((total + pieces - 1) // pieces, grain)
+    if job.chunk > 4 * ALIGNED_POINTS:
+        job.chunk = (job.chunk + ALIGNED_POINTS - 1) // ALIGNED_POINTS * ALIGNED_POINTS
+    pieces = (total + job.chunk - 1) // job.chunk
+    region = (pieces + job.threads - 1) // job.threads * job.chunk
+    for place in range(job.threads):
+        job.regions[place].next_begin = min(place * region, total)
+        job.regions[place].end = min((place + 1) * region, total)
 
 
 cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) noexcept nogil:
     """Run `task` over [0, total) in chunks of at least `grain`."""
     global aten_inside_task
     cdef Job job
-    cdef int threads, polls
-    cdef int64_t chunk
+    cdef Region regions[MOST_THREADS]
     if total <= grain or aten_inside_task:
         task(context, 0, total)
         return
-    threads = thread_count()
-    if threads <= 1:
+    job.threads = min(thread_count(), MOST_THREADS)
+    if job.threads <= 1 or pthread_mutex_trylock(&_pool.submit) != 0:
         task(context, 0, total)
         return
-    if pthread_mutex_trylock(&_pool.submit) != 0:
-        task(context, 0, total)
-        return
-    chunk = (total + threads * CHUNKS_PER_THREAD - 1) // (threads * CHUNKS_PER_THREAD)
     job.task = task
     job.context = context
-    job.total = total
-    job.chunk = chunk if chunk > grain else grain
-    job.next_begin = 0
+    job.regions = regions
     job.active = 0
-    job.limit = threads - 1
     job.processor = sched_getcpu()
-    _start_workers(threads - 1)
+    _part(&job, total, grain)
+    _start_workers(job.threads - 1)
     pthread_mutex_lock(&_pool.lock)
     _pool.job = &job
     _pool.generation += 1
     pthread_cond_broadcast(&_pool.wake)
     pthread_mutex_unlock(&_pool.lock)
     aten_inside_task = 1
-    _run_chunks(&job)
+    _run_chunks(&job, 0)
     aten_inside_task = 0
     pthread_mutex_lock(&_pool.lock)
     _pool.job = NULL        # whoever has not begun by now will not
     pthread_mutex_unlock(&_pool.lock)
     # Polling first: a caller that sleeps is woken on the processor of the worker it waited for.
-    for polls in range(POLLS):
-        if __atomic_load_n(&job.active, __ATOMIC_ACQUIRE) == 0:
-            break
-        aten_pause()
+    _await(&job.active, 0, True)
     pthread_mutex_lock(&_pool.lock)
     while job.active > 0:
         pthread_cond_wait(&_pool.done, &_pool.lock)

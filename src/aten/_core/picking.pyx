@@ -11,18 +11,22 @@ two points may meet in one place: along the dimensions in which the base does no
 share out the others. So the last one wins, and sums come out the same, for any number of threads.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
 from libc.string cimport memcpy
 
+from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
                                 FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
                                 category_of, item_size)
-from aten._core.iterator cimport (KernelFunction, Walk, add_operand, begin_walk, coalesce, reorder,
-                                  run_walk)
-from aten._core.locating cimport require_memory
+from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, begin_walk, coalesce,
+                                  reorder, run_walk)
+from aten._core.given cimport reads_dim
+from aten._core.locating cimport WITHIN, range_of_index, require_memory
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, make_strided
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
+                                make_contiguous, make_strided)
 from aten._core.transfer cimport transfer_run
 
 cdef enum:
@@ -37,6 +41,9 @@ cdef enum:
     PRODUCT = 1
     LEAST = 2
     GREATEST = 3
+    # Points of the innermost dimension that go together through all rows, where each has elements
+    # of its own to choose from: a part of these, rather than all, is in cache.
+    STRIP = 64
 
 _FOLDS = ("sum", "prod", "amin", "amax")
 
@@ -76,58 +83,46 @@ cdef struct Way:
     int fold
 
 
-cdef void _pick(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                int64_t step, Raw unused) noexcept nogil:
-    cdef int64_t row, place
-    cdef int64_t from_step = s0[BASE], index_step = s0[INDEX], to_step = s0[OTHER]
+cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                       const Way* way, bint picks, Raw unused) noexcept nogil:
+    """Copy from the chosen elements to the others, or the other way."""
+    cdef int64_t row, place, step = way.step
+    cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
     cdef char* base
     cdef char* index
     cdef char* other
+    cdef char* target
     for row in range(n1):
         base = data[BASE] + row * s1[BASE]
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
         if index_step == 0:
             base += (<int64_t*>index)[0] * step
-            if from_step == sizeof(Raw) and to_step == sizeof(Raw):
-                memcpy(other, base, n0 * sizeof(Raw))
+            if base_step == sizeof(Raw) and other_step == sizeof(Raw):
+                memcpy(other if picks else base, base if picks else other, n0 * sizeof(Raw))
                 continue
             for place in range(n0):
-                (<Raw*>(other + place * to_step))[0] = (<Raw*>(base + place * from_step))[0]
-        elif index_step == sizeof(int64_t) and to_step == sizeof(Raw):
+                _copy(base + place * base_step, other + place * other_step, picks, unused)
+        elif index_step == sizeof(int64_t) and other_step == sizeof(Raw) and (
+                base_step == 0 and step == sizeof(Raw)):
             for place in range(n0):
-                (<Raw*>other)[place] = (
-                    <Raw*>(base + place * from_step + (<int64_t*>index)[place] * step))[0]
+                target = base + (<int64_t*>index)[place] * <int64_t>sizeof(Raw)
+                _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
+        elif index_step == sizeof(int64_t) and other_step == sizeof(Raw):
+            for place in range(n0):
+                target = base + place * base_step + (<int64_t*>index)[place] * step
+                _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         else:
             for place in range(n0):
-                (<Raw*>(other + place * to_step))[0] = (
-                    <Raw*>(base + place * from_step
-                           + (<int64_t*>(index + place * index_step))[0] * step))[0]
+                target = base + place * base_step + (<int64_t*>(index + place * index_step))[0] * step
+                _copy(target, other + place * other_step, picks, unused)
 
 
-cdef void _place(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                 int64_t step, Raw unused) noexcept nogil:
-    cdef int64_t row, place
-    cdef int64_t to_step = s0[BASE], index_step = s0[INDEX], from_step = s0[OTHER]
-    cdef char* base
-    cdef char* index
-    cdef char* other
-    for row in range(n1):
-        base = data[BASE] + row * s1[BASE]
-        index = data[INDEX] + row * s1[INDEX]
-        other = data[OTHER] + row * s1[OTHER]
-        if index_step == 0:
-            base += (<int64_t*>index)[0] * step
-            if from_step == sizeof(Raw) and to_step == sizeof(Raw):
-                memcpy(base, other, n0 * sizeof(Raw))
-                continue
-            for place in range(n0):
-                (<Raw*>(base + place * to_step))[0] = (<Raw*>(other + place * from_step))[0]
-        else:
-            for place in range(n0):
-                (<Raw*>(base + place * to_step
-                        + (<int64_t*>(index + place * index_step))[0] * step))[0] = (
-                    <Raw*>(other + place * from_step))[0]
+cdef inline void _copy(char* base, char* other, bint picks, Raw unused) noexcept nogil:
+    if picks:
+        (<Raw*>other)[0] = (<Raw*>base)[0]
+    else:
+        (<Raw*>base)[0] = (<Raw*>other)[0]
 
 
 cdef inline Number _folded(Number held, Number given, int fold) noexcept nogil:
@@ -146,9 +141,11 @@ cdef inline Number _folded(Number held, Number given, int fold) noexcept nogil:
         return given if given > held else held
 
 
-cdef void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                   int64_t step, int fold, Number unused) noexcept nogil:
-    cdef int64_t row, place
+cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                          const int64_t* s1, const Way* way, int fold,
+                          Number unused) noexcept nogil:
+    cdef int64_t row, place, step = way.step
+    cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
     cdef char* base
     cdef char* index
     cdef char* other
@@ -157,34 +154,38 @@ cdef void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1, const
         base = data[BASE] + row * s1[BASE]
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
-        if s0[INDEX] == 0:
+        if index_step == 0:
             base += (<int64_t*>index)[0] * step
-            if s0[BASE] == sizeof(Number) and s0[OTHER] == sizeof(Number):
+            if base_step == sizeof(Number) and other_step == sizeof(Number):
                 for place in range(n0):
                     (<Number*>base)[place] = _folded((<Number*>base)[place],
                                                      (<Number*>other)[place], fold)
                 continue
             for place in range(n0):
-                target = <Number*>(base + place * s0[BASE])
-                target[0] = _folded(target[0], (<Number*>(other + place * s0[OTHER]))[0], fold)
+                target = <Number*>(base + place * base_step)
+                target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
+        elif index_step == sizeof(int64_t) and base_step == 0 and step == sizeof(Number):
+            for place in range(n0):
+                target = <Number*>base + (<int64_t*>index)[place]
+                target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         else:
             for place in range(n0):
-                target = <Number*>(base + place * s0[BASE]
-                                   + (<int64_t*>(index + place * s0[INDEX]))[0] * step)
-                target[0] = _folded(target[0], (<Number*>(other + place * s0[OTHER]))[0], fold)
+                target = <Number*>(base + place * base_step
+                                   + (<int64_t*>(index + place * index_step))[0] * step)
+                target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
 
 
 cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                int64_t step, int fold, Number unused) noexcept nogil:
+                const Way* way, Number unused) noexcept nogil:
     # One loop for each fold: the compiler sees which.
-    if fold == SUM:
-        _fold_by(data, n0, s0, n1, s1, step, SUM, unused)
-    elif fold == PRODUCT:
-        _fold_by(data, n0, s0, n1, s1, step, PRODUCT, unused)
-    elif fold == LEAST:
-        _fold_by(data, n0, s0, n1, s1, step, LEAST, unused)
+    if way.fold == SUM:
+        _fold_by(data, n0, s0, n1, s1, way, SUM, unused)
+    elif way.fold == PRODUCT:
+        _fold_by(data, n0, s0, n1, s1, way, PRODUCT, unused)
+    elif way.fold == LEAST:
+        _fold_by(data, n0, s0, n1, s1, way, LEAST, unused)
     else:
-        _fold_by(data, n0, s0, n1, s1, step, GREATEST, unused)
+        _fold_by(data, n0, s0, n1, s1, way, GREATEST, unused)
 
 
 cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -209,75 +210,70 @@ cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
             transfer_run(<char*>held, FLOAT32, 1, base, code, 1, parts)
 
 
-cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                         const int64_t* context) noexcept nogil:
-    cdef const Way* way = <const Way*>context
+cdef inline void _move_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                                const int64_t* s1, const Way* way, bint picks) noexcept nogil:
     cdef aten_picked_wide wide
     if way.code == 1:
-        _pick(data, n0, s0, n1, s1, way.step, <uint8_t>0)
+        _move(data, n0, s0, n1, s1, way, picks, <uint8_t>0)
     elif way.code == 2:
-        _pick(data, n0, s0, n1, s1, way.step, <uint16_t>0)
+        _move(data, n0, s0, n1, s1, way, picks, <uint16_t>0)
     elif way.code == 4:
-        _pick(data, n0, s0, n1, s1, way.step, <uint32_t>0)
+        _move(data, n0, s0, n1, s1, way, picks, <uint32_t>0)
     elif way.code == 8:
-        _pick(data, n0, s0, n1, s1, way.step, <uint64_t>0)
+        _move(data, n0, s0, n1, s1, way, picks, <uint64_t>0)
     else:
-        _pick(data, n0, s0, n1, s1, way.step, wide)
+        _move(data, n0, s0, n1, s1, way, picks, wide)
+
+
+cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                         const int64_t* context) noexcept nogil:
+    _move_elements(data, n0, s0, n1, s1, <const Way*>context, True)
 
 
 cdef void _place_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, const int64_t* context) noexcept nogil:
-    cdef const Way* way = <const Way*>context
-    cdef aten_picked_wide wide
-    if way.code == 1:
-        _place(data, n0, s0, n1, s1, way.step, <uint8_t>0)
-    elif way.code == 2:
-        _place(data, n0, s0, n1, s1, way.step, <uint16_t>0)
-    elif way.code == 4:
-        _place(data, n0, s0, n1, s1, way.step, <uint32_t>0)
-    elif way.code == 8:
-        _place(data, n0, s0, n1, s1, way.step, <uint64_t>0)
-    else:
-        _place(data, n0, s0, n1, s1, way.step, wide)
+    _move_elements(data, n0, s0, n1, s1, <const Way*>context, False)
 
 
 cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                          const int64_t* s1, const int64_t* context) noexcept nogil:
     cdef const Way* way = <const Way*>context
-    cdef int64_t step = way.step
-    cdef int fold = way.fold
     cdef float complex narrow = 0
     cdef double complex wide = 0
     if way.code == FLOAT32:
-        _fold(data, n0, s0, n1, s1, step, fold, <float>0)
+        _fold(data, n0, s0, n1, s1, way, <float>0)
     elif way.code == FLOAT64:
-        _fold(data, n0, s0, n1, s1, step, fold, <double>0)
+        _fold(data, n0, s0, n1, s1, way, <double>0)
     elif way.code == FLOAT16 or way.code == BFLOAT16 or way.code == COMPLEX32:
         _fold_halves(data, n0, s0, n1, s1, way)
     elif way.code == COMPLEX64:
-        _fold(data, n0, s0, n1, s1, step, fold, narrow)
+        _fold(data, n0, s0, n1, s1, way, narrow)
     elif way.code == COMPLEX128:
-        _fold(data, n0, s0, n1, s1, step, fold, wide)
+        _fold(data, n0, s0, n1, s1, way, wide)
     elif way.code == INT64:
-        _fold(data, n0, s0, n1, s1, step, fold, <int64_t>0)
+        _fold(data, n0, s0, n1, s1, way, <int64_t>0)
     elif way.code == INT32:
-        _fold(data, n0, s0, n1, s1, step, fold, <int32_t>0)
+        _fold(data, n0, s0, n1, s1, way, <int32_t>0)
     elif way.code == INT16:
-        _fold(data, n0, s0, n1, s1, step, fold, <int16_t>0)
+        _fold(data, n0, s0, n1, s1, way, <int16_t>0)
     elif way.code == INT8:
-        _fold(data, n0, s0, n1, s1, step, fold, <int8_t>0)
+        _fold(data, n0, s0, n1, s1, way, <int8_t>0)
     elif way.code == UINT64:
-        _fold(data, n0, s0, n1, s1, step, fold, <uint64_t>0)
+        _fold(data, n0, s0, n1, s1, way, <uint64_t>0)
     elif way.code == UINT32:
-        _fold(data, n0, s0, n1, s1, step, fold, <uint32_t>0)
+        _fold(data, n0, s0, n1, s1, way, <uint32_t>0)
     elif way.code == UINT16:
-        _fold(data, n0, s0, n1, s1, step, fold, <uint16_t>0)
+        _fold(data, n0, s0, n1, s1, way, <uint16_t>0)
     else:
-        _fold(data, n0, s0, n1, s1, step, fold, <uint8_t>0)
+        _fold(data, n0, s0, n1, s1, way, <uint8_t>0)
 
 
-cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl other) except -1:
-    """The walk over operands of one shape. Raises ValueError where they have several."""
+cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl other,
+                  bint writes_base) except -1:
+    """The walk over operands of one shape, of which `base` is written, or `other`.
+
+    Raises ValueError where they have several shapes.
+    """
     cdef int dim
     cdef TensorImpl operand
     for operand in (base, index, other):
@@ -290,8 +286,14 @@ cdef int _line_up(Walk* walk, TensorImpl base, TensorImpl index, TensorImpl othe
     if index.dtype_code != INT64 or base.dtype_code != other.dtype_code:
         raise ValueError("an indexed walk takes 64-bit indices and elements of one type")
     begin_walk(walk, other.rank, other.sizes)
-    add_operand(walk, base, other.rank, other.sizes)
-    add_operand(walk, index, other.rank, other.sizes)
+    if writes_base:
+        add_operand(walk, base, other.rank, other.sizes)
+        add_input(walk, index, other.rank, other.sizes)
+        add_input(walk, other, other.rank, other.sizes)
+        return 0
+    data_pointer(other)
+    add_input(walk, base, other.rank, other.sizes)
+    add_input(walk, index, other.rank, other.sizes)
     add_operand(walk, other, other.rank, other.sizes)
     return 0
 
@@ -304,8 +306,8 @@ def result_like(Tensor base not None, Tensor index not None):
     cdef int64_t stride = 1
     cdef int place, dim
     begin_walk(&walk, base.rank, base.sizes)
-    add_operand(&walk, base, base.rank, base.sizes)
-    add_operand(&walk, index, base.rank, base.sizes)
+    add_input(&walk, base, base.rank, base.sizes)
+    add_input(&walk, index, base.rank, base.sizes)
     reorder(&walk, permutation)
     for place in range(base.rank):
         dim = base.rank - 1 - permutation[place]
@@ -323,7 +325,7 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     cdef Walk walk
     cdef Way way
     cdef int permutation[MAXIMUM_DIMS]
-    _line_up(&walk, base, index, out)
+    _line_up(&walk, base, index, out, False)
     way.code = item_size(base.dtype_code)
     way.step = step * way.code
     # The result's order in memory decides, then the order of what is read.
@@ -332,11 +334,44 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     reorder(&walk, permutation)
     coalesce(&walk)
     out.storage.version += 1
-    if walk.total < GRAIN:
-        run_walk(&walk, GRAIN)
-        return
-    with nogil:
-        run_walk(&walk, GRAIN)
+    _run(&walk, True)
+
+
+cdef object gather_ordinary(PyObject** stack):
+    """gather(self, dim, index, sparse_grad)."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef TensorImpl index = <TensorImpl>stack[2]
+    cdef Tensor out
+    cdef Walk walk
+    cdef Way way
+    cdef int permutation[MAXIMUM_DIMS]
+    cdef int dim, place, rank = self.rank
+    if (self.device_type != CPU or index.device_type != CPU or rank == 0 or index.rank != rank
+            or index.dtype_code != INT64 or not reads_dim(stack[1], self, &dim)):
+        return None
+    for place in range(rank):
+        if place != dim and index.sizes[place] > self.sizes[place]:
+            return None
+    if index.count and range_of_index(index, 0, self.sizes[dim]) != WITHIN:
+        return None
+    out = make_contiguous(self.dtype_code, rank, index.sizes, CPU, self.device_index)
+    if out.count == 0:
+        return out
+    way.code = item_size(self.dtype_code)
+    way.step = self.strides[dim] * way.code
+    begin_walk(&walk, rank, index.sizes)
+    walk.data[BASE] = <char*>const_data_pointer(self)
+    for place in range(rank):
+        walk.strides[rank - 1 - place][BASE] = 0 if place == dim else self.strides[place] * way.code
+    walk.operands = INDEX
+    add_input(&walk, index, rank, index.sizes)
+    add_operand(&walk, out, rank, index.sizes)
+    walk.kernel = _pick_elements
+    walk.reduced = <int64_t*>&way
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    _run(&walk, True)
+    return out
 
 
 def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step):
@@ -346,12 +381,13 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     """
     cdef Walk walk
     cdef Way way
-    _line_up(&walk, base, index, source)
+    _line_up(&walk, base, index, source, True)
     way.code = item_size(base.dtype_code)
     way.step = step * way.code
     walk.kernel = _place_elements
     walk.reduced = <int64_t*>&way
-    _write(&walk)
+    coalesce(&walk)
+    _run(&walk, False)
     base.storage.version += 1
 
 
@@ -364,7 +400,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     """
     cdef Walk walk
     cdef Way way
-    _line_up(&walk, base, index, source)
+    _line_up(&walk, base, index, source, True)
     way.fold = _FOLDS.index(name)
     way.code = base.dtype_code
     way.step = step * item_size(base.dtype_code)
@@ -377,7 +413,8 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
         way.code = _wrapping(way.code)
     walk.kernel = _fold_elements
     walk.reduced = <int64_t*>&way
-    _write(&walk)
+    coalesce(&walk)
+    _run(&walk, False)
     base.storage.version += 1
 
 
@@ -395,24 +432,31 @@ cdef int _wrapping(int code) noexcept:
 cdef struct Division:
     Walk* walk
     int dim             # the dimension that threads share out
+    int64_t piece       # how much of it goes through the others at a time
 
 
-cdef int _write(Walk* walk) except -1:
-    """Run a walk that writes to its base, in the order of rows where points may meet."""
+cdef int _run(Walk* walk, bint anywhere) except -1:
+    """Run a walk in parts that choose from elements of their own, or, with `anywhere`, in any.
+
+    Within a part points are met in the order of rows.
+    """
     cdef Division division
-    cdef int64_t rest
-    coalesce(walk)
+    cdef int64_t parts, points
     if walk.total < GRAIN:
-        run_walk(walk, walk.total)
+        run_walk(walk, max(walk.total, 1))
         return 0
     division.walk = walk
     division.dim = _widest_apart(walk)
+    if division.dim < 0:
+        with nogil:
+            run_walk(walk, GRAIN if anywhere else walk.total)
+        return 0
+    # Where an index stands for a stretch of memory, the whole of it goes at once.
+    division.piece = STRIP if division.dim == 0 and walk.strides[0][INDEX] != 0 else 1
+    parts = (walk.sizes[division.dim] + division.piece - 1) // division.piece
+    points = walk.total // parts
     with nogil:
-        if division.dim < 0:
-            run_walk(walk, walk.total)
-        else:
-            rest = walk.total // walk.sizes[division.dim]
-            parallel_for(walk.sizes[division.dim], max(1, GRAIN // rest), _write_part, &division)
+        parallel_for(parts, max(GRAIN // max(points, 1), 1), _run_pieces, &division)
     return 0
 
 
@@ -427,8 +471,17 @@ cdef int _widest_apart(Walk* walk) noexcept:
     return found
 
 
-cdef void _write_part(void* context, int64_t begin, int64_t end) noexcept nogil:
+cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Division* division = <Division*>context
+    cdef int64_t size = division.walk.sizes[division.dim], piece
+    if division.piece == 1:
+        _run_part(division, begin, end)
+        return
+    for piece in range(begin, end):
+        _run_part(division, piece * division.piece, min((piece + 1) * division.piece, size))
+
+
+cdef void _run_part(const Division* division, int64_t begin, int64_t end) noexcept nogil:
     cdef Walk walk = division.walk[0]
     cdef int place
     cdef int dim = division.dim

@@ -18,8 +18,8 @@ from libc.string cimport memcmp, memcpy
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport default_dtype_code, dtype
 from aten._core.iterator cimport MAXIMUM_OPERANDS, KernelFunction, Walk, run_walk
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides,
-                                data_pointer, make_contiguous, make_strided, read_sizes)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
+                                contiguous_strides, make_contiguous, make_strided, read_sizes)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -96,7 +96,8 @@ cdef class Launch:
         if self.walk.total == 0:
             return 0
         for place in range(self.operands):
-            walk.data[place] = (data_pointer(<TensorImpl>tensors[self.sources[place]])
+            # Inputs are read; outputs and temporaries are fresh, and nobody else's.
+            walk.data[place] = (<char*>const_data_pointer(<TensorImpl>tensors[self.sources[place]])
                                 + self.offsets[place])
         if self.direct:
             self.walk.kernel(walk.data, self.walk.sizes[0], self.walk.strides[0],

@@ -8,7 +8,6 @@ code for just these element types and access patterns, which the backend compile
 needed. What it computes stands in the operator's Python function and nowhere here.
 """
 
-from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
@@ -17,7 +16,8 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
                                 dtype_from_code, item_size)
 from aten._core.dtypes import can_cast
-from aten._core.iterator cimport (KernelFunction, Walk, add_operand, add_scalar, begin_walk,
+from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
+from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
@@ -29,19 +29,18 @@ from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, p
                                    promoted)
 from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
                                 make_strided, storage_extent)
+from aten._core.tiles cimport Tiling, run_tiles, tile
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
 
 cdef enum:
-    MAXIMUM_ARGUMENTS = 16
     # From this many points on, other Python threads may run meanwhile.
     RELEASE_THRESHOLD = 32768
     # Points in one chunk of work for the threads.
     GRAIN = 16384
-    # Families that are found without hashing, and signatures of ordinary calls each remembers.
+    # Families that are found without hashing.
     RECENT_FAMILIES = 4
-    REMEMBERED = 16
 
 cdef enum:
     # Result types, in the order of _PROMOTIONS.
@@ -68,59 +67,8 @@ cdef enum:
 
 _PROMOTIONS = ("default", "float", "long", "bool", "real", "same", "number")
 _KINDS = ("attribute", "tensor", "scalar", "number", "memory_format")
-_ACCESSES = ("unit", "zero", "any")
+_ACCESSES = ("unit", "zero", "any", "stream")
 
-# Spreads signatures over what a family remembers: 2**64 over the golden ratio.
-cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
-
-cdef struct Variant:
-    uint64_t key
-    KernelFunction function
-
-
-cdef class Family:
-    """The machine code of one operator for one set of attributes, by types and access patterns."""
-
-    cdef readonly object attributes         # the arguments that are part of the code
-    cdef PyObject* choices[MAXIMUM_ARGUMENTS]   # the arguments that last chose it; see `chosen_by`
-    cdef list met                           # keeps them
-    cdef int count
-    cdef int position[MAXIMUM_INPUTS]
-    cdef bint takes_part[MAXIMUM_INPUTS]    # in promotion
-    cdef int promotion
-    cdef Variant* variants
-    cdef int variant_count
-    cdef dict results                       # operand types → result type, for promotion "same"
-    cdef list kept                         # what owns the machine code
-    cdef object check                       # called with all arguments by name, or None
-    cdef object integer_check               # called where integers are computed, or None
-    cdef set verified                       # types that a backend without code has no objection to
-    cdef Remembered remembered[REMEMBERED]  # by signature
-
-    def __dealloc__(self):
-        cdef int place
-        for place in range(REMEMBERED):
-            forget(&self.remembered[place])
-        PyMem_Free(self.variants)
-
-    cdef KernelFunction find(self, uint64_t key) noexcept nogil:
-        cdef int index
-        for index in range(self.variant_count):
-            if self.variants[index].key == key:
-                return self.variants[index].function
-        return NULL
-
-    cdef int keep(self, uint64_t key, size_t address, object owner) except -1:
-        cdef Variant* grown = <Variant*>PyMem_Realloc(
-            self.variants, (self.variant_count + 1) * sizeof(Variant))
-        if grown == NULL:
-            raise MemoryError()
-        self.variants = grown
-        grown[self.variant_count].key = key
-        grown[self.variant_count].function = <KernelFunction>address
-        self.variant_count += 1
-        self.kept.append(owner)
-        return 0
 
 
 cdef class PointwiseKernel(Kernel):
@@ -198,6 +146,7 @@ cdef class PointwiseKernel(Kernel):
 
     cdef inline bint chooses(self, PyObject** stack, Family family) noexcept:
         """Whether the very objects in the stack that choose a family last chose this one."""
+        cdef int index
         for index in range(self.count):
             if self.chosen_by(stack, index) != family.choices[index]:
                 return False
@@ -290,9 +239,9 @@ cdef class PointwiseKernel(Kernel):
         if (not self.executes or self.asks_for_format(stack)
                 or not arrange(&ordinary, stack, family.position, family.count, out)):
             return self.call_general(family, stack)
-        known = &family.remembered[(ordinary.signature * SPREAD) >> 60]
+        known = family.remembered_at(ordinary.signature)
         if (known.signature != ordinary.signature or known.function == NULL
-                or family.check is not None
+                or known.checked
                 and not has_accepted(known, &ordinary, stack, family.position)):
             return self.call_and_remember(family, &ordinary, known, stack)
         return compute(&ordinary, known)
@@ -306,7 +255,7 @@ cdef class PointwiseKernel(Kernel):
         result = self.call_general(family, stack)
         if known.signature != ordinary.signature:
             self.remember(family, ordinary, known, stack)
-        if family.check is not None:
+        if known.checked:
             accept(known, ordinary, stack, family.position)
         return result
 
@@ -316,13 +265,15 @@ cdef class PointwiseKernel(Kernel):
         cdef KernelFunction function = NULL
         cdef int accesses[MAXIMUM_INPUTS + 1]
         cdef int index, code
+        cdef bint has_integers
         operands.rank = 0
         operands.device_type = -1
         _collect(self, family, stack, &operands)
         code = self.result_code(family, &operands)
         if ordinary.out != NULL:
             code = (<TensorImpl>ordinary.out).dtype_code
-        if family.integer_check is None or category_of(operands.compute_code) != INTEGRAL:
+        has_integers = category_of(operands.compute_code) == INTEGRAL
+        if not has_integers or not self.looks_at_elements(family, stack):
             for index in range(family.count):
                 accesses[index] = ordinary.accesses[index]
             accesses[family.count] = UNIT
@@ -331,7 +282,20 @@ cdef class PointwiseKernel(Kernel):
         known.signature = ordinary.signature
         known.function = function
         known.out_code = code
+        known.checked = (family.check is not None
+                         or has_integers and family.integer_check is not None)
         return 0
+
+    cdef bint looks_at_elements(self, Family family, PyObject** stack) except -1:
+        """Whether the check of integers does, which then every call has to go through."""
+        cdef int index
+        if family.integer_check is None:
+            return False
+        for index in range(self.count):
+            if (isinstance(<object>stack[index], Tensor)
+                    and self.parameters[index][0] in family.integer_check.names):
+                return True
+        return False
 
     cdef object call_general(self, Family family, PyObject** stack):
         cdef Operands operands
@@ -466,11 +430,14 @@ cdef class PointwiseKernel(Kernel):
         if out is None:
             out = _fresh_alike(family.count, operands, code, device_type)
         fresh = out is None
+        if written and self.executes:
+            # Before any address is taken: operands may be windows on the same memory.
+            data_pointer(out)
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
-                add_operand(&walk, <TensorImpl>operands.tensors[index], operands.rank,
-                            operands.sizes)
+                add_input(&walk, <TensorImpl>operands.tensors[index], operands.rank,
+                          operands.sizes)
             else:
                 add_scalar(&walk, &operands.scalars[index][0])
         if not fresh:
@@ -485,7 +452,7 @@ cdef class PointwiseKernel(Kernel):
             _add_fresh(&walk, out)
         if self.executes:
             coalesce(&walk)
-            self.run(family, operands, out.dtype_code, &walk)
+            self.run(family, operands, out.dtype_code, &walk, not written)
         else:
             self.verify(family, operands, out.dtype_code)
         if written:
@@ -503,15 +470,24 @@ cdef class PointwiseKernel(Kernel):
         family.verified.add(key)
         return 0
 
-    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk) except -1:
+    cdef int run(self, Family family, Operands* operands, int out_code, Walk* walk,
+                 bint separate) except -1:
         cdef int accesses[MAXIMUM_INPUTS + 1]
-        find_accesses(walk, operands, family.count, out_code, accesses)
+        cdef int64_t widths[MAXIMUM_INPUTS]
+        cdef Tiling tiling
+        cdef bint tiled = False
+        cdef int index
+        if walk.rank > 1:
+            for index in range(family.count):
+                widths[index] = item_size(operands.codes[index])
+            tiled = tile(walk, widths, &tiling)
+        find_accesses(walk, operands, family.count, out_code, separate, accesses)
         walk.kernel = self.function_for(family, operands, out_code, accesses)
         if walk.total < RELEASE_THRESHOLD:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
             return 0
         with nogil:
-            run_walk(walk, GRAIN)
+            _launch(walk, &tiling if tiled else NULL)
         return 0
 
     cdef KernelFunction function_for(self, Family family, Operands* operands, int out_code,
@@ -533,6 +509,13 @@ cdef class PointwiseKernel(Kernel):
             dtype_from_code(out_code), patterns)
         family.keep(key, address, owner)
         return family.find(key)
+
+
+cdef void _launch(Walk* walk, Tiling* tiling) noexcept nogil:
+    if tiling == NULL:
+        run_walk(walk, GRAIN)
+    else:
+        run_tiles(tiling, GRAIN)
 
 
 cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
@@ -595,5 +578,5 @@ cdef void _add_fresh(Walk* walk, TensorImpl out) noexcept:
     for dim in range(walk.rank):
         walk.strides[dim][walk.operands] = stride
         stride *= max(walk.sizes[dim], 1)
-    walk.data[walk.operands] = data_pointer(out)
+    walk.data[walk.operands] = out.storage.data
     walk.operands += 1

@@ -8,29 +8,19 @@ one loop; `Windows` are made once for many calls. Lines of results are shared ou
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.pyport cimport PY_SSIZE_T_MAX
-from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t
 
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size)
+from aten._core.maxima cimport find_lines, find_pixels
 from aten._core.parallel cimport Task, parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, require_memory
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
 
 cdef enum:
-    SPATIAL = 3
     # Elements looked at in one chunk of work for the threads, and from how many on other Python
     # threads may run meanwhile.
     GRAIN = 32768
     RELEASE_THRESHOLD = 32768
-
-ctypedef fused Element:
-    float
-    double
-    uint8_t
-    int8_t
-    int16_t
-    int32_t
-    int64_t
 
 ctypedef fused Real:
     float
@@ -40,26 +30,6 @@ ctypedef fused Averaged:
     float
     double
     int64_t
-
-cdef struct Pool:
-    int code
-    char* data
-    char* out
-    int64_t* indices                # NULL: not wanted
-    int64_t channels
-    int64_t batch_stride            # in elements
-    int64_t channel_stride
-    int64_t sizes[SPATIAL]          # of the input
-    int64_t strides[SPATIAL]
-    int64_t results[SPATIAL]        # sizes of the result
-    int64_t steps[SPATIAL]          # between the elements of a window
-    int64_t* begins[SPATIAL]
-    int64_t* ends[SPATIAL]
-    int64_t* extents[SPATIAL]
-    int64_t divisor                 # 0: the product of the extents
-    bint apart                      # each plane has windows of its own, one after the other
-    bint present[SPATIAL]           # whether the image has the dimension
-    bint inside                     # averages leave padding out
 
 cdef struct Spreading:
     const char* values
@@ -130,7 +100,7 @@ def adaptive_windows(int64_t size, Py_ssize_t count):
 def windows_at(Tensor begins not None, int64_t kernel):
     """Windows of `kernel` elements that start at `begins`, int64 and row-major."""
     cdef Windows made = Windows(begins.count)
-    cdef const int64_t* listed = <const int64_t*>data_pointer(begins)
+    cdef const int64_t* listed = <const int64_t*>const_data_pointer(begins)
     cdef Py_ssize_t place
     for place in range(made.count):
         made.begins[place] = listed[place]
@@ -158,10 +128,10 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows
     _prepare(&pool, input, out, windows, steps, False)
     pool.indices = NULL if indices is None else <int64_t*>data_pointer(indices)
     pool.apart = apart
-    if _has_channels_behind(input, out) and indices is not None:
-        _run(&pool, out.count, _find_pixels, pool.channels)
+    if _has_channels_behind(input, out):
+        _run(&pool, out.count, find_pixels, pool.channels)
     else:
-        _run(&pool, out.count, _find_lines, pool.results[2])
+        _run(&pool, out.count, find_lines, pool.results[2])
     out.storage.version += 1
 
 
@@ -203,7 +173,7 @@ def average_pool_backward(Tensor gradient not None, Tensor out not None, windows
     if gradient.dtype_code not in (FLOAT32, FLOAT64, INT64) or out.dtype_code != gradient.dtype_code:
         raise NotImplementedError(
             f"\"avg_pool_backward\" not implemented for '{gradient.dtype.scalar_type_name}'")
-    _prepare(&pool, out, gradient, windows, [1] * len(windows), inside)
+    _prepare(&pool, out, gradient, windows, [1] * len(windows), inside, True)
     pool.divisor = divisor
     planes = out.sizes[0] * out.sizes[1]
     if gradient.count == 0:
@@ -230,10 +200,10 @@ def spread_planes(Tensor values not None, Tensor indices not None, Tensor out no
         raise NotImplementedError(
             f"\"max_unpool\" not implemented for '{values.dtype.scalar_type_name}'")
     cdef int64_t planes = values.sizes[0], place, index
-    cdef const int64_t* listed = <const int64_t*>data_pointer(indices)
+    cdef const int64_t* listed = <const int64_t*>const_data_pointer(indices)
     if values.count == 0:
         return
-    work.values = data_pointer(values)
+    work.values = const_data_pointer(values)
     work.out = data_pointer(out)
     work.indices = listed
     work.count = values.count // planes
@@ -288,15 +258,17 @@ cdef int64_t ONE = 1
 
 
 cdef int _prepare(Pool* pool, TensorImpl input, TensorImpl out, windows, steps,
-                  bint inside) except -1:
+                  bint inside, bint backward=False) except -1:
+    """What kernels know of planes and windows. `input` is read and `out` written, or `backward`."""
     cdef int dim, source
     cdef int rank = input.rank - 2
     cdef Windows own
     if input.device_type != CPU:
         raise NotImplementedError(f"pooling: there are no compiled loops for {input.device}")
     pool.code = input.dtype_code
-    pool.data = data_pointer(input)
-    pool.out = data_pointer(out)
+    data_pointer(input if backward else out)
+    pool.data = <char*>const_data_pointer(input)
+    pool.out = <char*>const_data_pointer(out)
     pool.indices = NULL
     pool.channels = input.sizes[1]
     pool.batch_stride = input.strides[0]
@@ -344,161 +316,6 @@ cdef int _run(Pool* pool, int64_t count, Task lines, int64_t width) except -1:
     return 0
 
 
-cdef inline void _locate(const Pool* pool, int64_t line, int64_t* offset, int64_t* z,
-                         int64_t* y) noexcept nogil:
-    """The plane a line belongs to, as an offset in the input, and the line's place there."""
-    cdef int64_t plane = line // (pool.results[0] * pool.results[1])
-    z[0] = line // pool.results[1] % pool.results[0]
-    y[0] = line % pool.results[1]
-    offset[0] = (plane // pool.channels * pool.batch_stride
-                 + plane % pool.channels * pool.channel_stride)
-
-
-cdef void _find_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Lines begin … end of the result."""
-    cdef const Pool* pool = <const Pool*>context
-    if pool.code == FLOAT32:
-        _find_largest(pool, begin, end, <float*>pool.out)
-    elif pool.code == FLOAT64:
-        _find_largest(pool, begin, end, <double*>pool.out)
-    elif pool.code == UINT8:
-        _find_largest(pool, begin, end, <uint8_t*>pool.out)
-    elif pool.code == INT8:
-        _find_largest(pool, begin, end, <int8_t*>pool.out)
-    elif pool.code == INT16:
-        _find_largest(pool, begin, end, <int16_t*>pool.out)
-    elif pool.code == INT32:
-        _find_largest(pool, begin, end, <int32_t*>pool.out)
-    else:
-        _find_largest(pool, begin, end, <int64_t*>pool.out)
-
-
-cdef void _find_largest(const Pool* pool, int64_t begin, int64_t end, Element* out) noexcept nogil:
-    cdef int64_t line, x, offset, row, column, plane
-    for line in range(begin, end):
-        _locate(pool, line, &offset, &row, &column)
-        plane = line // (pool.results[0] * pool.results[1]) if pool.apart else 0
-        for x in range(pool.results[2]):
-            out[line * pool.results[2] + x] = _largest(
-                pool, <Element*>pool.data + offset,
-                row + plane * pool.results[0] if pool.present[0] else 0,
-                column + plane * pool.results[1] if pool.present[1] else 0,
-                x + plane * pool.results[2],
-                NULL if pool.indices == NULL else pool.indices + line * pool.results[2] + x)
-
-
-cdef void _find_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Pixels begin … end of the result, all channels of each."""
-    cdef const Pool* pool = <const Pool*>context
-    if pool.code == FLOAT32:
-        _find_all_channels(pool, begin, end, <float*>pool.out)
-    elif pool.code == FLOAT64:
-        _find_all_channels(pool, begin, end, <double*>pool.out)
-    elif pool.code == UINT8:
-        _find_all_channels(pool, begin, end, <uint8_t*>pool.out)
-    elif pool.code == INT8:
-        _find_all_channels(pool, begin, end, <int8_t*>pool.out)
-    elif pool.code == INT16:
-        _find_all_channels(pool, begin, end, <int16_t*>pool.out)
-    elif pool.code == INT32:
-        _find_all_channels(pool, begin, end, <int32_t*>pool.out)
-    else:
-        _find_all_channels(pool, begin, end, <int64_t*>pool.out)
-
-
-cdef inline void _locate_pixel(const Pool* pool, int64_t pixel, int64_t* offset,
-                               int64_t* place) noexcept nogil:
-    """The image a pixel of the result belongs to, as an offset, and the pixel's place there."""
-    place[2] = pixel % pool.results[2]
-    pixel //= pool.results[2]
-    place[1] = pixel % pool.results[1]
-    pixel //= pool.results[1]
-    place[0] = pixel % pool.results[0]
-    offset[0] = pixel // pool.results[0] * pool.batch_stride
-
-
-cdef void _find_all_channels(const Pool* pool, int64_t begin, int64_t end,
-                             Element* out) noexcept nogil:
-    cdef int64_t place[SPATIAL]
-    cdef int64_t pixel, offset, channel, i, j, k, position
-    cdef int64_t channels = pool.channels
-    cdef bint wins
-    cdef const Element* source
-    cdef Element* largest
-    cdef int64_t* positions
-    for pixel in range(begin, end):
-        _locate_pixel(pool, pixel, &offset, place)
-        largest = out + pixel * channels
-        positions = pool.indices + pixel * channels
-        i = pool.begins[0][place[0]]
-        j = pool.begins[1][place[1]]
-        k = pool.begins[2][place[2]]
-        for channel in range(channels):
-            largest[channel] = _lowest(<Element>0)
-            positions[channel] = (i * pool.sizes[1] + j) * pool.sizes[2] + k
-        while i < pool.ends[0][place[0]]:
-            j = pool.begins[1][place[1]]
-            while j < pool.ends[1][place[1]]:
-                k = pool.begins[2][place[2]]
-                while k < pool.ends[2][place[2]]:
-                    source = (<const Element*>pool.data + offset + i * pool.strides[0]
-                              + j * pool.strides[1] + k * pool.strides[2])
-                    position = (i * pool.sizes[1] + j) * pool.sizes[2] + k
-                    for channel in range(channels):
-                        # Without jumps: they would be taken at random.
-                        wins = (source[channel] > largest[channel]) | _is_nan(source[channel])
-                        largest[channel] = source[channel] if wins else largest[channel]
-                        positions[channel] = position if wins else positions[channel]
-                    k += pool.steps[2]
-                j += pool.steps[1]
-            i += pool.steps[0]
-
-
-cdef inline Element _lowest(Element unused) noexcept nogil:
-    """What a window gives that dilation leads past the only elements there are."""
-    if Element is float or Element is double:
-        return -INFINITY
-    elif Element is uint8_t:
-        return 0
-    else:
-        return <Element>(<uint64_t>1 << (8 * sizeof(Element) - 1))
-
-
-cdef inline bint _is_nan(Element value) noexcept nogil:
-    if Element is float or Element is double:
-        return value != value
-    else:
-        return False
-
-
-cdef inline Element _largest(const Pool* pool, const Element* plane, int64_t row, int64_t column,
-                             int64_t x, int64_t* position) noexcept nogil:
-    cdef int64_t i, j, k
-    cdef int64_t first = pool.begins[0][row], second = pool.begins[1][column]
-    cdef int64_t third = pool.begins[2][x]
-    cdef int64_t found = (first * pool.sizes[1] + second) * pool.sizes[2] + third
-    cdef const Element* line
-    cdef Element largest = _lowest(<Element>0)
-    cdef Element value
-    i = first
-    while i < pool.ends[0][row]:
-        j = second
-        while j < pool.ends[1][column]:
-            line = plane + i * pool.strides[0] + j * pool.strides[1]
-            k = third
-            while k < pool.ends[2][x]:
-                value = line[k * pool.strides[2]]
-                if value > largest or _is_nan(value):
-                    largest = value
-                    found = (i * pool.sizes[1] + j) * pool.sizes[2] + k
-                k += pool.steps[2]
-            j += pool.steps[1]
-        i += pool.steps[0]
-    if position != NULL:
-        position[0] = found
-    return largest
-
-
 cdef void _average_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
     """Lines begin … end of the result."""
     cdef const Pool* pool = <const Pool*>context
@@ -514,7 +331,7 @@ cdef void _average(const Pool* pool, int64_t begin, int64_t end, Averaged* out) 
     cdef const Averaged* plane
     cdef int64_t line, x, offset, row, column, divisor
     for line in range(begin, end):
-        _locate(pool, line, &offset, &row, &column)
+        locate(pool, line, &offset, &row, &column)
         plane = <Averaged*>pool.data + offset
         for x in range(pool.results[2]):
             divisor = _divisor(pool, row, column, x)
@@ -540,7 +357,7 @@ cdef void _average_all_channels(const Pool* pool, int64_t begin, int64_t end,
     cdef const Averaged* source
     cdef Averaged* totals
     for pixel in range(begin, end):
-        _locate_pixel(pool, pixel, &offset, place)
+        locate_pixel(pool, pixel, &offset, place)
         totals = out + pixel * channels
         for channel in range(channels):
             totals[channel] = 0
@@ -598,7 +415,7 @@ cdef void _spread_average(const Pool* pool, int64_t begin, int64_t end,
     cdef Averaged share
     cdef Averaged* target
     for line in range(begin * lines, end * lines):
-        _locate(pool, line, &offset, &row, &column)
+        locate(pool, line, &offset, &row, &column)
         for x in range(pool.results[2]):
             divisor = _divisor(pool, row, column, x)
             share = gradient[line * pool.results[2] + x] / divisor

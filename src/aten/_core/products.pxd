@@ -13,7 +13,6 @@ cdef class ProductKernel(Kernel):
     cdef bint inplace
 
 cdef class MatmulKernel(Kernel):
-    cdef readonly str place
     cdef OpOverload matrices
     cdef OpOverload matrix_vector
     cdef OpOverload vectors

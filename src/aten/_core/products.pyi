@@ -1,4 +1,8 @@
+from collections.abc import Collection
+
 from aten._core.dispatcher import Kernel, OpOverload
+
+FORMS: Collection[str]
 
 class ProductKernel(Kernel):
     @property
@@ -8,8 +12,6 @@ class ProductKernel(Kernel):
     def __init__(self, op: OpOverload, form: str, executes: bool) -> None: ...
 
 class MatmulKernel(Kernel):
-    @property
-    def place(self) -> str: ...
     def __init__(
         self,
         matrices: OpOverload,

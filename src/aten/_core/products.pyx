@@ -15,11 +15,12 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
 from aten._core.gemm cimport Product, multiplies, multiply
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous)
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
+                                data_pointer, make_contiguous)
 from aten._core.transfer cimport Block
 
 cdef enum:
-    # The products, in the order of _FORMS.
+    # The products, in the order of FORMS.
     MATRICES = 0            # mm
     BATCHES = 1             # bmm
     ADDED_MATRICES = 2      # addmm
@@ -27,7 +28,7 @@ cdef enum:
     MATRIX_VECTOR = 4       # mv
     VECTORS = 5             # dot
 
-_FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
+FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 
 _CXX_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half",
               "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
@@ -38,10 +39,10 @@ cdef class ProductKernel(Kernel):
     """Runs a matrix product. Raises LookupError where no product is called `form`."""
 
     def __init__(self, OpOverload op not None, str form not None, bint executes):
-        if form not in _FORMS:
+        if form not in FORMS:
             raise LookupError(f"{op.name}: no matrix product is called {form!r}")
         self.form = form
-        self.code = _FORMS.index(form)
+        self.code = FORMS.index(form)
         self.executes = executes
         self.first = 1 if self.code in (ADDED_MATRICES, ADDED_BATCHES) else 0
         self.inplace = op.entry.variant == "inplace"
@@ -100,6 +101,7 @@ cdef class ProductKernel(Kernel):
         if not self.executes or out.count == 0:
             return out
         _read_operand(&product.out, out, False, batched)
+        product.out.data = data_pointer(out)
         multiply(&product)
         if self.out_position >= 0:
             out.storage.version += 1
@@ -118,7 +120,6 @@ cdef class MatmulKernel(Kernel):
         self.matrix_vector = matrix_vector
         self.vectors = vectors
         self.otherwise = otherwise
-        self.place = "aten/_core/products.pyx:matmul"
 
     def describe(self):
         return "compiled choice of mm, mv or dot, else " + self.otherwise.describe()
@@ -243,7 +244,7 @@ cdef inline int _check_sizes(int form, TensorImpl left, TensorImpl right) except
 cdef inline void _read_operand(Block* block, TensorImpl tensor, bint as_row,
                                bint batched) noexcept:
     """A tensor as matrices: a vector is a column, or a row; a number, as a result, either."""
-    block.data = data_pointer(tensor)
+    block.data = <char*>const_data_pointer(tensor)
     block.code = tensor.dtype_code
     block.batch_stride = tensor.strides[0] if batched else 0
     block.row_stride = 1
@@ -296,7 +297,7 @@ cdef int _expand_addend(Block* block, TensorImpl addend, int rank, const int64_t
                 f"The expanded size of the tensor ({sizes[dim]}) must match the existing size "
                 f"({addend.sizes[source]}) at non-singleton dimension {dim}.  Target sizes: "
                 f"{_list(rank, sizes)}.  Tensor sizes: {_list(addend.rank, addend.sizes)}")
-    block.data = data_pointer(addend)
+    block.data = <char*>const_data_pointer(addend)
     block.code = addend.dtype_code
     block.batch_stride = strides[0] if rank == 3 else 0
     block.row_stride = strides[rank - 2]

@@ -19,11 +19,8 @@ cdef enum:
     SHORT_SELECTION = 3
     # Pairs of all rows from which on threads share them.
     SHARED_PAIRS = 1 << 14
-
-
-cdef struct Pair:
-    uint64_t key
-    uint64_t position
+    # Keys that are looked at together where few of them count.
+    BLOCK = 16
 
 
 ctypedef void (*Arrangement)(Pair* first, int64_t count, int64_t rank) noexcept nogil
@@ -177,7 +174,7 @@ cdef void _sort_coarsely(Pair* first, Pair* last, int depth) noexcept nogil:
         last = cut
 
 
-cdef void _sort(Pair* first, int64_t count, int64_t rank) noexcept nogil:
+cdef void sort_pairs(Pair* first, int64_t count, int64_t rank) noexcept nogil:
     cdef Pair* place
     if count == 0:
         return
@@ -212,16 +209,16 @@ cdef void _select(Pair* first, int64_t count, int64_t rank) noexcept nogil:
     _insertion_sort(first, last)
 
 
-cdef void _sort_least(Pair* first, int64_t count, int64_t rank) noexcept nogil:
+cdef void sort_least(Pair* first, int64_t count, int64_t rank) noexcept nogil:
     """The `rank` least pairs in order: by a heap where they are few, else sorted once selected."""
     if rank * 64 <= count:
         _sort_part(first, first + rank, first + count)
         return
     _select(first, count, rank - 1)
-    _sort(first, rank - 1, 0)
+    sort_pairs(first, rank - 1, 0)
 
 
-cdef void _select_least(Pair* first, int64_t count, int64_t rank) noexcept nogil:
+cdef void select_least(Pair* first, int64_t count, int64_t rank) noexcept nogil:
     """The `rank` least pairs, as selecting leaves them."""
     if rank * 64 <= count:
         _sort_part(first, first + rank, first + count)
@@ -229,7 +226,7 @@ cdef void _select_least(Pair* first, int64_t count, int64_t rank) noexcept nogil
         _select(first, count, rank - 1)
 
 
-cdef void _quickselect(Pair* first, int64_t count, int64_t rank) noexcept nogil:
+cdef void select_rank(Pair* first, int64_t count, int64_t rank) noexcept nogil:
     """Selection by a median of three that ends between the parts (Numerical Recipes, 8.5)."""
     cdef int64_t left = 0, right = count - 1, low, high
     cdef int rounds = 4 * _depth(count) + SHORT
@@ -267,28 +264,53 @@ cdef void _quickselect(Pair* first, int64_t count, int64_t rank) noexcept nogil:
         _exchange(first + left, first + right)
 
 
-cdef void _take_least(Pair* first, int64_t rank, const uint64_t* keys, int64_t count) noexcept nogil:
-    """The `rank` least of the keys in order, as sorting a part of their pairs would have them."""
+cdef void begin_least(Pair* first, const uint64_t* keys, int64_t rank) noexcept nogil:
+    """The first `rank` keys, as the heap that `take_lesser` goes on with."""
     cdef int64_t place
-    cdef Pair value
     for place in range(rank):
         first[place].key = keys[place]
         first[place].position = place
     _make_heap(first, rank)
-    for place in range(rank, count):
-        if keys[place] < first.key:
-            value.key = keys[place]
-            value.position = place
-            _sift(first, 0, rank, value)
+
+
+cdef void take_lesser(Pair* first, int64_t rank, const uint64_t* keys, int64_t count,
+                      int64_t position) noexcept nogil:
+    """Take what is less than the greatest of the heap in its place; the keys begin at `position`."""
+    cdef int64_t block = 0, end, place
+    cdef uint64_t bound, borrowed
+    cdef Pair value
+    while block < count:
+        # Most blocks have nothing for the heap. Halves of keys are compared by subtraction, in whose
+        # highest bit all shows that is no greater: for this, vectors have what it takes.
+        end = min(block + BLOCK, count)
+        bound = (first.key >> 1) + 1
+        borrowed = 0
+        for place in range(block, end):
+            borrowed |= (keys[place] >> 1) - bound
+        for place in range(block, end if borrowed >> 63 else block):
+            if keys[place] < first.key:
+                value.key = keys[place]
+                value.position = position + place
+                _sift(first, 0, rank, value)
+        block = end
+
+
+cdef void end_least(Pair* first, int64_t rank) noexcept nogil:
+    """The heap in order."""
     _sort_heap(first, rank)
 
 
 cdef void _take_least_of_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Rows* rows = <Rows*>context
     cdef int64_t row
+    cdef const uint64_t* keys
+    cdef Pair* pairs
     for row in range(begin, end):
-        _take_least(rows.pairs + row * rows.rank, rows.rank, rows.keys + row * rows.length,
-                    rows.length)
+        keys = rows.keys + row * rows.length
+        pairs = rows.pairs + row * rows.rank
+        begin_least(pairs, keys, rows.rank)
+        take_lesser(pairs, rows.rank, keys + rows.rank, rows.length - rows.rank, rows.rank)
+        end_least(pairs, rows.rank)
 
 
 cdef void _arrange_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -310,13 +332,13 @@ def arrange(pairs, str how not None, int64_t rank=0):
     cdef Rows rows
     cdef int64_t count
     if how == "sort":
-        rows.arrange = _sort
+        rows.arrange = sort_pairs
     elif how == "sort least":
-        rows.arrange = _sort_least
+        rows.arrange = sort_least
     elif how == "select least":
-        rows.arrange = _select_least
+        rows.arrange = select_least
     elif how == "select":
-        rows.arrange = _quickselect
+        rows.arrange = select_rank
     else:
         raise ValueError(f"arrange: there is no arrangement {how!r}")
     if pairs.ndim != 3 or pairs.shape[2] != 2 or pairs.dtype.str != "<u8":

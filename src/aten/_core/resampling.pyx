@@ -10,7 +10,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT16, UINT8, dtype_from_code
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer, require_memory
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
 
 cdef enum:
     SPATIAL = 3
@@ -85,11 +85,11 @@ def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not
     if out.count == 0:
         return
     work.code = input.dtype_code
-    work.data = data_pointer(input)
     work.out = data_pointer(out)
-    work.begins = <const int64_t*>data_pointer(begins)
-    work.counts = <const int64_t*>data_pointer(counts)
-    work.weights = data_pointer(weights)
+    work.data = const_data_pointer(input)
+    work.begins = <const int64_t*>const_data_pointer(begins)
+    work.counts = <const int64_t*>const_data_pointer(counts)
+    work.weights = const_data_pointer(weights)
     work.taps = weights.sizes[1]
     work.size = input.sizes[dim]
     work.wanted = out.sizes[dim]
@@ -173,7 +173,7 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
     cdef Sampling work
     if out.count == 0:
         return
-    _read_sampling(&work, input, grid, out, mode, padding, align_corners)
+    _read_sampling(&work, input, grid, out, mode, padding, align_corners, True)
     with nogil:
         parallel_for(grid.sizes[0] * work.points, max(1, GRAIN // (work.channels * 16)),
                      _sample_points, &work)
@@ -192,7 +192,7 @@ def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid
         return
     require_memory(image_gradient)
     require_memory(grid_gradient)
-    _read_sampling(&work, input, grid, gradient, mode, padding, align_corners)
+    _read_sampling(&work, input, grid, gradient, mode, padding, align_corners, False)
     if image_gradient is not None:
         work.image_gradient = data_pointer(image_gradient)
     if grid_gradient is not None:
@@ -209,7 +209,7 @@ cdef object _refusal(str name, TensorImpl input):
 
 
 cdef void _read_sampling(Sampling* work, TensorImpl input, TensorImpl grid, TensorImpl out,
-                         int mode, int padding, bint align_corners) except *:
+                         int mode, int padding, bint align_corners, bint writes) except *:
     cdef int dim, source
     require_memory(input)
     require_memory(grid)
@@ -222,9 +222,10 @@ cdef void _read_sampling(Sampling* work, TensorImpl input, TensorImpl grid, Tens
     work.padding = <Padding>padding
     work.align_corners = align_corners
     work.rank = input.rank - 2
-    work.data = data_pointer(input)
-    work.grid = data_pointer(grid)
-    work.out = data_pointer(out)
+    # For gradients this is the result's, which is read.
+    work.out = data_pointer(out) if writes else <char*>const_data_pointer(out)
+    work.data = const_data_pointer(input)
+    work.grid = const_data_pointer(grid)
     work.image_gradient = work.grid_gradient = NULL
     work.channels = input.sizes[1]
     work.points = grid.count // (grid.sizes[0] * work.rank)

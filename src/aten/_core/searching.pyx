@@ -7,11 +7,13 @@ from libc.stdint cimport int64_t
 from aten._core.device cimport META
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
 cdef enum:
     # Values looked up in one chunk of work for the threads.
     GRAIN = 1024
+    # Values that are looked up in step.
+    IN_STEP = 8
 
 ctypedef fused Element:
     float
@@ -30,33 +32,68 @@ cdef struct Search:
     bint right
 
 
-cdef inline int64_t _bound(const Element* boundaries, const int64_t* order, int64_t length,
-                           Element value, bint right) noexcept nogil:
-    """How many boundaries come before `value`: those below it, or with `right` those equal too.
+cdef inline bint _comes_before(Element met, Element value, bint right) noexcept nogil:
+    """Whether a boundary comes before `value`: one below it, or with `right` one equal, too.
 
     A NaN comes after all.
     """
-    cdef int64_t low = 0, high = length, middle
-    cdef Element met
-    while low < high:
-        middle = low + (high - low) // 2
-        met = boundaries[middle if order == NULL else order[middle]]
-        if (met > value) if right else (met >= value):
-            high = middle
+    return not met > value if right else not met >= value
+
+
+cdef inline void _bounds(const Element* boundaries, const int64_t* order, int64_t length,
+                         const Element* values, int64_t count, bint right,
+                         int64_t* out) noexcept nogil:
+    """How many boundaries come before each of a few values.
+
+    All are looked up in step, halving without a branch, so that none waits for another's memory.
+    """
+    cdef int64_t half, left = length, place, middle
+    for place in range(count):
+        out[place] = 0
+    while left > 0:
+        half = (left + 1) // 2
+        for place in range(count):
+            middle = out[place] + half - 1
+            out[place] += half * _comes_before(
+                boundaries[middle if order == NULL else order[middle]], values[place], right)
+        left -= half
+
+
+cdef inline void _search_row(const Search* search, const Element* boundaries, int64_t begin,
+                             int64_t end, const int64_t* order, bint right,
+                             Element unused) noexcept nogil:
+    cdef int64_t count
+    cdef const Element* values = <const Element*>search.values
+    while begin < end:
+        count = min(<int64_t>IN_STEP, end - begin)
+        if count == IN_STEP:
+            _bounds(boundaries, order, search.length, values + begin, IN_STEP, right,
+                    search.out + begin)
         else:
-            low = middle + 1
-    return low
+            _bounds(boundaries, order, search.length, values + begin, count, right,
+                    search.out + begin)
+        begin += count
 
 
 cdef void _search(const Search* search, int64_t begin, int64_t end, Element unused) noexcept nogil:
-    cdef int64_t place, first
-    cdef const int64_t* order = NULL
-    for place in range(begin, end):
-        first = 0 if search.shared else place // search.row * search.length
-        if search.order != NULL:
-            order = search.order + first
-        search.out[place] = _bound(<const Element*>search.boundaries + first, order, search.length,
-                                   (<const Element*>search.values)[place], search.right)
+    cdef int64_t row, stop, first
+    cdef const int64_t* order
+    while begin < end:
+        row = 0 if search.shared else begin // search.row
+        stop = end if search.shared else min(end, (row + 1) * search.row)
+        first = row * search.length
+        order = NULL if search.order == NULL else search.order + first
+        # Loops of their own: the compiler sees what is asked.
+        if order != NULL:
+            _search_row(search, <const Element*>search.boundaries + first, begin, stop, order,
+                        search.right, unused)
+        elif search.right:
+            _search_row(search, <const Element*>search.boundaries + first, begin, stop, NULL, True,
+                        unused)
+        else:
+            _search_row(search, <const Element*>search.boundaries + first, begin, stop, NULL, False,
+                        unused)
+        begin = stop
 
 
 cdef void _search_part(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -90,10 +127,10 @@ def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor ord
             or out.count != values.count):
         raise ValueError("search_sorted: expected float32, float64 or int64, and int64 results")
     search.code = boundaries.dtype_code
-    search.boundaries = data_pointer(boundaries)
-    search.values = data_pointer(values)
-    search.order = NULL if order is None else <int64_t*>data_pointer(order)
     search.out = <int64_t*>data_pointer(out)
+    search.boundaries = const_data_pointer(boundaries)
+    search.values = const_data_pointer(values)
+    search.order = NULL if order is None else <const int64_t*>const_data_pointer(order)
     search.length = boundaries.sizes[boundaries.rank - 1]
     search.row = values.sizes[values.rank - 1] if values.rank > 0 else 1
     search.shared = boundaries.rank == 1

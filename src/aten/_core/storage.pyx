@@ -1,124 +1,59 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""Reference-counted memory, and the caching allocator of the CPU.
+"""Reference-counted memory, and copies of it that are put off until somebody writes.
 
-Fresh pages cost more than the arithmetic on them (a 64 MB result spends 27 ms in page faults), so
-freed blocks are kept by size class and handed out again. Classes are four steps to each power of
-two, so that a block is at most a quarter larger than asked. What is kept is bounded; past the
-bound, blocks go back to the system. Allocation and release happen under the interpreter lock.
+**Copy on write.** A large storage that is copied as a whole shares its block with the copy
+(`lazy_copy`). Whoever is about to write calls `make_own` first, by way of `data_pointer`: the
+storage moves to a block of its own, or takes the block back if nobody else shows it any more. The
+bytes of a shared block never change, and never move under a reader. Storages whose address was
+given away (NumPy, DLPack, buffers, `data_ptr`), and memory of others, are copied at once.
+
+**Readers without the interpreter lock.** A kernel holds its tensors, and by them their blocks. But
+another thread may write to a part of one of these tensors that the kernel does not read, and so
+move it to a new block. The old block is then *retired*: it counts as in use until all calls of
+operators that had begun are over. Calls are counted in two phases (`begin_call`); once those of the
+earlier phase are over, the phases change places. Source: McKenney and Slingwine, Read-Copy Update:
+Using Execution History to Solve Concurrency Problems (1998).
 """
 
 from _pickle import PickleBuffer
+import os
 
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
-from posix.stdlib cimport posix_memalign
 from cpython.buffer cimport (PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
                             PyObject_GetBuffer)
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
+from aten._core.allocator cimport give_block, take_block
 from aten._core.device cimport CPU, META, device_from_codes
+from aten._core.parallel cimport parallel_for
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*) noexcept
 
 cdef enum:
-    ALIGNMENT = 64
-    CLASS_COUNT = 192
-    # Blocks one class may keep: many small ones, few large ones (see `_kept_at_most`).
-    KEPT_BLOCKS = 256
+    # Bytes in one chunk of a copy for the threads.
+    GRAIN = 1 << 18
+    # From here on, other Python threads may run during a copy.
+    RELEASE_THRESHOLD = 1 << 17
 
-cdef extern from *:
-    int __builtin_clzll(unsigned long long) noexcept nogil
-
-cdef struct SizeClass:
-    int kept
-    char* blocks[KEPT_BLOCKS]
-
-cdef SizeClass* _classes[CLASS_COUNT]
-cdef int64_t _cached_bytes = 0
-cdef int64_t _allocated_bytes = 0
-cdef int64_t _peak_bytes = 0
-cdef int64_t _allocations = 0
-cdef int64_t _system_allocations = 0
-cdef int64_t _cache_limit = 1 << 30
+# Storages of fewer bytes are copied at once: that takes no longer than to share and to part again.
+cdef int64_t _least_shared = 1 << 15
+cdef int64_t _lazy_copies = 0
+cdef int64_t _lazy_copies_made = 0
 
 
-cdef inline int _class_of(int64_t nbytes) noexcept nogil:
-    """The class whose blocks hold `nbytes` ≥ 1: 64-byte steps first, then four to a doubling."""
-    cdef int64_t units = (nbytes + ALIGNMENT - 1) // ALIGNMENT
-    cdef int power
-    if units <= 4:
-        return <int>units
-    units -= 1
-    power = 63 - __builtin_clzll(<unsigned long long>units)
-    return 4 * (power - 1) + <int>((units >> (power - 2)) & 3) + 1
+@cython.freelist(16)
+@cython.no_gc
+@cython.final
+cdef class SharedBlock:
+    """A block that several storages show."""
 
-
-cdef inline int64_t _class_bytes(int size_class) noexcept nogil:
-    cdef int power
-    if size_class <= 4:
-        return <int64_t>size_class * ALIGNMENT
-    power = (size_class - 1) // 4 + 1
-    return ((<int64_t>(4 + (size_class - 1) % 4) + 1) << (power - 2)) * ALIGNMENT
-
-
-cdef inline int _kept_at_most(int64_t block_bytes) noexcept nogil:
-    if block_bytes <= 4096:
-        return KEPT_BLOCKS
-    return 32 if block_bytes <= 1 << 20 else 4
-
-
-cdef char* _take_block(int size_class, int64_t block_bytes) noexcept nogil:
-    global _cached_bytes, _allocated_bytes, _peak_bytes, _allocations, _system_allocations
-    cdef SizeClass* entry = _classes[size_class]
-    cdef void* block = NULL
-    _allocations += 1
-    if entry != NULL and entry.kept > 0:
-        entry.kept -= 1
-        _cached_bytes -= block_bytes
-        block = entry.blocks[entry.kept]
-    else:
-        _system_allocations += 1
-        if posix_memalign(&block, ALIGNMENT, block_bytes) != 0:
-            return NULL
-    _allocated_bytes += block_bytes
-    if _allocated_bytes > _peak_bytes:
-        _peak_bytes = _allocated_bytes
-    return <char*>block
-
-
-cdef void _give_block(int size_class, char* block) noexcept:
-    global _cached_bytes, _allocated_bytes
-    cdef int64_t block_bytes = _class_bytes(size_class)
-    cdef SizeClass* entry = _classes[size_class]
-    _allocated_bytes -= block_bytes
-    if entry == NULL:
-        entry = <SizeClass*>PyMem_Malloc(sizeof(SizeClass))
-        if entry == NULL:
-            free(block)
-            return
-        entry.kept = 0
-        _classes[size_class] = entry
-    if entry.kept >= _kept_at_most(block_bytes) or _cached_bytes + block_bytes > _cache_limit:
-        free(block)
-        return
-    entry.blocks[entry.kept] = block
-    entry.kept += 1
-    _cached_bytes += block_bytes
-
-
-cdef void _empty_cache() noexcept:
-    global _cached_bytes
-    cdef int size_class
-    cdef SizeClass* entry
-    for size_class in range(CLASS_COUNT):
-        entry = _classes[size_class]
-        if entry == NULL:
-            continue
-        while entry.kept > 0:
-            entry.kept -= 1
-            free(entry.blocks[entry.kept])
-    _cached_bytes = 0
+    def __dealloc__(self):
+        if self.capacity > 0:
+            give_block(self.data, self.capacity)
 
 
 @cython.freelist(64)
@@ -131,8 +66,8 @@ cdef class Storage:
     """
 
     def __dealloc__(self):
-        if self.size_class > 0:
-            _give_block(self.size_class, self.data)
+        if self.capacity > 0:
+            give_block(self.data, self.capacity)
 
     def __init__(self):
         raise TypeError("Storage objects come from tensors, or from storage_from_buffer")
@@ -145,6 +80,7 @@ cdef class Storage:
 
     def data_ptr(self):
         """The address of the first byte; 0 where there is no memory."""
+        expose(self)
         return <size_t>self.data
 
     @property
@@ -157,6 +93,7 @@ cdef class Storage:
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if self.device_type == META:
             raise BufferError("a storage of the meta device has no memory")
+        make_own(self)
         PyBuffer_FillInfo(buffer, self, self.data, self.bytes, 0, flags)
         self.exports += 1
 
@@ -170,7 +107,10 @@ cdef class Storage:
         return _storage_from_pickle, (contents, self.device_type, self.device_index)
 
     def __deepcopy__(self, memo):
-        cdef Storage copied = allocate(self.bytes, self.device_type, self.device_index)
+        cdef Storage copied = lazy_copy(self)
+        if copied is not None:
+            return copied
+        copied = allocate(self.bytes, self.device_type, self.device_index)
         if copied.data != NULL:
             memcpy(copied.data, self.data, self.bytes)
         return copied
@@ -199,24 +139,25 @@ def _storage_from_pickle(contents, int device_type, int device_index):
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index):
     """Uninitialized memory. Raises RuntimeError when the machine has not that much."""
     cdef Storage storage = Storage.__new__(Storage)
-    cdef int size_class
     storage.device_type = device_type
     storage.device_index = device_index
     storage.bytes = nbytes
-    storage.size_class = -1
     if nbytes == 0 or device_type == META:
         return storage
-    if nbytes > <int64_t>1 << 46:
-        raise _out_of_memory(nbytes)
-    size_class = _class_of(nbytes)
-    storage.data = _take_block(size_class, _class_bytes(size_class))
-    if storage.data == NULL:
-        _empty_cache()
-        storage.data = _take_block(size_class, _class_bytes(size_class))
-        if storage.data == NULL:
-            raise _out_of_memory(nbytes)
-    storage.size_class = size_class
+    storage.data = _taken(nbytes, &storage.capacity)
     return storage
+
+
+cdef char* _taken(int64_t nbytes, int64_t* capacity) except NULL:
+    """A block of `nbytes`; its capacity is written once it is there."""
+    cdef int64_t held = 0
+    cdef char* block = NULL
+    if nbytes <= <int64_t>1 << 46:
+        block = take_block(nbytes, &held)
+    if block == NULL:
+        raise _out_of_memory(nbytes)
+    capacity[0] = held
+    return block
 
 
 cdef _out_of_memory(int64_t nbytes):
@@ -239,7 +180,6 @@ cdef Storage storage_over(object buffer):
     PyObject_GetBuffer(buffer, &held.view, PyBUF_WRITABLE)
     storage.data = <char*>held.view.buf
     storage.bytes = held.view.len
-    storage.size_class = -1
     storage.device_type = CPU
     storage.device_index = -1
     storage.owner = held
@@ -251,7 +191,6 @@ cdef Storage storage_at(size_t address, int64_t nbytes, object owner):
     cdef Storage storage = Storage.__new__(Storage)
     storage.data = <char*>address
     storage.bytes = nbytes
-    storage.size_class = -1
     storage.device_type = CPU
     storage.device_index = -1
     storage.owner = owner
@@ -266,34 +205,172 @@ def storage_from_buffer(buffer):
     return storage_over(buffer)
 
 
-def memory_stats():
-    """Counters of the CPU allocator: bytes in use, at the peak and cached; allocations so far."""
-    return {
-        "allocated_bytes": _allocated_bytes,
-        "peak_bytes": _peak_bytes,
-        "cached_bytes": _cached_bytes,
-        "cache_limit": _cache_limit,
-        "allocations": _allocations,
-        "system_allocations": _system_allocations,
-    }
+# Copies that are put off
+
+cdef Storage lazy_copy(Storage source):
+    """A storage that shows the bytes of `source` until one of them is written to.
+
+    None where the bytes are few, where they are another's, or where others know their address.
+    """
+    cdef Storage made
+    global _lazy_copies
+    if source.bytes < _least_shared or source.exposed or source.exports != 0:
+        return None
+    if source.shared is None:
+        if source.capacity == 0:
+            return None
+        source.shared = SharedBlock.__new__(SharedBlock)
+        source.shared.data = source.data
+        source.shared.capacity = source.capacity
+        source.capacity = 0
+    made = Storage.__new__(Storage)
+    made.data = source.data
+    made.bytes = source.bytes
+    made.shared = source.shared
+    made.device_type = source.device_type
+    made.device_index = source.device_index
+    _lazy_copies += 1
+    return made
 
 
-def reset_peak_memory_stats():
-    """Let the peak begin anew at what is allocated now."""
-    global _peak_bytes
-    _peak_bytes = _allocated_bytes
+cdef int make_own(Storage storage) except -1:
+    """Let nobody else show the memory of `storage`, which somebody is about to write to.
+
+    Raises RuntimeError where there is no memory for a copy.
+    """
+    cdef SharedBlock block = storage.shared
+    cdef char* data
+    cdef int64_t capacity = 0
+    global _lazy_copies_made
+    if block is None:
+        return 0
+    if Py_REFCNT(<PyObject*>block) == 2:
+        # This storage's reference, and ours.
+        storage.capacity = block.capacity
+        block.capacity = 0
+        storage.shared = None
+        return 0
+    data = _taken(storage.bytes, &capacity)
+    copy_bytes(data, block.data, storage.bytes)
+    if storage.shared is not block:
+        # Meanwhile another thread has done it.
+        give_block(data, capacity)
+        return 0
+    storage.data = data
+    storage.capacity = capacity
+    storage.shared = None
+    _lazy_copies_made += 1
+    _retire(block)
+    return 0
 
 
-def empty_cache():
-    """Give every cached block back to the system."""
-    _empty_cache()
+cdef struct Copy:
+    char* target
+    const char* source
 
 
-def set_cache_limit(int64_t nbytes):
-    """Keep at most `nbytes` of freed memory. Raises ValueError for a negative bound."""
-    global _cache_limit
-    if nbytes < 0:
-        raise ValueError(f"set_cache_limit: the bound must not be negative, got {nbytes}")
-    _cache_limit = nbytes
-    if _cached_bytes > _cache_limit:
-        _empty_cache()
+cdef void _copy_part(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Copy* copy = <Copy*>context
+    memcpy(copy.target + begin, copy.source + begin, end - begin)
+
+
+cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept:
+    cdef Copy copy
+    if count < RELEASE_THRESHOLD:
+        memcpy(target, source, count)
+        return
+    copy.target = target
+    copy.source = source
+    with nogil:
+        parallel_for(count, GRAIN, _copy_part, &copy)
+
+
+cdef int expose(Storage storage) except -1:
+    """Prepare for somebody to keep the address of the memory, and perhaps to write there."""
+    make_own(storage)
+    storage.exposed = True
+    return 0
+
+
+cdef void exchange_memory(Storage left, Storage right) noexcept:
+    """Let two storages of one device change memory; both stay what views share."""
+    left.data, right.data = right.data, left.data
+    left.bytes, right.bytes = right.bytes, left.bytes
+    left.capacity, right.capacity = right.capacity, left.capacity
+    left.shared, right.shared = right.shared, left.shared
+
+
+# Calls, and blocks that wait for their end
+
+cdef struct Calls:
+    int64_t running[2]      # by the phase they began in
+    int phase
+    bint waited_for         # whether there are retired blocks
+
+cdef Calls _calls
+cdef list _retired = []             # since the phases last changed places
+cdef list _retired_before = []      # before that: these wait for the calls of the other phase
+
+
+cdef int begin_call() noexcept:
+    _calls.running[_calls.phase] += 1
+    return _calls.phase
+
+
+cdef void end_call(int phase) noexcept:
+    if _calls.running[phase] > 0:
+        _calls.running[phase] -= 1
+    if _calls.waited_for and _calls.running[phase] <= 0:
+        _release_retired()
+
+
+cdef int _retire(SharedBlock block) except -1:
+    if _calls.running[0] <= 0 and _calls.running[1] <= 0:
+        return 0
+    _retired.append(block)
+    _calls.waited_for = True
+    return 0
+
+
+cdef void _release_retired() noexcept:
+    """Let go of blocks retired before the end of every call that was running then."""
+    global _retired, _retired_before
+    cdef int other = 1 - _calls.phase
+    if _calls.running[other] > 0:
+        return
+    _retired_before, _retired = _retired, []
+    _calls.phase = other
+    if _calls.running[1 - other] <= 0:
+        _retired_before = []
+    _calls.waited_for = len(_retired_before) > 0
+
+
+def _forget_calls():
+    """A child process has none of the threads whose calls were running."""
+    global _retired, _retired_before
+    _calls.running[0] = _calls.running[1] = 0
+    _calls.waited_for = False
+    _retired, _retired_before = [], []
+
+
+os.register_at_fork(after_in_child=_forget_calls)
+
+
+# What tests and statistics ask
+
+def copy_stats():
+    """Copies put off so far, and how many of them had to be made in the end."""
+    return {"lazy_copies": _lazy_copies, "lazy_copies_made": _lazy_copies_made}
+
+
+def shares_block(Storage storage not None):
+    """Whether a write to the storage, or to the one it was copied from, has to copy first."""
+    return storage.shared is not None and Py_REFCNT(<PyObject*>storage.shared) > 1
+
+
+def set_least_shared(int64_t nbytes):
+    """Put off copies of storages from `nbytes` on; gives the bound that held before."""
+    global _least_shared
+    cdef int64_t before = _least_shared
+    _least_shared = nbytes
+    return before

@@ -2,13 +2,23 @@
 # cython: nonecheck=False, cdivision=True
 """Slices of one dimension at the indices in a tensor: rows of a table, mostly."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from aten._core.device cimport META
-from aten._core.dtypes cimport INT32, INT64, item_size
+from aten._core.device cimport CPU, META
+from aten._core.dtypes cimport BOOL, INT32, INT64, item_size
+from aten._core.given cimport reads_dim
+from aten._core.locating cimport NEGATIVE, OUTSIDE, range_of_index
+from aten._core.masks cimport compressed
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, make_contiguous
+from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
+                                is_tensor, make_contiguous)
+
+cdef extern from "Python.h":
+    bint PyList_CheckExact(PyObject*) noexcept
+    Py_ssize_t PyList_GET_SIZE(PyObject*) noexcept
+    PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t) noexcept
 
 cdef enum:
     # Bytes from which on threads share the work, and other Python threads may run.
@@ -27,10 +37,11 @@ ctypedef fused Unit:
 
 
 cdef struct Taking:
-    char* source
+    const char* source
     char* out
     void* index
     bint narrow                         # 32-bit indices
+    bint wraps                          # some are below zero
     int64_t count                       # indices
     int64_t size                        # of the dimension they choose from
     int64_t step                        # its stride in bytes
@@ -119,6 +130,10 @@ cdef inline void _take_at(const Taking* taking, const Index* indices, const Unit
                           int64_t first, int64_t last, Unit* out) noexcept nogil:
     cdef int64_t place, index
     cdef int64_t step = taking.step // <int64_t>sizeof(Unit), size = taking.size
+    if not taking.wraps:
+        for place in range(first, last):
+            out[place] = source[indices[place] * step]
+        return
     for place in range(first, last):
         index = indices[place]
         out[place] = source[(index + size if index < 0 else index) * step]
@@ -139,9 +154,14 @@ def take(Tensor source not None, int dim, Tensor index not None, bint wraps):
     `index` is contiguous, int32 or int64; with `wraps`, negative indices count from the end.
     Raises IndexError for indices out of range.
     """
+    return _taken(source, dim, index, wraps)
+
+
+cdef Tensor _taken(TensorImpl source, int dim, TensorImpl index, bint wraps):
     cdef Taking taking
     cdef int64_t sizes[2 * MAXIMUM_DIMS]
-    cdef int64_t wrong = -1, blocks = index.count
+    cdef int64_t wrong, blocks = index.count
+    cdef int found
     cdef Tensor made
     _describe(&taking, source, dim, index)
     for place in range(dim):
@@ -153,8 +173,10 @@ def take(Tensor source not None, int dim, Tensor index not None, bint wraps):
         sizes[place + index.rank - 1] = source.sizes[place]
     if source.rank - 1 + index.rank > MAXIMUM_DIMS:
         raise RuntimeError(f"tensors have at most {MAXIMUM_DIMS} dimensions")
-    wrong = _first_wrong(&taking, wraps)
-    if wrong >= 0:
+    found = range_of_index(index, -taking.size if wraps else 0, taking.size)
+    taking.wraps = found == NEGATIVE
+    if found == OUTSIDE:
+        wrong = _first_wrong(&taking, wraps)
         raise IndexError(f"index {_index_at(&taking, wrong)} is out of bounds for dimension {dim} "
                          f"with size {taking.size}")
     made = make_contiguous(source.dtype_code, source.rank - 1 + index.rank, sizes,
@@ -177,8 +199,8 @@ cdef int _describe(Taking* taking, TensorImpl source, int dim, TensorImpl index)
         raise ValueError("take: the index must be contiguous, int32 or int64")
     if source.device_type == META or index.device_type == META or not 0 <= dim < source.rank:
         raise ValueError("take: there is nothing to take from")
-    taking.source = data_pointer(source)
-    taking.index = data_pointer(index)
+    taking.source = const_data_pointer(source)
+    taking.index = const_data_pointer(index)
     taking.narrow = index.dtype_code == INT32
     taking.count = index.count
     taking.width = item_size(source.dtype_code)
@@ -199,3 +221,52 @@ cdef int _describe(Taking* taking, TensorImpl source, int dim, TensorImpl index)
         expected *= source.sizes[place]
     taking.block = expected * taking.width
     return 0
+
+
+cdef inline bint _is_index(TensorImpl index) noexcept:
+    return (index.device_type == CPU and index.contiguous
+            and (index.dtype_code == INT64 or index.dtype_code == INT32))
+
+
+cdef object index_ordinary(PyObject** stack):
+    """index(self, indices): one tensor, of integers for the first dimension or a mask of all."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef PyObject* given
+    cdef TensorImpl index
+    cdef int dim
+    if (self.device_type != CPU or self.rank == 0 or not self.contiguous
+            or not PyList_CheckExact(stack[1]) or PyList_GET_SIZE(stack[1]) != 1):
+        return None
+    given = PyList_GET_ITEM(stack[1], 0)
+    if not is_tensor(<object>given):
+        return None
+    index = <TensorImpl>given
+    if _is_index(index):
+        return _taken(self, 0, index, True) if self.rank + index.rank <= MAXIMUM_DIMS else None
+    if (index.dtype_code != BOOL or index.device_type != CPU or not index.contiguous
+            or index.rank != self.rank):
+        return None
+    for dim in range(self.rank):
+        if index.sizes[dim] != self.sizes[dim]:
+            return None
+    return compressed(self, index)
+
+
+cdef object index_select_ordinary(PyObject** stack):
+    """index_select(self, dim, index)."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef TensorImpl index = <TensorImpl>stack[2]
+    cdef int dim
+    if (self.device_type != CPU or self.rank == 0 or not self.contiguous or not _is_index(index)
+            or index.rank != 1 or not reads_dim(stack[1], self, &dim)):
+        return None
+    return _taken(self, dim, index, False)
+
+
+cdef object embedding_ordinary(PyObject** stack):
+    """embedding(weight, indices, …), whose other arguments matter for derivatives only."""
+    cdef TensorImpl weight = <TensorImpl>stack[0]
+    cdef TensorImpl indices = <TensorImpl>stack[1]
+    if weight.device_type != CPU or weight.rank != 2 or not _is_index(indices):
+        return None
+    return _taken(weight, 0, indices, False) if indices.rank < MAXIMUM_DIMS else None

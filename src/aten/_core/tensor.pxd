@@ -31,7 +31,8 @@ cdef class TensorImpl:
     cdef int64_t count                      # elements
     cdef int64_t* sizes                     # `rank` sizes, then `rank` strides, in elements
     cdef int64_t* strides
-    cdef int64_t inline_geometry[10]        # 2 * INLINE_DIMS; deeper tensors hold theirs on the heap
+    cdef int64_t inline_geometry[10]        # 2 * INLINE_DIMS; deeper tensors hold theirs elsewhere:
+    cdef bytes geometry_memory              # there, which is None or NULL for the others
     cdef int rank
     cdef signed char dtype_code
     cdef signed char device_type
@@ -47,7 +48,11 @@ cdef class Tensor(TensorImpl):
 cdef bint is_lazy(TensorImpl tensor) noexcept   # a conjugate or negative not carried out in memory
 cdef uint64_t conjugate_bit() noexcept
 cdef uint64_t negative_bit() noexcept
-cdef char* data_pointer(TensorImpl tensor) noexcept nogil
+# The address of the first element: to write, with the memory no longer shared with lazy copies; to
+# read. An address to write is asked for before those to read: what is shared stays where it is, but
+# shows what was there before.
+cdef char* data_pointer(TensorImpl tensor) except? NULL
+cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil
 cdef int require_memory(TensorImpl tensor) except -1
 cdef bint is_tensor(object value) noexcept
 cdef int wrap_dim(int64_t dim, int ndim) except -1

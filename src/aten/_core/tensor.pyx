@@ -9,8 +9,6 @@ do to tensors is not here: methods and number slots are filled in from the opera
 
 import sys
 
-cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport (Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject)
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.ref cimport Py_INCREF
@@ -24,14 +22,58 @@ from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport FLOAT32, dtype, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
-from aten._core.storage cimport Storage, allocate, storage_over
+from aten._core.storage cimport Storage, allocate, expose, make_own, storage_over
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
     bint __builtin_add_overflow(int64_t, int64_t, int64_t*) noexcept nogil
 
+cdef extern from *:
+    """
+    /* Tensors that died, for the next ones: one without a dict, which most never get, and past
+       tp_new costs a third. Fields that hold objects are NULL in them, which Cython's own
+       assignments do not expect. */
+    #define ATEN_KEPT_TENSORS 64
+    static PyTypeObject *aten_tensor_type = NULL;
+    static PyObject *aten_kept[ATEN_KEPT_TENSORS];
+    static int aten_kept_count = 0;
+
+    static void aten_keep(void *object) {
+        if (Py_TYPE((PyObject *)object) == aten_tensor_type && aten_kept_count < ATEN_KEPT_TENSORS)
+            aten_kept[aten_kept_count++] = (PyObject *)object;
+        else
+            PyObject_GC_Del(object);
+    }
+    static void aten_recycle(PyTypeObject *type) {
+        aten_tensor_type = type;
+        type->tp_free = aten_keep;
+    }
+    static inline PyObject *aten_bare_tensor(void) {
+        PyObject *object;
+        if (aten_kept_count == 0)
+            return PyType_GenericAlloc(aten_tensor_type, 0);
+        object = aten_kept[--aten_kept_count];
+        memset((char *)object + sizeof(PyObject), 0,
+               (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
+        PyObject_Init(object, aten_tensor_type);
+        PyObject_GC_Track(object);
+        return object;
+    }
+    #define ATEN_SET_FIRST(field, value) (Py_INCREF((PyObject *)(value)), (field) = (value))
+    #define ATEN_SET_STORAGE(tensor, value) ATEN_SET_FIRST((tensor)->storage, value)
+    #define ATEN_SET_GEOMETRY(tensor, value) Py_XSETREF((tensor)->geometry_memory, value)
+    """
+    void aten_recycle(PyTypeObject*) noexcept
+    object aten_bare_tensor()
+    void set_first_storage "ATEN_SET_STORAGE"(TensorImpl, Storage) noexcept
+    void steal_geometry_memory "ATEN_SET_GEOMETRY"(TensorImpl, PyObject*) noexcept
+
 cdef extern from "Python.h":
     void PyType_Modified(PyTypeObject*)
+    PyObject* new_bytes "PyBytes_FromStringAndSize"(const char*, Py_ssize_t) except NULL
+    char* bytes_memory "PyBytes_AS_STRING"(PyObject*) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
     int PyDict_SetItem(PyObject*, object, object) except -1
     void _release "Py_XDECREF"(PyObject*)
     ctypedef struct CTypeObject "PyTypeObject":
@@ -129,7 +171,6 @@ cdef inline object _filled(object made, int ndim, const int64_t* values):
     return made
 
 
-@cython.freelist(64)
 cdef class TensorImpl:
     """Sizes, strides, offset, element type, device and keys over a storage."""
 
@@ -146,18 +187,15 @@ cdef class TensorImpl:
         self.device_index = -1
         self.keys = _KEYS_OF_DEVICE[CPU]
 
-    def __dealloc__(self):
-        if self.rank > INLINE_DIMS:
-            PyMem_Free(self.sizes)
-
 
 cdef int _reserve(TensorImpl tensor, int ndim) except -1:
-    """Room for `ndim` sizes and strides in a tensor that has none yet."""
+    """Room for `ndim` sizes and strides, whose values are not kept."""
+    cdef PyObject* memory
     tensor.sizes = tensor.inline_geometry
     if ndim > INLINE_DIMS:
-        tensor.sizes = <int64_t*>PyMem_Malloc(2 * ndim * sizeof(int64_t))
-        if tensor.sizes == NULL:
-            raise MemoryError()
+        memory = new_bytes(NULL, 2 * ndim * sizeof(int64_t))
+        steal_geometry_memory(tensor, memory)
+        tensor.sizes = <int64_t*>bytes_memory(memory)
     tensor.rank = ndim
     tensor.strides = tensor.sizes + ndim
     return 0
@@ -194,9 +232,6 @@ cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
                       const int64_t* strides) except -1:
     """Give a tensor other sizes and strides; the caller vouches that they stay in the storage."""
     cdef int dim
-    if tensor.rank > INLINE_DIMS:
-        PyMem_Free(tensor.sizes)
-        tensor.rank = 0
     _reserve(tensor, rank)
     for dim in range(rank):
         tensor.sizes[dim] = sizes[dim]
@@ -207,13 +242,13 @@ cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
 cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
                         const int64_t* strides, int64_t offset):
     """A tensor over `storage`; the caller vouches that the geometry stays inside it."""
-    cdef Tensor tensor = Tensor.__new__(Tensor)
+    cdef Tensor tensor = aten_bare_tensor()
     cdef int dim
+    set_first_storage(tensor, storage)
     _reserve(tensor, ndim)
     for dim in range(ndim):
         tensor.sizes[dim] = sizes[dim]
         tensor.strides[dim] = strides[dim]
-    tensor.storage = storage
     tensor.offset = offset
     tensor.dtype_code = dtype_code
     tensor.device_type = storage.device_type
@@ -263,10 +298,11 @@ cdef inline int channels_last_dim(int position, int rank) noexcept:
 cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
                             int device_index):
     """An uninitialized row-major tensor. Sizes must not be negative."""
-    cdef Tensor tensor = Tensor.__new__(Tensor)
+    cdef Tensor tensor = aten_bare_tensor()
     cdef int64_t stride = 1, nbytes
     cdef int dim
     cdef bint empty = False, overflowed = False
+    set_first_storage(tensor, _no_memory)
     _reserve(tensor, ndim)
     for dim in range(ndim - 1, -1, -1):
         tensor.sizes[dim] = sizes[dim]
@@ -320,7 +356,13 @@ cdef bint is_tensor(object value) noexcept:
     return isinstance(value, Tensor)
 
 
-cdef char* data_pointer(TensorImpl tensor) noexcept nogil:
+cdef char* data_pointer(TensorImpl tensor) except? NULL:
+    if tensor.storage.shared is not None:
+        make_own(tensor.storage)
+    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
+
+
+cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil:
     return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
 
 
@@ -467,7 +509,8 @@ cdef class Tensor(TensorImpl):
         """The address of the first element; 0 where there is no memory."""
         if self.storage.data == NULL:
             return 0
-        return <size_t>data_pointer(self)
+        expose(self.storage)
+        return <size_t>const_data_pointer(self)
 
     def untyped_storage(self):
         """The storage this tensor is a window on."""
@@ -827,7 +870,14 @@ def wrap_dimension(int64_t dim, int ndim):
 
 cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1:
     """Copy a sequence of integers; returns how many. Raises RuntimeError past `limit`."""
-    cdef Py_ssize_t count = len(values), position
+    cdef Py_ssize_t count, position
+    if type(values) is tuple:
+        count = PyTuple_GET_SIZE(<PyObject*>values)
+        if count <= limit:
+            for position in range(count):
+                sizes[position] = <object>PyTuple_GET_ITEM(<PyObject*>values, position)
+            return count
+    count = len(values)
     if count > limit:
         raise RuntimeError(f"tensors have at most {limit} dimensions, got {count}")
     for position in range(count):
@@ -885,3 +935,4 @@ cdef _fill_keys():
 
 
 _fill_keys()
+aten_recycle(<PyTypeObject*>Tensor)

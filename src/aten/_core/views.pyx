@@ -66,10 +66,10 @@ cdef Tensor _t(TensorImpl base, PyObject** stack, Py_ssize_t count):
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {base.rank}D")
     if base.rank < 2:
         return _alias(base, stack, count)
-    return _swapped(base, 0, 1)
+    return swapped(base, 0, 1)
 
 
-cdef Tensor _swapped(TensorImpl base, int first, int second):
+cdef Tensor swapped(TensorImpl base, int first, int second):
     cdef int64_t sizes[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int dim
@@ -86,7 +86,7 @@ cdef Tensor _transpose(TensorImpl base, PyObject** stack, Py_ssize_t count):
     cdef int second = wrap_dim(<object>stack[2], base.rank)
     if base.rank == 0:
         return _alias(base, stack, count)
-    return _swapped(base, first, second)
+    return swapped(base, first, second)
 
 
 cdef Tensor _permute(TensorImpl base, PyObject** stack, Py_ssize_t count):

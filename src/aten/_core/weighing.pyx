@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64
-from aten._core.tensor cimport Tensor, data_pointer, make_contiguous
+from aten._core.tensor cimport Tensor, const_data_pointer, data_pointer, make_contiguous
 
 ctypedef fused real:
     float
@@ -62,19 +62,19 @@ def picked_and_weighed(Tensor values not None, Tensor index not None, Tensor wei
     rows.columns = values.sizes[outer]
     rows.column_stride = values.strides[outer]
     rows.row_stride = values.strides[0] if outer == 1 else 0
-    rows.index = <const int64_t*>data_pointer(index)
+    rows.index = <const int64_t*>const_data_pointer(index)
     rows.index_stride = index.strides[0] if outer == 1 else 0
     rows.ignored = ignored
     picked = make_contiguous(code, 0 if summed else outer, index.sizes, CPU, -1)
     total = make_contiguous(code, 0, index.sizes, CPU, -1)
     if code == FLOAT32:
-        found = _pick[float](&rows, <const float*>data_pointer(values),
-                             NULL if weight is None else <const float*>data_pointer(weight),
+        found = _pick[float](&rows, <const float*>const_data_pointer(values),
+                             NULL if weight is None else <const float*>const_data_pointer(weight),
                              <float*>data_pointer(picked), <float*>data_pointer(total), summed,
                              averaged)
     else:
-        found = _pick[double](&rows, <const double*>data_pointer(values),
-                              NULL if weight is None else <const double*>data_pointer(weight),
+        found = _pick[double](&rows, <const double*>const_data_pointer(values),
+                              NULL if weight is None else <const double*>const_data_pointer(weight),
                               <double*>data_pointer(picked), <double*>data_pointer(total), summed,
                               averaged)
     return (picked, total) if found else None

@@ -20,7 +20,7 @@ _INSTALLERS = {
     "pointwise": "aten.backends.structured:install_pointwise",
     "reduction": "aten.backends.structured:install_reduction",
     "scan": "aten.backends.structured:install_reduction",
-    "composite": "aten.backends.products:install_composite",
+    "composite": "aten.backends.composite:install_composite",
     "factory": "aten.backends.composite:install_explicit",
     "extern": "aten.backends.products:install_extern",
     "copy": "aten.backends.composite:install_copy",
@@ -33,6 +33,7 @@ def install() -> None:
     for kind, location in _INSTALLERS.items():
         registry.register_kind(kind, _deferred(location))
     registry.register_namespace("prims", _load_prims)
+    registry.register_namespace("fused", _load_fused)
     lazy_views.install()
     register_backend("Reference", opset="prims")
 
@@ -42,6 +43,12 @@ def _load_prims() -> None:
 
     prims.load()
     reference.register()
+
+
+def _load_fused() -> None:
+    from aten.backends import fused
+
+    fused.load()
 
 
 def register_backend(name: str, *, opset: str) -> None:

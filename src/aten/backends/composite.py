@@ -17,6 +17,7 @@ from aten._core.dtypes import can_cast, dtype
 from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
 from aten._core.tensor import Tensor
+from aten.backends import choice
 from aten.backends.lazy_views import skip_laziness
 from aten.ops.definition import Forwarding, load_function, options_of, place_of
 from aten.registry import operator, ops
@@ -28,6 +29,8 @@ _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
+    if _install_choice(op, DispatchKey.CompositeImplicitAutograd):
+        return
     if _is_variant(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
         return
@@ -36,6 +39,8 @@ def install_composite(op: OpOverload) -> None:
 
 def install_explicit(op: OpOverload) -> None:
     """Operators with one function, or one compiled kernel, for all backends."""
+    if _install_choice(op, DispatchKey.CompositeExplicitAutograd):
+        return
     if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
         _install_function(op, DispatchKey.CompositeExplicitAutograd)
         return
@@ -51,6 +56,15 @@ def install_explicit(op: OpOverload) -> None:
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
         return
     _install_function(op, DispatchKey.CompositeExplicitAutograd)
+
+
+def _install_choice(op: OpOverload, key: DispatchKey) -> bool:
+    """Put a compiled kernel in front of the operator's function, if the table names one."""
+    if not choice.is_made_for(op):
+        return False
+    function = load_function(op.entry.function)
+    op.register(key, choice.or_compiled(op, PythonKernel(function)), place_of(function))
+    return True
 
 
 def install_view(op: OpOverload) -> None:

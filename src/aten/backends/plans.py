@@ -1,8 +1,10 @@
 """Plans for operators with folds: from a definition and its operands to launches.
 
-A reduction of many elements to one point is cut into chunks of a fixed number of elements, folded
-to partial results by the threads, which a second launch then folds. Where the cuts fall depends on
-a row's length alone, so results do not depend on the number of threads, nor on other rows.
+A reduction of many elements to one point is cut into pieces, folded to partial results by the
+threads, which a last launch then folds. Pieces are chunks of a fixed number of elements; where
+elements lie few steps apart, every so manieth element of a chunk, so that the vector loop runs over
+many pieces that are neighbours in memory. Where the cuts fall depends on a row's length and step
+alone, so results do not depend on the number of threads, nor on other rows.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from aten.loops.geometry import (
     axis_strides,
     dimensions,
     find_space,
+    in_memory_order,
     is_row,
+    joined,
 )
 from aten.loops.pipeline import lower
 from aten.loops.program import FOLDS, SCANS, Program
@@ -32,6 +36,12 @@ Generate = Callable[[Program], tuple[int, Any]]
 # Elements in one chunk of a reduction that is cut, and the least number of chunks worth it.
 _CHUNK = 1 << 16
 _LEAST_CHUNKS = 4
+# Rows whose elements lie at most `_NARROW` elements apart are cut into as many interleaved pieces
+# as lie within `_WIDE`; a piece of a chunk has `_LANE` elements, and the least worth it is this.
+_NARROW = 32
+_WIDE = 256
+_LANE = 512
+_LEAST_LANE = 64
 
 
 @dataclass(slots=True)
@@ -182,7 +192,9 @@ class _Builder:
         """
         if len(self.reduced) != 1:
             return False
-        if self.reduced[0].size < _CHUNK * _LEAST_CHUNKS:
+        lanes = self._lanes()
+        least = _LEAST_LANE * lanes if lanes > 1 else _CHUNK * _LEAST_CHUNKS
+        if self.reduced[0].size < least:
             return False
         nodes = self.graph.nodes()
         folds = [node for node in nodes if node.prim in FOLDS]
@@ -193,56 +205,119 @@ class _Builder:
             and all(_follows_folds(node) for node in self.graph.outputs)
         )
 
+    def _step(self) -> int:
+        """How many elements a row's neighbours lie apart, in the first operand that moves."""
+        for node, stride in zip(self.graph.inputs, self.reduced[0].strides, strict=False):
+            if stride:
+                return stride // node.dtype.itemsize
+        return 1
+
+    def _lanes(self) -> int:
+        """How many interleaved pieces a chunk is cut into."""
+        step = self._step()
+        return _WIDE // step if 1 < step <= _NARROW else 1
+
+    def _reads_gaps(self) -> bool:
+        """Whether all that lies between a row's neighbours is folded along, wanted or not.
+
+        That is memory of the same tensor, but for what follows a row's last element, which is in
+        no interleaved piece. The kernel then runs over memory without gaps; what comes of the
+        elements in them is never read.
+        """
+        if len(self.graph.inputs) != 1:
+            return False
+        (memory,) = self.memories[:1]
+        near = [
+            (one.size, one.strides[0])
+            for one in self._points(self.operands[:1], [])
+            if one.size != 1 and one.strides[0] < self.reduced[0].strides[0]
+        ]
+        return not near or (len(near) == 1 and near[0][1] == memory.dtype.itemsize)
+
     def _cut_launches(self) -> list[Launch]:
         folds = [node for node in self.graph.nodes() if node.prim in FOLDS]
-        size = self.reduced[0].size
-        whole, rest = divmod(size, _CHUNK)
-        chunks = whole + (rest > 0)
-        partials = [self._temporary(fold, chunks) for fold in folds]
-        launches = [self._partial_launch(folds, partials, 0, whole, _CHUNK)]
-        if rest:
-            launches.append(self._partial_launch(folds, partials, whole, 1, rest))
-        launches.append(self._joining_launch(folds, partials, size))
-        return launches
+        size, lanes = self.reduced[0].size, self._lanes()
+        pieces = _pieces(size, lanes)
+        partials = [
+            self._temporary(fold, sum(one.chunks * one.lanes for one in pieces), lanes)
+            for fold in folds
+        ]
+        first = 0
+        launches = []
+        for one in pieces:
+            launches.append(self._partial_launch(folds, partials, first, one))
+            first += one.chunks * one.lanes
+        return [*launches, self._joining_launch(folds, partials, size)]
 
-    def _temporary(self, fold: Node, chunks: int) -> Memory:
-        points = _product(dimension.size for dimension in self.kept)
-        sizes = (points, chunks)
+    def _kept_axes(self) -> list[int]:
+        return [axis for axis in range(len(self.space.shape)) if axis not in self.space.reduced]
+
+    def _temporary(self, fold: Node, pieces: int, lanes: int) -> Memory:
+        """The pieces of every point: side by side, or, where they are interleaved in the input,
+        between the points that lie further apart than they do and those that lie closer.
+
+        Those are no neighbours even where there is one point only, so that the order in which they
+        are folded does not depend on it.
+        """
+        sizes = [self.space.shape[axis] for axis in self._kept_axes()]
+        strides = [pieces * stride for stride in row_major(sizes)]
+        step = 1
+        if lanes > 1:
+            steps = [one.strides[0] for one in self._points(self.operands[:1], [])]
+            order = sorted(range(len(sizes)), key=lambda place: -steps[place])
+            far = [place for place in order if steps[place] > self.reduced[0].strides[0]]
+            near = [place for place in order if place not in far]
+            gapless = self._step() if self._reads_gaps() else 2
+            step = max(gapless, _product(sizes[place] for place in near))
+            packed = row_major([*(sizes[place] for place in far), pieces * step])
+            within = row_major([sizes[place] for place in near])
+            for place, stride in zip((*far, *near), (*packed[:-1], *within), strict=True):
+                strides[place] = stride
         source = len(self.memories) + len(self.temporaries)
-        memory = Memory(source, fold.dtype, sizes, row_major(sizes))
+        memory = Memory(source, fold.dtype, (*sizes, pieces), (*strides, step))
         self.temporaries.append(memory)
         return memory
 
     def _partial_launch(
-        self, folds: list[Node], partials: list[Memory], first: int, count: int, size: int
+        self, folds: list[Node], partials: list[Memory], first: int, pieces: _Pieces
     ) -> Launch:
-        """Fold `count` chunks of `size` elements, beginning with chunk number `first`."""
+        """Fold `pieces`, the first of which is piece number `first`."""
         graph = Graph(f"{self.graph.name}_partial", self.graph.inputs, folds)
         inputs: list[Operand] = self.operands[: len(graph.inputs)]
         (along,) = self.reduced
         strides = [along.strides[place] for place in range(len(inputs))]
+        steps = [partial.strides[-1] * partial.dtype.itemsize for partial in partials]
         chunk = Dimension(
-            count, [_CHUNK * stride for stride in strides] + [fold.dtype.itemsize for fold in folds]
+            pieces.chunks,
+            [pieces.lanes * pieces.size * stride for stride in strides]
+            + [pieces.lanes * step for step in steps],
         )
-        kept = [chunk, *self._points(inputs, partials)]
-        offsets = [first * stride for stride in chunk.strides]
+        lane = Dimension(pieces.lanes, strides + steps)
+        points = self._points(inputs, partials)
+        if pieces.lanes > 1 and self._reads_gaps():
+            points = [one for one in points if one.strides[0] > along.strides[0]]
+            widths = [node.dtype.itemsize for node in (*graph.inputs, *folds)]
+            points.append(Dimension(self._step(), widths))
+        kept = [chunk, *(one for one in points if one.size != 1)]
+        if pieces.lanes > 1:
+            kept = joined(in_memory_order([lane, *kept]))
+        offsets = [pieces.begin * stride for stride in strides] + [first * step for step in steps]
         memories = [*self.memories[: len(inputs)], *partials]
-        reduced = [Dimension(size, strides + [0] * len(folds))]
+        reduced = [
+            Dimension(pieces.size, [pieces.lanes * one for one in strides] + [0] * len(folds))
+        ]
         return self._launch(graph, self.space, kept, reduced, memories, offsets=offsets)
 
     def _points(self, inputs: list[Operand], partials: list[Memory]) -> list[Dimension]:
         """The kept dimensions in the order of the shape, as partial results are laid out."""
-        axes = [axis for axis in range(len(self.space.shape)) if axis not in self.space.reduced]
-        steps = row_major([self.space.shape[axis] for axis in axes])
         strides = [axis_strides(operand, self.space) for operand in inputs]
         return [
             Dimension(
                 self.space.shape[axis],
                 [operand[axis] for operand in strides]
-                + [step * partial.strides[0] * partial.dtype.itemsize for partial in partials],
+                + [partial.strides[place] * partial.dtype.itemsize for partial in partials],
             )
-            for axis, step in zip(axes, steps, strict=True)
-            if self.space.shape[axis] != 1
+            for place, axis in enumerate(self._kept_axes())
         ]
 
     def _joining_launch(self, folds: list[Node], partials: list[Memory], extent: int) -> Launch:
@@ -250,17 +325,18 @@ class _Builder:
         interpreter = GraphInterpreter()
         made: dict[int, Any] = {}
         inputs = []
+        last = (len(partials[0].sizes) - 1,)
         for place, (fold, partial) in enumerate(zip(folds, partials, strict=True)):
             value = interpreter.input(place, partial.dtype, partial.sizes)
             inputs.append(value)
-            made[id(fold)] = _folded_widely(fold, value)
+            made[id(fold)] = _folded_widely(fold, value, last)
         for node in self.graph.nodes():
             if id(node) in made or not _follows_folds(node):
                 continue
             if node.prim == "constant":
                 made[id(node)] = interpreter.constant(node.params["value"], node.dtype)
             elif node.prim == "extent":
-                made[id(node)] = Prim.table["extent"](inputs[0], dims=(1,), dtype=node.dtype)
+                made[id(node)] = Prim.table["extent"](inputs[0], dims=last, dtype=node.dtype)
             elif node.prim == "broadcast_in_dim":
                 made[id(node)] = made[id(node.inputs[0])]
             else:
@@ -283,13 +359,43 @@ class _Builder:
         return self._launch(graph, space, kept, reduced, memories, extent=extent)
 
 
-def _folded_widely(fold: Node, partial: Any) -> Any:
+@dataclass(slots=True)
+class _Pieces:
+    """`chunks` stretches of a row from element `begin` on, each of `lanes` pieces of `size`.
+
+    A piece has every `lanes`-th element of its chunk.
+    """
+
+    begin: int
+    chunks: int
+    lanes: int
+    size: int
+
+
+def _pieces(size: int, lanes: int) -> list[_Pieces]:
+    """How a row of `size` elements is cut: whole chunks, what is left of one, what is left then.
+
+    The last element is never in an interleaved piece.
+    """
+    lane = _CHUNK if lanes == 1 else _LANE
+    last = 1 if lanes > 1 else 0
+    chunks, rest = divmod(size - last, lanes * lane)
+    length, single = divmod(rest, lanes)
+    found = [
+        _Pieces(0, chunks, lanes, lane),
+        _Pieces(size - last - rest, 1, lanes, length),
+        _Pieces(size - last - single, 1, 1, single + last),
+    ]
+    return [one for one in found if one.chunks and one.size]
+
+
+def _folded_widely(fold: Node, partial: Any, dims: tuple[int, ...]) -> Any:
     """Partial results folded; those of float32 in float64, for there are few of them."""
     folded = Prim.table[fold.prim]
     if fold.dtype.name != "float32":
-        return folded(partial, dims=(1,))
+        return folded(partial, dims=dims)
     convert = Prim.table["convert_element_type"]
-    return convert(folded(convert(partial, dtype=DTYPES["float64"]), dims=(1,)), dtype=fold.dtype)
+    return convert(folded(convert(partial, dtype=DTYPES["float64"]), dims=dims), dtype=fold.dtype)
 
 
 def _depends_on_fold(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """Compiled kernels of the matrix products, for the CPU and for metadata alone.
 
-The table names them by `native:`; other operators of these kinds are Python functions.
+The table names them by `native:`; other operators of these kinds are Python functions, some with a
+compiled part for their ordinary calls.
 """
 
 from __future__ import annotations
@@ -8,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aten._core.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatcher import OpOverload
 from aten._core.gemm import set_library_opener
 from aten._core.keys import DispatchKey
-from aten._core.products import MatmulKernel, ProductKernel
+from aten._core.products import FORMS, ProductKernel
 from aten.backends import composite
-from aten.ops.definition import load_function
 from aten.ops.lapack import set_lapack_opener
-from aten.registry import operator
 
 if TYPE_CHECKING:
     import ctypes
@@ -26,25 +25,11 @@ _PLACE = "aten/_core/products.pyx"
 def install_extern(op: OpOverload) -> None:
     """Library calls: a compiled kernel for all variants, or the operator's function."""
     form = op.entry.options.get("native")
-    if not form:
+    if form not in FORMS:
         composite.install_explicit(op)
         return
     for key, executes in ((DispatchKey.CPU, True), (DispatchKey.Meta, False)):
         op.register(key, ProductKernel(op, str(form), executes), f"{_PLACE}:{form}")
-
-
-def install_composite(op: OpOverload) -> None:
-    """Operators that call others: matmul's ordinary cases in compiled code, else functions."""
-    if op.entry.options.get("native") != "matmul" or op.entry.variant != "functional":
-        composite.install_composite(op)
-        return
-    kernel = MatmulKernel(
-        operator("aten::mm"),
-        operator("aten::mv"),
-        operator("aten::dot"),
-        PythonKernel(load_function(op.entry.function)),
-    )
-    op.register(DispatchKey.CompositeImplicitAutograd, kernel, kernel.place)
 
 
 def _open_library() -> Mapping[str, int]:

@@ -17,6 +17,7 @@ from aten._core.keys import DispatchKey
 from aten._core.plan import Plan, PlanKernel
 from aten._core.pointwise import PointwiseKernel
 from aten._core.tensor import Tensor
+from aten.backends import choice
 from aten.backends.composite import install_variant
 from aten.backends.decomposition import decomposing_kernel
 from aten.backends.plans import Memory, plan_graph
@@ -171,7 +172,7 @@ def install_loops_pointwise(op: OpOverload) -> None:
             op.entry.variant != "out",
             definition.options.repeatable,
         )
-        op.register(backend.key, kernel, definition.place)
+        op.register(backend.key, choice.or_compiled(op, kernel), definition.place)
 
 
 def install_reduction(op: OpOverload) -> None:

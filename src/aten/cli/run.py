@@ -161,11 +161,11 @@ def _run(
     """The first run's outputs, the seconds of every run, and the last run's profile."""
     from contextlib import nullcontext
 
-    from aten._core.storage import reset_peak_memory_stats
+    from aten import memory
     from aten.dispatch import trace_dispatch
     from aten.graph.interpreter import Profile
 
-    reset_peak_memory_stats()
+    memory.reset_peak()
     outputs: list[Any] = []
     seconds: list[float] = []
     profile = None
@@ -257,14 +257,14 @@ def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> 
 
 
 def _report_costs(loaded: float, seconds: list[float]) -> None:
-    from aten._core.storage import memory_stats
+    from aten.memory import stats
 
     times = f"first run {_milliseconds(seconds[0])}"
     if len(seconds) > 1:
         later = sorted(seconds[1:])
         times += f", median of {len(later)} more {_milliseconds(later[len(later) // 2])}"
     print(f"time       loading {_milliseconds(loaded)}, {times}")
-    memory = memory_stats()
+    memory = stats()
     print(
         f"memory     tensors {_mebibytes(memory['peak_bytes'])} at most, "
         f"process {_mebibytes(_peak_resident_bytes())}"

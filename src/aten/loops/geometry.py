@@ -134,10 +134,12 @@ def dimensions(
     ]
     reduced = [every[axis] for axis in sorted(space.reduced)]
     kept = [dimension for axis, dimension in enumerate(every) if axis not in space.reduced]
-    return _joined(_ordered(kept)), _joined(reduced if keep_order else _ordered(reduced))
+    return joined(in_memory_order(kept)), joined(
+        reduced if keep_order else in_memory_order(reduced)
+    )
 
 
-def _ordered(found: list[Dimension]) -> list[Dimension]:
+def in_memory_order(found: list[Dimension]) -> list[Dimension]:
     """Largest strides first, by the first operand that moves along either dimension."""
 
     def farther(dimension: Dimension) -> tuple[int, ...]:
@@ -146,19 +148,20 @@ def _ordered(found: list[Dimension]) -> list[Dimension]:
     return sorted((one for one in found if one.size != 1), key=farther)
 
 
-def _joined(found: list[Dimension]) -> list[Dimension]:
-    joined: list[Dimension] = []
+def joined(found: list[Dimension]) -> list[Dimension]:
+    """`found`, neighbours that all step through evenly made one, and those of size one gone."""
+    made: list[Dimension] = []
     for dimension in found:
         if dimension.size == 1:
             continue
-        if joined and all(
+        if made and all(
             outer == inner * dimension.size
-            for outer, inner in zip(joined[-1].strides, dimension.strides, strict=True)
+            for outer, inner in zip(made[-1].strides, dimension.strides, strict=True)
         ):
-            joined[-1] = Dimension(joined[-1].size * dimension.size, dimension.strides)
+            made[-1] = Dimension(made[-1].size * dimension.size, dimension.strides)
         else:
-            joined.append(dimension)
-    return joined
+            made.append(dimension)
+    return made
 
 
 def access(stride: int, width: int) -> str:

@@ -27,7 +27,8 @@ class Operand:
 
     `space`: "full" moves with kept and reduced dimensions, "row" with the kept ones only.
     `access`: how the innermost loop steps through it: "unit" element by element, "zero" not at
-    all, "any" by a stride known at run time.
+    all, "any" by a stride known at run time, "stream" as "unit", for an output of a map that is
+    written past the caches and begins at a multiple of 64 bytes.
     """
 
     name: str
@@ -92,6 +93,11 @@ class Program:
     blocks: list[Block]
     reduced_rank: int = 0
     schedule: str = "row"
+
+    @property
+    def streams(self) -> bool:
+        """Whether an output is written past the caches."""
+        return any(operand.access == "stream" for operand in self.operands)
 
     @property
     def loops(self) -> list[Block]:

@@ -240,7 +240,7 @@ class _Scheduler:
     def _instruction(self, node: Node, operands: tuple[Instruction, ...]) -> Instruction:
         if node.prim == "input":
             return Instruction("load", (), node.dtype, memory=self.inputs[id(node)])
-        params = {key: value for key, value in node.params.items() if key == "dtype"}
+        params = {key: node.params[key] for key in ("dtype", "rare") if key in node.params}
         return Instruction(node.prim, operands, node.dtype, params)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten.loops.program import Block, Instruction, Program
+from aten.loops.program import Block, Instruction, Operand, Program
 from aten.prims import Prim
 
 _ACCESSES = frozenset({"unit", "zero", "any"})
@@ -18,7 +18,7 @@ def verify(program: Program) -> Program:
     """`program` itself. Raises SpecError naming the first instruction that breaks a rule."""
     for operand in program.operands:
         _require(operand.space in ("full", "row"), program, f"space of {operand.name}")
-        _require(operand.access in _ACCESSES, program, f"access of {operand.name}")
+        _require(_may_access(program, operand), program, f"access of {operand.name}")
     _require(program.schedule in ("row", "column"), program, "schedule")
     known: set[int] = set()
     stored: set[str] = set()
@@ -27,6 +27,12 @@ def verify(program: Program) -> Program:
     for operand in program.operands:
         _require(not operand.is_output or operand.name in stored, program, f"no store {operand}")
     return program
+
+
+def _may_access(program: Program, operand: Operand) -> bool:
+    if operand.access == "stream":
+        return operand.is_output and not program.reduced_rank
+    return operand.access in _ACCESSES
 
 
 def _verify_block(program: Program, block: Block, known: set[int], stored: set[str]) -> None:

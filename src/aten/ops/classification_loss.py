@@ -8,6 +8,7 @@ from __future__ import annotations
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten._core.weighing import picked_and_weighed
+from aten.ops.conversion import as_type
 from aten.ops.definition import Forwarding, op
 from aten.ops.loss import MEAN, NONE
 from aten.ops.requirements import refusal
@@ -16,6 +17,7 @@ from aten.prims import Number
 from aten.registry import ops
 
 _INT64 = DTYPES["int64"]
+_MANY = 1 << 16
 # The logarithm of zero counts as this much, so that certain mistakes have a finite loss.
 _LEAST_LOGARITHM = -100
 
@@ -233,6 +235,8 @@ def cross_entropy_loss(
         raise RuntimeError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]")
     dim = min(self.dim(), 2) - 1
     has_probabilities = self.dim() == target.dim() and self.shape == target.shape
+    if label_smoothing == 0 and weight is None and _are_many_with_classes(self, target):
+        return _by_classes(self, target, reduction, ignore_index)
     if has_probabilities:
         if not target.is_floating_point():
             raise RuntimeError(f"cross_entropy: probabilities cannot be {target.dtype}")
@@ -247,6 +251,35 @@ def cross_entropy_loss(
     uniform = _against_all(logarithms, target, weight, reduction, ignore_index, dim)
     share = label_smoothing / max(self.shape[dim], 1)
     return losses * (1 - label_smoothing) + uniform * share
+
+
+def _are_many_with_classes(scores: Tensor, target: Tensor) -> bool:
+    """Whether many `scores` (N, C) come with one class each, and nothing of them is to be refused.
+
+    The logarithms of few are written and read again in less time than two more calls take.
+    """
+    return (
+        scores.numel() >= _MANY
+        and scores.dim() == 2
+        and target.dim() == 1
+        and scores.shape[0] == target.shape[0]
+        and scores.shape[1] > 0
+        and target.dtype is _INT64
+        and scores.is_floating_point()
+    )
+
+
+def _by_classes(self: Tensor, target: Tensor, reduction: int, ignore_index: int) -> Tensor:
+    """Cross entropy without the logarithms of the classes that are not asked for."""
+    ignored = target.eq(ignore_index)
+    index = target.masked_fill(ignored, 0)
+    _check_classes("nll_loss", index, self.shape[1], IndexError)
+    largest, logarithm = ops.fused.exponential_sum(self, 1)
+    score = self.gather(1, index.unsqueeze(1)).squeeze(1)
+    losses = as_type(logarithm - (score - largest), self.dtype).masked_fill(ignored, 0)
+    if reduction == NONE:
+        return losses
+    return losses.sum() / ignored.logical_not().sum() if reduction == MEAN else losses.sum()
 
 
 def _class_weights(logarithms: Tensor, weight: Tensor, dim: int) -> Tensor:

@@ -54,9 +54,11 @@ def convolution(
     given = input
     if transposed:
         sizes = _transposed_sizes(input, weight, stride, padding, dilation, output_padding, groups)
-        input = input.contiguous()
     else:
         sizes = _forward_sizes(input, weight, stride, padding, dilation)
+    if transposed or suggested_format(input) is not None:
+        # Channels are gathered one by one: cheaper, where each is a plane without gaps.
+        input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, device=input.device)
     if out.is_meta:
         return out

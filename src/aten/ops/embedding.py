@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from aten._core.bags import fold_bags
 from aten._core.dtypes import dtype
 from aten._core.taking import take as take_slices
 from aten._core.tensor import Tensor
-from aten.ops.definition import op, operation_type
+from aten.ops.definition import op
 from aten.ops.places import INDEX_TYPES, INT64, check_range, integer
 from aten.registry import ops
 
@@ -110,45 +111,22 @@ def embedding_bag_from(
     if weight.is_meta or indices.is_meta:
         none = offsets.new_empty((count,))
         return weight.new_empty((count, weight.size(1))), indices.new_empty((0,)), none, none
-    places = ops.aten.arange(indices.numel(), device=indices.device)
-    starts = offsets.narrow(0, 0, count).to(INT64)
-    bags = ops.aten.searchsorted(starts, places, right=True) - 1
-    kept = None
-    if padding_idx >= 0:
-        kept = ops.aten.nonzero(indices != padding_idx).select(1, 0)
-    bag, index = (bags, indices) if kept is None else (bags[kept], indices[kept])
-    rows = ops.aten.index_select(weight, 0, index).to(operation_type(weight.dtype))
-    empty = rows.new_zeros((count, weight.size(1)))
+    weights = None if per_sample_weights is None else per_sample_weights.contiguous()
+    made, bags, sizes, origins = fold_bags(
+        weight, indices.contiguous(), offsets.contiguous(), mode, weights, count, padding_idx
+    )
     if mode == _SUM:
-        if per_sample_weights is not None:
-            given = per_sample_weights if kept is None else per_sample_weights[kept]
-            rows = rows * given.unsqueeze(-1)
-        made = ops.aten.index_add_(empty, 0, bag, rows).to(weight.dtype)
         none = offsets.new_zeros((count,))
-        return made, _like(bags if padding_idx >= 0 else bags[:0], indices), none, none.clone()
-    sizes = ops.aten.bincount(bag, minlength=count)
+        asked = bags if padding_idx >= 0 else bags.new_empty((0,))
+        return made, _like(asked, indices), none, none.clone()
+    sizes = _like(sizes, offsets)
     if mode == _MEAN:
-        total = ops.aten.index_add_(empty, 0, bag, rows)
-        made = (total / sizes.clamp(min=1).unsqueeze(-1)).to(weight.dtype)
-        return made, _like(bags, indices), _like(sizes, offsets), _like(sizes.clone(), offsets)
-    made = ops.aten.index_reduce_(empty, 0, bag, rows, "amax", include_self=False)
-    origin = _like(_origins(rows, made, bag, index), indices)
-    return made.to(weight.dtype), _like(bags, indices), _like(sizes, offsets), origin
+        return made, _like(bags, indices), sizes, sizes.clone()
+    return made, _like(bags, indices), sizes, _like(origins, indices)
 
 
 def _like(numbers: Tensor, other: Tensor) -> Tensor:
     return numbers.to(other.dtype)
-
-
-def _origins(rows: Tensor, maxima: Tensor, bag: Tensor, index: Tensor) -> Tensor:
-    """The row of the table that each maximum is from; 0 in empty bags."""
-    count = rows.size(0)
-    places = ops.aten.arange(count, device=rows.device).unsqueeze(-1)
-    chosen = ops.aten.where(rows == ops.aten.index_select(maxima, 0, bag), places, count)
-    first = ops.aten.full(maxima.shape, count, dtype=INT64, device=rows.device)
-    ops.aten.index_reduce_(first, 0, bag, chosen, "amin")
-    padded = ops.aten.cat([index.to(INT64), index.new_zeros((1,), dtype=INT64)])
-    return ops.aten.take(padded, first)  # type: ignore[no-any-return]
 
 
 def _check_bags(

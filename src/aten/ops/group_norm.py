@@ -5,7 +5,6 @@ from __future__ import annotations
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
-from aten.ops.batch_norm import affine, transformed
 from aten.ops.conversion import as_type, wide
 from aten.ops.definition import op
 from aten.ops.normalization import check_parameter_types
@@ -52,22 +51,18 @@ def native_group_norm(
     _check(input, weight, bias, C, group)
     if input.numel() != N * C * HxW:
         raise RuntimeError(f"group_norm: {list(input.shape)} is not {N} x {C} x {HxW}")
-    if not (input.dim() == 4 and input.is_contiguous(memory_format=_CHANNELS_LAST)):
-        input = input.contiguous()
-    rows = wide(input).reshape(N * group, C // group * HxW)
-    var, mean = ops.aten.var_mean.correction(rows, [1], correction=0)
-    deviation = ops.aten.rsqrt.default(var + eps)
-    each = (1, group, C // group)
-    scale, shift = affine(
-        mean.view((N, group, 1)),
-        deviation.view((N, group, 1)),
-        None if weight is None else weight.view(each),
-        None if bias is None else bias.view(each),
+    rows = input.contiguous().view((N, group, C // group, HxW))
+    each = (1, group, C // group, 1)
+    out, mean, deviation = ops.fused.normalized(
+        rows,
+        None if weight is None else weight.reshape(each),
+        None if bias is None else bias.reshape(each),
+        (2, 3),
+        eps,
     )
-    shape = (N, C) + (1,) * (input.dim() - 2)
-    out = transformed(input, *(one.expand((N, *each[1:])).reshape(shape) for one in (scale, shift)))
-    element = next((one for one in (weight, bias) if one is not None), input).dtype
-    mean, deviation = (as_type(one, element).view((N, group)) for one in (mean, deviation))
+    out = out.view(input.shape)
+    if input.dim() == 4 and input.is_contiguous(memory_format=_CHANNELS_LAST):
+        out = out.contiguous(memory_format=_CHANNELS_LAST)
     return out, mean, deviation
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core import locating, picking
+from aten._core import locating, masks, picking
 from aten._core.taking import take as take_slices
 from aten._core.tensor import Tensor, wrap_dimension
 from aten._core.views import try_view
@@ -47,6 +47,11 @@ def index(self: Tensor, indices: Indices) -> Tensor:
         given = indices[alone]
         assert given is not None
         return take_slices(self, alone, given, True)
+    mask = indices[0] if len(indices) == 1 else None
+    if mask is not None and mask.dtype.name in MASK_TYPES and mask.shape == self.shape:
+        _check_mask(self, mask, 0, 0)
+        if self.dim() and self.is_contiguous():
+            return masks.compress(self, mask.contiguous())
     base, places, step = _choose(self, indices)
     out = picking.result_like(base, places)
     if not self.is_meta:
@@ -101,7 +106,7 @@ def _without_masks(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor 
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         _check_mask(self, one, position, len(plain))
         joined = _joined(self, len(plain), one.dim()) if alone and one.dim() > 1 else None
-        places = locating.positions(one.contiguous(), joined is not None)
+        places = masks.positions(one.contiguous(), joined is not None)
         plain.extend(places.select(0, place) for place in range(places.size(0)))
         self = self if joined is None else joined
     return self, plain

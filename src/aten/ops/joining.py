@@ -160,13 +160,20 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     return _joined([tensor.unsqueeze(dim) for tensor in tensors], dim, sizes, None, out)
 
 
+def _cat(tensors: Sequence[Tensor], dim: int, out: Tensor | None) -> Tensor:
+    """`cat` by way of its kernel."""
+    if out is None:
+        return ops.aten.cat.default(tensors, dim)  # type: ignore[no-any-return]
+    return ops.aten.cat.out(tensors, dim, out=out)  # type: ignore[no-any-return]
+
+
 @op
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side: along dimension 1, or 0 where they are 1-d. 0-d ones become 1-d."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     raised = [tensor.reshape((1,)) if tensor.dim() == 0 else tensor for tensor in tensors]
-    return cat(raised, 0 if raised[0].dim() == 1 else 1, out=out)
+    return _cat(raised, 0 if raised[0].dim() == 1 else 1, out)
 
 
 @op("vstack")
@@ -175,9 +182,8 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one below the other: along dimension 0, 1-d ones as rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
-    return cat(
-        [tensor.reshape((1, -1)) if tensor.dim() < 2 else tensor for tensor in tensors], 0, out=out
-    )
+    rows = [tensor.reshape((1, -1)) if tensor.dim() < 2 else tensor for tensor in tensors]
+    return _cat(rows, 0, out)
 
 
 @op
@@ -185,7 +191,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one behind the other: along dimension 2, vectors as rows."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
-    return cat([ops.aten.atleast_3d(tensor) for tensor in tensors], 2, out=out)
+    return _cat([ops.aten.atleast_3d(tensor) for tensor in tensors], 2, out)
 
 
 @op
@@ -194,7 +200,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     columns = [tensor.reshape((-1, 1)) if tensor.dim() < 2 else tensor for tensor in tensors]
-    return cat(columns, 1, out=out)
+    return _cat(columns, 1, out)
 
 
 @op
@@ -226,4 +232,4 @@ def _chunk_cat(
         padding = [0, 0] * (tensor.dim() - dim - 1) + [0, missing]
         padded = ops.aten.constant_pad_nd(tensor, padding, 0) if missing else tensor
         flat.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
-    return cat(flat, dim + 1, out=out)
+    return _cat(flat, dim + 1, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten._core import locating
+from aten._core import locating, masks
 from aten._core.device import MEMORY_FORMATS
 from aten._core.memory import check_writable, overlaps
 from aten._core.tensor import Tensor
@@ -64,7 +64,7 @@ def _fill_masked(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _positions(mask: Tensor) -> Tensor:
     """Where a mask is true, in row-major order: one int64 for each."""
-    return locating.positions(mask.contiguous(), True).select(0, 0)
+    return masks.positions(mask.contiguous(), True).select(0, 0)
 
 
 def _require_elements(name: str, self: Tensor) -> None:
@@ -81,8 +81,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     _require_elements("masked_select", self)
     shape = common_shape((self.shape, mask.shape), RuntimeError)
     self, mask = self.expand(shape), mask.expand(shape)
-    flat = self.reshape((-1,))
-    return ops.aten.index_select(flat, 0, _positions(mask))  # type: ignore[no-any-return]
+    return masks.compress(self.contiguous(), mask.contiguous())
 
 
 @op("masked_scatter", exact_out=True)
@@ -111,19 +110,26 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if self.is_meta or mask.is_meta:
         return self
     check_writable(self)
+    # Copies, where what is written would be read later.
+    given = source.clone() if overlaps(self, source) else source
+    if self.is_contiguous():
+        chosen = mask.clone(memory_format=_ROWS) if overlaps(self, mask) else mask.contiguous()
+        _require_enough(source, masks.expand_into(self, chosen, given.contiguous()))
+        return self
     places = _positions(mask)
     count = places.numel()
+    _require_enough(source, count)
+    places = locating.spread_offsets(places, self)
+    base = self.as_strided((count,), (0,), self.storage_offset())
+    write(base, places, given.reshape((-1,)).narrow(0, 0, count), 1)
+    return self
+
+
+def _require_enough(source: Tensor, count: int) -> None:
     if source.numel() < count:
         raise RuntimeError(
             f"masked_scatter: {count} elements are to be written, source has {source.numel()}"
         )
-    # A copy, where what is written would be read later.
-    given = source.clone() if overlaps(self, source) else source
-    if not self.is_contiguous():
-        places = locating.spread_offsets(places, self)
-    base = self.as_strided((count,), (0,), self.storage_offset())
-    write(base, places, given.reshape((-1,)).narrow(0, 0, count), 1)
-    return self
 
 
 @op("nonzero", exact_out=True)
@@ -154,7 +160,7 @@ def _with_dimension(self: Tensor) -> Tensor:
 
 def _coordinates(name: str, self: Tensor) -> Tensor:
     _require_elements(name, self)
-    return locating.positions(self.ne(0).contiguous(), False)
+    return masks.positions(self.ne(0).contiguous(), False)
 
 
 @op("nonzero_static", exact_out=True)

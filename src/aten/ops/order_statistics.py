@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
-from aten.ops.sorting import (
-    arranged,
-    chosen_along,
-    order_of,
-    ordered_keys,
-    require_length,
-    require_ranks,
-)
+from aten.ops.sorting import chosen_along, require_length, require_ranks
 from aten.registry import ops
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -27,7 +19,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, T
     """The lower median along `dim`, NaN where an element is, and where it stands."""
     dim = require_length("median", self, dim)
     require_ranks("median", self)
-    return chosen_along(self, dim, keepdim, _places_of_median)
+    return chosen_along(self, dim, keepdim, "median")
 
 
 @op("nanmedian.dim")
@@ -35,26 +27,26 @@ def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor
     """The lower median along `dim` of what is not NaN, and where it stands."""
     dim = require_length("nanmedian", self, dim)
     require_ranks("median", self)
-    return chosen_along(self, dim, keepdim, _places_of_nanmedian)
+    return chosen_along(self, dim, keepdim, "median of numbers")
 
 
 @op
 def median(self: Tensor) -> Tensor:
     """The lower median of all elements, NaN where one is or there are none."""
-    return _of_all(self, _places_of_median)
+    return _of_all(self, "median")
 
 
 @op
 def nanmedian(self: Tensor) -> Tensor:
     """The lower median of the elements that are not NaN."""
-    return _of_all(self, _places_of_nanmedian)
+    return _of_all(self, "median of numbers")
 
 
-def _of_all(self: Tensor, choose: Any) -> Tensor:
+def _of_all(self: Tensor, way: str) -> Tensor:
     if self.numel() == 0:
         return self.new_full((), _missing(self.dtype))
     require_ranks("median", self)
-    return chosen_along(self.reshape((-1,)), 0, False, choose)[0]
+    return chosen_along(self.reshape((-1,)), 0, False, way)[0]
 
 
 def _missing(element: dtype) -> float:
@@ -64,45 +56,12 @@ def _missing(element: dtype) -> float:
     return -(1 << (8 * element.itemsize - 1)) if element.itemsize >= 4 else 0
 
 
-def _places_of_median(rows: Any) -> Any:
-    import numpy
-
-    rank = (rows.shape[-1] - 1) // 2
-    places = order_of(rows, stop=rank + 1)[..., rank:]
-    missing = rows != rows
-    if not missing.any():
-        return places
-    first = missing.argmax(axis=-1, keepdims=True)
-    return numpy.where(missing.any(axis=-1, keepdims=True), first, places)
-
-
-def _places_of_nanmedian(rows: Any) -> Any:
-    import numpy
-
-    present = (rows == rows).sum(axis=-1, keepdims=True)
-    ranks = numpy.maximum(present - 1, 0) // 2
-    return numpy.take_along_axis(order_of(rows), ranks, -1)
-
-
 @op
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The most frequent element along `dim`, the least of several, and where it stands last."""
     if self.dtype.is_complex or self.dtype.name in ("uint16", "uint32", "uint64"):
         raise refusal("mode_cpu", self.dtype)
-    return chosen_along(self, require_length("mode", self, dim), keepdim, _places_of_mode)
-
-
-def _places_of_mode(rows: Any) -> Any:
-    """The end of the longest run of equal keys in each sorted row."""
-    import numpy
-
-    order = arranged(rows)
-    keys = numpy.take_along_axis(ordered_keys(rows), order, -1)
-    places = numpy.arange(keys.shape[-1])
-    begins = numpy.ones(keys.shape, bool)
-    begins[..., 1:] = keys[..., 1:] != keys[..., :-1]
-    lengths = places - numpy.maximum.accumulate(numpy.where(begins, places, 0), axis=-1)
-    return numpy.take_along_axis(order, lengths.argmax(axis=-1, keepdims=True), -1)
+    return chosen_along(self, require_length("mode", self, dim), keepdim, "mode")
 
 
 @op

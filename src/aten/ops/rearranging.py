@@ -32,7 +32,7 @@ def fliplr(self: Tensor) -> Tensor:
     """Columns in reverse order. Raises RuntimeError for tensors of less than 2 dimensions."""
     if self.dim() < 2:
         raise RuntimeError(f"fliplr: self must have 2 dimensions or more, but it has {self.dim()}")
-    return flip(self, (1,))
+    return ops.aten.flip.default(self, (1,))
 
 
 @op
@@ -40,7 +40,7 @@ def flipud(self: Tensor) -> Tensor:
     """Rows in reverse order. Raises RuntimeError for 0-d tensors."""
     if self.dim() < 1:
         raise RuntimeError("flipud: self must have 1 dimension or more, but it has none")
-    return flip(self, (0,))
+    return ops.aten.flip.default(self, (0,))
 
 
 @op
@@ -81,8 +81,8 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if turns == 0:
         return self.contiguous().clone()
     if turns == 2:
-        return flip(self, (first, second))
-    return flip(self, (second if turns == 1 else first,)).transpose(first, second)
+        return ops.aten.flip.default(self, (first, second))
+    return ops.aten.flip.default(self, (second if turns == 1 else first,)).transpose(first, second)
 
 
 @op
@@ -112,7 +112,7 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
 @op
 def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     """`repeat`, where missing repeats in front are 1."""
-    return repeat(self, (1,) * (self.dim() - len(dims)) + tuple(dims))
+    return ops.aten.repeat.default(self, (1,) * (self.dim() - len(dims)) + tuple(dims))
 
 
 @op

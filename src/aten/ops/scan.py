@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from aten._core.accumulating import log_sums_of_exponentials
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.arrays import as_array, from_bits
@@ -53,23 +54,27 @@ def _running_extreme(name: str, value: Value, dim: int) -> tuple[Value, Value]:
 
 @op
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """log(sum(exp)) of the elements so far, folded in float64. NumPy accumulates real numbers."""
+    """log(sum(exp)) of the elements so far, folded in float64; complex numbers by NumPy."""
     dim = wrap_dimension(dim, self.dim())
     if self.dtype.kind not in ("float", "complex"):
         raise refusal("logcumsumexp_out_cpu", self.dtype)
     made: Tensor = ops.aten.empty(self.shape, dtype=self.dtype, device=self.device)
     if self.is_meta or self.numel() == 0 or self.dim() == 0:
         return made if self.is_meta or self.numel() == 0 else made.copy_(self)
-    import numpy
+    if self.dtype.is_complex:
+        import numpy
 
-    wide = DTYPES["complex128" if self.dtype.is_complex else "float64"]
-    rows = numpy.moveaxis(as_array(self.to(wide)), dim, -1)
-    with numpy.errstate(invalid="ignore"):
-        if self.dtype.is_complex:
+        wide = DTYPES["complex128"]
+        rows = numpy.moveaxis(as_array(self.to(wide)), dim, -1)
+        with numpy.errstate(invalid="ignore"):
             found = _running_complex(rows)
-        else:
-            found = numpy.logaddexp.accumulate(rows, axis=-1)
-    return made.copy_(from_bits(numpy.moveaxis(found, -1, dim), self, wide))
+        return made.copy_(from_bits(numpy.moveaxis(found, -1, dim), self, wide))
+    if self.dtype.name in ("float32", "float64"):
+        log_sums_of_exponentials(self, made, dim)
+        return made
+    given = self.to(DTYPES["float64"])
+    log_sums_of_exponentials(given, given, dim)
+    return made.copy_(given)
 
 
 def _running_complex(rows: Any) -> Any:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from aten._core import ordering
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
-from aten.ops.arrays import as_bits, from_bits
+from aten.ops.arrays import as_array, as_bits, from_bits
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
-from aten.ops.sorting import order_of, ordered_keys, rows_of
 from aten.registry import ops
+
+_HALVES = frozenset({"float16", "bfloat16"})
 
 
 @op
@@ -22,11 +24,9 @@ def _unique2(
 
     Every NaN is an element of its own. What is not asked for is empty.
     """
-    flat, rows = _flat_rows("unique", self)
-    order = order_of(rows)
-    begins = _changes(rows[order])
-    places = _scattered(order, begins.cumsum() - 1) if return_inverse else None
-    return _results(self, flat, order[begins], places, begins if return_counts else None)
+    _require_elements_known("unique", self)
+    values, places, counts = ordering.unique(self.reshape((-1,)), return_inverse, return_counts)
+    return values, places.reshape(self.shape) if return_inverse else places, counts
 
 
 @op
@@ -85,7 +85,7 @@ def _flat_rows(name: str, self: Tensor) -> tuple[Tensor, Any]:
     """All elements one after the other, as a tensor and as an array of numbers."""
     _require_elements_known(name, self)
     flat: Tensor = self.reshape((-1,))
-    return flat, rows_of(flat, 0)
+    return flat, _rows_of(flat, 0)
 
 
 def _slices(name: str, self: Tensor, dim: int) -> tuple[Tensor, Any]:
@@ -97,7 +97,7 @@ def _slices(name: str, self: Tensor, dim: int) -> tuple[Tensor, Any]:
         raise RuntimeError(f"{name}: slices of dim {dim} of shape {list(self.shape)} are empty")
     _require_elements_known(name, self)
     slices = self.movedim(dim, 0)
-    return slices, rows_of(slices.reshape((len(slices), math.prod(slices.shape[1:]))), 1)
+    return slices, _rows_of(slices.reshape((len(slices), math.prod(slices.shape[1:]))), 1)
 
 
 def _require_elements_known(name: str, self: Tensor) -> None:
@@ -105,6 +105,32 @@ def _require_elements_known(name: str, self: Tensor) -> None:
         raise refusal(name, self.dtype)
     if self.is_meta:
         raise NotImplementedError(f"{name}: the elements are not known on the meta device")
+
+
+def _rows_of(self: Tensor, dim: int) -> Any:
+    """The elements as an array of numbers NumPy orders, with `dim` last."""
+    import numpy
+
+    return numpy.moveaxis(as_array(self.float() if self.dtype.name in _HALVES else self), dim, -1)
+
+
+def _ordered_keys(rows: Any) -> Any:
+    """Unsigned integers in the order of the elements; all NaNs are one, and greatest."""
+    import numpy
+
+    if rows.dtype.kind in "bu":
+        return numpy.ascontiguousarray(rows.view(numpy.uint8) if rows.dtype.kind == "b" else rows)
+    unsigned = numpy.dtype(f"u{rows.dtype.itemsize}")
+    sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
+    if rows.dtype.kind == "i":
+        return numpy.ascontiguousarray(rows).view(unsigned) ^ sign
+    keys = (rows + rows.dtype.type(0)).view(unsigned)  # -0.0 + 0.0 is 0.0
+    inverted = keys.view(f"i{rows.dtype.itemsize}") >> (8 * rows.dtype.itemsize - 1)
+    keys ^= inverted.view(unsigned) | sign
+    missing = numpy.isnan(rows)
+    if missing.any():
+        keys[missing] = ~unsigned.type(0)
+    return keys
 
 
 def _changes(rows: Any) -> Any:
@@ -123,7 +149,7 @@ def _order_of_slices(moved: Any, slices: Tensor) -> Any:
 
     if not moved.size:
         return numpy.arange(len(moved))
-    keys = ordered_keys(moved)
+    keys = _ordered_keys(moved)
     keys = numpy.ascontiguousarray(keys.astype(keys.dtype.newbyteorder(">")))
     rows = keys.view(f"V{keys.shape[1] * keys.itemsize}")
     return rows.reshape(-1).argsort(kind="stable")

@@ -10,6 +10,7 @@ from aten.prims.elementwise import (
     copysign,
     floor,
     fma,
+    fmod,
     maximum,
     minimum,
     round,
@@ -32,14 +33,34 @@ __all__ = [
     "copysign",
     "floor",
     "fma",
+    "fmod",
     "maximum",
     "minimum",
     "round",
     "shift_right_logical",
+    "shortcut",
     "sqrt",
     "trunc",
     "where",
+    "where_rare",
 ]
+
+
+def where_rare(condition: Value, unusual: Value, usual: Value) -> Value:
+    """`where`, for a condition that seldom holds and follows from the operands at little cost.
+
+    Loops may then test a stretch of elements first, and leave `unusual` out where it holds for
+    none of them.
+    """
+    return where(condition, unusual, usual, rare="choice")
+
+
+def shortcut(condition: Value, general: Value, usual: Value) -> Value:
+    """`general`, which `usual` equals bit by bit but where the condition holds: see `where_rare`.
+
+    Loops that do not test take `general` alone.
+    """
+    return where(condition, general, usual, rare="shortcut")
 
 
 def convert(value: Value, name: str) -> Value:

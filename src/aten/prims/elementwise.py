@@ -167,6 +167,12 @@ def _complex(real: Any, imag: Any) -> Any:
     return real + 1j * imag
 
 
+def _where(condition: Any, left: Any, right: Any, *, rare: str = "") -> Any:
+    import numpy
+
+    return numpy.where(condition, left, right)
+
+
 def _shift_right_logical(left: Any, right: Any) -> Any:
     unsigned = left.view(f"u{left.dtype.itemsize}")
     return (unsigned >> right.view(unsigned.dtype)).view(left.dtype)
@@ -249,9 +255,10 @@ complex = elementwise("complex", 2, _complex, result=_complex_of)
 where = elementwise(
     "where",
     3,
-    "where",
+    _where,
     schema="where(Tensor pred, Tensor a, Tensor b) -> Tensor",
     result=lambda types, params: types[1],
+    doc="With `rare`, the condition seldom holds: a hint to compilers, see prims/arithmetic.py.",
 )
 convert_element_type = elementwise(
     "convert_element_type",

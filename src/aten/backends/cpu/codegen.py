@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load
 from aten.backends.cpu.loops import KernelEmitter
+from aten.backends.cpu.maps import Map
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
 from aten.loops.program import Program
 
@@ -12,7 +13,7 @@ def llvm_ir(program: Program) -> str:
     """The LLVM module for `program`, as text."""
     writer = KernelEmitter(program)
     if not program.reduced_rank:
-        writer.write_map()
+        Map(writer).write()
     elif program.schedule == "row":
         RowSchedule(writer).write()
     else:
@@ -22,4 +23,4 @@ def llvm_ir(program: Program) -> str:
 
 def compile_program(program: Program) -> Compiled:
     """Machine code for `program`, from memory, from disk, or made now."""
-    return load(str(program), lambda: llvm_ir(program))
+    return load(str(program), lambda: llvm_ir(program), program.streams)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -22,13 +23,21 @@ from typing import Any
 from aten import config
 
 _MAGIC = b"ATENOBJ1"
-_FORMAT_VERSION = "1"
+_FORMAT_VERSION = "2"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
 # Seconds after which a file not moved into place yet was left behind by a process that died.
 _ABANDONED = 3600
 # One write in this many, as the key decides, looks whether the folder has outgrown its bound.
 _WRITES_PER_TRIM = 64
+# A vector store in optimized IR that has the mark of `KernelEmitter.streamed`.
+_STREAMED_STORE = re.compile(
+    r"(?P<store>store <(?P<count>\d+) x (?P<kind>[a-z]+)(?P<bits>\d*)> .*?, ptr %[\w.]+), align \d+"
+    r"(?P<marks>.*!alias\.scope)"
+)
+_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+# The least alignment of memory that is written past the caches, and the widest store's.
+_STREAM_ALIGNMENT = 64
 _lock = threading.Lock()
 # By the text of the program, and by the key: two programs may come to the same IR.
 _loaded: dict[str, Compiled] = {}
@@ -71,9 +80,16 @@ class Session:
             features=self._features,
             opt=3,
             reloc="pic",
-            codemodel="jitdefault",
+            codemodel="small",
             jit=True,
         )
+
+    @property
+    def vector_bytes(self) -> int:
+        """The size of the processor's vector registers."""
+        if "+avx512f" in self._features:
+            return 64
+        return 32 if "+avx2" in self._features else 16
 
     def optimized(self, text: str) -> Any:
         """The module for LLVM IR text, after the passes."""
@@ -88,6 +104,24 @@ class Session:
         builder = llvm.create_pass_builder(self.machine, options)
         builder.getModulePassManager().run(module, builder)
         return module
+
+    def streaming(self, module: Any) -> Any:
+        """`module` with the vector stores that are marked going past the caches.
+
+        Only now: the vectorizer leaves loops alone whose scalar stores are marked so, since these
+        would have to promise the alignment of vectors.
+        """
+        text = str(module)
+        mark = 1 + max((int(number) for number in re.findall(r"^!(\d+) = ", text, re.M)), default=0)
+
+        def marked(match: re.Match[str]) -> str:
+            bits = _BITS.get(match["kind"]) or int(match["bits"])
+            alignment = min(int(match["count"]) * bits // 8, _STREAM_ALIGNMENT)
+            return f"{match['store']}, align {alignment}, !nontemporal !{mark}{match['marks']}"
+
+        return self.llvm.parse_assembly(
+            _STREAMED_STORE.sub(marked, text) + f"\n!{mark} = !{{i32 1}}\n"
+        )
 
     def loaded(self, code: bytes, symbol: str) -> tuple[int, Any]:
         """The address of `symbol` in an object file, and the library that keeps it loaded.
@@ -121,29 +155,35 @@ def session() -> Session:
     return _session
 
 
-def load(text: str, ir: Callable[[], str]) -> Compiled:
-    """The kernel for a program's text; `ir` gives its LLVM IR, with PLACEHOLDER for its name."""
+def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
+    """The kernel for a program's text; `ir` gives its LLVM IR, with PLACEHOLDER for its name.
+
+    With `streams` marked stores go past the caches, to memory aligned to 64 bytes.
+    """
     with _lock:
         found = _loaded.get(text)
         if found is not None:
             return found
         current = session()
         module = ir()
-        key = hashlib.sha256(f"{current.identity}\n{module}".encode()).hexdigest()
+        key = hashlib.sha256(f"{current.identity}\n{streams}\n{module}".encode()).hexdigest()
         made = _made.get(key)
         if made is None:
-            made = _made[key] = _compile(current, key, module)
+            made = _made[key] = _compile(current, key, module, streams)
         _loaded[text] = made
         return made
 
 
-def _compile(current: Session, key: str, module: str) -> Compiled:
+def _compile(current: Session, key: str, module: str, streams: bool) -> Compiled:
     """The kernel for LLVM IR, from the disk or made now."""
     symbol = f"kernel_{key[:32]}"
     code = _read(key)
     from_disk = code is not None
     if code is None:
-        code = current.machine.emit_object(current.optimized(module.replace(PLACEHOLDER, symbol)))
+        optimized = current.optimized(module.replace(PLACEHOLDER, symbol))
+        if streams:
+            optimized = current.streaming(optimized)
+        code = current.machine.emit_object(optimized)
         current.check_symbols(code)
         _write(key, code)
     address, library = current.loaded(code, symbol)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aten.backends.cpu.scalar import ScalarEmitter, memory_type
-from aten.loops.program import Block, Instruction, Operand, Program
+from aten.loops.program import Instruction, Operand, Program
 
 
 @dataclass(slots=True)
@@ -91,20 +91,37 @@ class KernelEmitter(ScalarEmitter):
         ]
         self.label = loop.exit
 
-    def parallel(self) -> tuple[str, str]:
+    def parallel(self, lanes: int = 0, interleaved: int = 0) -> tuple[str, str]:
         """Marks for the accesses of a loop without dependences between iterations, and for it.
 
         They let the vectorizer work without overlap checks; operands that coincide exactly are
-        allowed, since an element is then read before it is written.
+        allowed, since an element is then read before it is written. It is told to compute `lanes`
+        elements at once and so many such groups side by side; 0 leaves the choice to it.
         """
         group = len(self.metadata)
+        hints = [f'!"llvm.loop.parallel_accesses", !{group}', '!"llvm.loop.mustprogress"']
+        if lanes:
+            hints.append(f'!"llvm.loop.vectorize.width", i32 {lanes}')
+        if interleaved:
+            hints.append(f'!"llvm.loop.interleave.count", i32 {interleaved}')
+        loop = group + 1
+        listed = ", ".join(f"!{loop + place}" for place in range(len(hints) + 1))
+        self.metadata += [f"!{group} = distinct !{{}}", f"!{loop} = distinct !{{{listed}}}"]
+        self.metadata += [f"!{loop + 1 + place} = !{{{hint}}}" for place, hint in enumerate(hints)]
+        return f", !llvm.access.group !{group}", f", !llvm.loop !{loop}"
+
+    def streamed(self) -> str:
+        """The mark of stores that are to go past the caches, as `Session.streaming` knows them.
+
+        A scope of its own, which the vectorizer keeps, and which nothing else has.
+        """
+        scope = len(self.metadata)
         self.metadata += [
-            f"!{group} = distinct !{{}}",
-            f"!{group + 1} = distinct !{{!{group + 1}, !{group + 2}, !{group + 3}}}",
-            f'!{group + 2} = !{{!"llvm.loop.parallel_accesses", !{group}}}',
-            f'!{group + 3} = !{{!"llvm.loop.mustprogress"}}',
+            f"!{scope} = !{{!{scope + 1}}}",
+            f"!{scope + 1} = distinct !{{!{scope + 1}, !{scope + 2}}}",
+            f"!{scope + 2} = distinct !{{!{scope + 2}}}",
         ]
-        return f", !llvm.access.group !{group}", f", !llvm.loop !{group + 1}"
+        return f", !alias.scope !{scope}"
 
     # Addresses
 
@@ -142,46 +159,7 @@ class KernelEmitter(ScalarEmitter):
         arguments = [self.values[id(operand)] for operand in instruction.operands]
         self.values[id(instruction)] = self.instruction(instruction, arguments)
 
-    # The plain map
-
-    def write_map(self) -> None:
-        """The body of a program without reduced dimensions."""
-        operands = self.program.operands
-        bases = self.pointers()
-        outer_strides = [self.word("%s1", place) for place in range(len(operands))]
-        inner_strides = [
-            self.word("%s0", place) if operand.access == "any" else "0"
-            for place, operand in enumerate(operands)
-        ]
-        outer = self.begin_loop("%n1")
-        rows = [
-            self.shifted(base, outer.index, stride)
-            for base, stride in zip(bases, outer_strides, strict=True)
-        ]
-        (block,) = self.program.blocks
-        self._load_unmoved(block, rows)
-        access, tail = self.parallel()
-        inner = self.begin_loop("%n0")
-        for instruction in block.instructions:
-            memory = instruction.memory
-            if memory is None:
-                self.compute(instruction)
-                continue
-            if id(instruction) in self.values:
-                continue
-            place = self.position[memory.name]
-            address = self.element(memory, rows[place], inner.index, inner_strides[place])
-            self.access(instruction, address, access)
-        self.end_loop(inner, tail=tail)
-        self.end_loop(outer)
-
-    def _load_unmoved(self, block: Block, rows: list[str]) -> None:
-        """Read the operands that the innermost loop stays on once, before it."""
-        for instruction in block.instructions:
-            memory = instruction.memory
-            if instruction.operation != "load" or memory is None or memory.access != "zero":
-                continue
-            self.access(instruction, rows[self.position[memory.name]], "")
+    # Memory accesses
 
     def access(self, instruction: Instruction, address: str, suffix: str) -> None:
         """A load or a store at `address`."""

@@ -72,6 +72,13 @@ def memory_type(element: dtype) -> str:
     return "i8" if element.name == "bool" else register_type(element)
 
 
+def calls_library(instruction: Instruction) -> bool:
+    """Whether the instruction becomes a call of a function of the C library."""
+    if instruction.operation not in _LIBRARY_FUNCTIONS:
+        return False
+    return instruction.operands[0].dtype.kind == "float"
+
+
 def literal(value: Any, element: dtype) -> Operand:
     """`value` as an LLVM constant of `element`'s register type."""
     if element.is_complex:
@@ -165,6 +172,8 @@ class ScalarEmitter:
         if name == "constant":
             return literal(instruction.params["value"], instruction.dtype)
         if name == "where":
+            if instruction.params.get("rare") == "shortcut":
+                return arguments[1]
             return self._where(instruction.dtype, arguments)
         source = instruction.operands[0].dtype
         if name == "convert_element_type":

@@ -17,7 +17,8 @@ from aten.loops.math.gamma import digamma, lgamma
 from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from aten.loops.math.inverse_trigonometric import acos, asin, atan, atan2
 from aten.loops.math.logarithm import log, log1p, log2, log10
-from aten.loops.math.power import pow, rsqrt
+from aten.loops.math.power import pow, rsqrt, sqrt
+from aten.loops.math.remainder import fmod
 from aten.loops.math.trigonometric import cos, sin, tan
 from aten.prims import Value
 
@@ -38,6 +39,7 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "exp": exp,
     "exp2": exp2,
     "expm1": expm1,
+    "fmod": fmod,
     "lgamma": lgamma,
     "log": log,
     "log10": log10,
@@ -49,6 +51,7 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "sigmoid": sigmoid,
     "sin": sin,
     "sinh": sinh,
+    "sqrt": sqrt,
     "tan": tan,
     "tanh": tanh,
 }

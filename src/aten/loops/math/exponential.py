@@ -16,12 +16,17 @@ from aten.loops.math.building_blocks import (
     choose,
     clamp,
     computed_in_float64,
+    exceeds,
     is_float32,
     ordered_two_sum,
     polynomial,
 )
 from aten.prims import Value
 from aten.prims import arithmetic as a
+
+
+# Up to here the differences of 1 and 1 + e^-x are exact in float32.
+SIGMOID_NEAR = 16.0
 
 
 @dataclass(frozen=True)
@@ -37,18 +42,42 @@ class Layout:
     exp_high: float
     exp2_low: float
     exp2_high: float
+    exp_usual: float
 
     @property
     def rounder(self) -> float:
-        """Puts an integer plus twice the exponent bias into the low bits of the sum."""
-        return 1.5 * 2.0**self.mantissa_bits + 2 * self.bias
+        """Puts an integer into the low bits of the sum; a shift into an exponent leaves only those."""
+        return 1.5 * 2.0**self.mantissa_bits
+
+    @property
+    def exp2_usual(self) -> float:
+        """Up to here in magnitude, ``2^x`` and twice and half of it are normal numbers."""
+        return float(self.bias - 3)
 
 
 FLOAT32 = Layout(
-    "int32", 23, 127, 0.693147182464599609375, -1.904654290582768e-9, -104.0, 89.0, -151.0, 129.0
+    "int32",
+    23,
+    127,
+    0.693147182464599609375,
+    -1.904654290582768e-9,
+    -104.0,
+    89.0,
+    -151.0,
+    129.0,
+    86.0,
 )
 FLOAT64 = Layout(
-    "int64", 52, 1023, 0.6931471805599453, 2.3190468138462996e-17, -746.0, 710.0, -1076.0, 1025.0
+    "int64",
+    52,
+    1023,
+    0.6931471805599453,
+    2.3190468138462996e-17,
+    -746.0,
+    710.0,
+    -1076.0,
+    1025.0,
+    706.0,
 )
 
 
@@ -62,20 +91,25 @@ def scale_by_rounded(value: Value, rounded: Value, halvings: int = 0) -> Value:
     Two factors, so that the result may be subnormal (with one rounding) or as large as it can.
     """
     layout = layout_of(value)
-    bits = a.bitcast(rounded, layout.integer)
-    if halvings:
-        bits = bits - halvings
+    bits = a.bitcast(rounded, layout.integer) + (2 * layout.bias - halvings)
     half = bits >> 1
     first = a.bitcast(half << layout.mantissa_bits, value.dtype.name)
     second = a.bitcast((bits - half) << layout.mantissa_bits, value.dtype.name)
     return value * first * second
 
 
+def shifted_exponent(value: Value, rounded: Value) -> Value:
+    """`scale_by_rounded` where value and result are normal numbers."""
+    layout = layout_of(value)
+    exponent = a.bitcast(rounded, layout.integer) << layout.mantissa_bits
+    return a.bitcast(a.bitcast(value, layout.integer) + exponent, value.dtype.name)
+
+
 def power_of_two(rounded: Value) -> Value:
     """``2^k`` where ``rounded`` is ``k + layout.rounder`` and ``2^k`` is a normal number."""
     layout = layout_of(rounded)
     bits = a.bitcast(rounded, layout.integer)
-    return a.bitcast((bits - layout.bias) << layout.mantissa_bits, rounded.dtype.name)
+    return a.bitcast((bits + layout.bias) << layout.mantissa_bits, rounded.dtype.name)
 
 
 def reduce_by_ln2(x: Value) -> tuple[Value, Value]:
@@ -108,9 +142,14 @@ def scaled_exp(x: Value, precise: bool = True, halvings: int = 0) -> Value:
     if not precise:
         return scaled_exp_of_float32(x, halvings)
     layout = layout_of(x)
-    r, rounded = reduce_by_ln2(clamp(x, layout.exp_low, layout.exp_high + halvings))
+    limited = clamp(x, layout.exp_low, layout.exp_high + halvings)
+    is_extreme = exceeds(x, layout.exp_usual)
+    if not halvings:
+        limited = a.shortcut(is_extreme, limited, x)
+    r, rounded = reduce_by_ln2(limited)
     value = polynomial(r, (1.0, 1.0, *exp_terms(x, precise)))
-    return scale_by_rounded(value, rounded, halvings)
+    scaled = scale_by_rounded(value, rounded, halvings)
+    return scaled if halvings else a.shortcut(is_extreme, scaled, shifted_exponent(value, rounded))
 
 
 def scaled_exp_of_float32(x: Value, halvings: int) -> Value:
@@ -148,6 +187,9 @@ def exp2_of_sum(x: Value, tail: Value | None, precise: bool) -> Value:
     wide = precise or is_float32(x)
     layout = layout_of(x) if wide else FLOAT32
     limited = clamp(x, layout.exp2_low, layout.exp2_high)
+    is_extreme = exceeds(x, layout.exp2_usual)
+    if wide:
+        limited = a.shortcut(is_extreme, limited, x)
     rounder = a.constant(x, layout_of(x).rounder)
     rounded = limited + rounder
     r = limited - (rounded - rounder)
@@ -159,7 +201,10 @@ def exp2_of_sum(x: Value, tail: Value | None, precise: bool) -> Value:
     else:
         terms = coefficients.EXP2 if precise else coefficients.EXP2_SHORT
     value = polynomial(r, (1.0, *terms))
-    return scale_by_rounded(value, rounded) if wide else value * power_of_two(rounded)
+    if not wide:
+        return value * power_of_two(rounded)
+    scaled = scale_by_rounded(value, rounded)
+    return a.shortcut(is_extreme, scaled, shifted_exponent(value, rounded))
 
 
 def wide_expm1(x: Value, precise: bool) -> Value:
@@ -189,9 +234,25 @@ def sigmoid(x: Value) -> Value:
     Error: float32 0.89 ULP (all inputs), float64 3 ULP.
     """
     if is_float32(x):
-        return sigmoid_float32(x)
+        is_far = exceeds(x, SIGMOID_NEAR)
+        return a.where_rare(is_far, sigmoid_float32(x), sigmoid_near_zero_float32(x))
     decay = scaled_exp(-a.abs(x))
     return choose(x >= 0.0, x, 1.0, decay) / (decay + 1.0)
+
+
+def sigmoid_near_zero_float32(x: Value) -> Value:
+    """``1 / (1 + e^-x)`` up to `SIGMOID_NEAR`; the sum is carried in two parts."""
+    r, rounded = reduce_by_ln2(-x)
+    one = a.constant(x, 1.0)
+    slope = polynomial(r, (1.0, *coefficients.EXP_FLOAT32))
+    exp_r = a.fma(r, slope, one)
+    exp_tail = a.fma(r, slope, 1.0 - exp_r)
+    scale = shifted_exponent(one, rounded)
+    divisor = a.fma(scale, exp_r, one)
+    divisor_tail = a.fma(scale, exp_tail, a.fma(scale, exp_r, 1.0 - divisor))
+    reciprocal = 1.0 / divisor
+    residual = a.fma(-reciprocal, divisor_tail, a.fma(-reciprocal, divisor, one))
+    return a.fma(residual, reciprocal, reciprocal)
 
 
 def sigmoid_float32(x: Value) -> Value:

@@ -6,16 +6,16 @@ import math
 
 from aten.loops.math import coefficients
 from aten.loops.math.building_blocks import (
+    LOG2_E,
     choose,
     computed_in_float64,
     is_float32,
     polynomial,
 )
 from aten.loops.math.exponential import (
-    exp_minus_one_of_reduced,
-    power_of_two,
-    reduce_by_ln2,
+    layout_of,
     scaled_exp,
+    shifted_exponent,
     wide_expm1,
 )
 from aten.loops.math.logarithm import wide_log1p
@@ -23,6 +23,7 @@ from aten.prims import Value
 from aten.prims import arithmetic as a
 
 LN2 = 0.6931471805599453
+DOUBLE_LOG2_E_REST_FLOAT32 = 3.851926067e-08  # 2 log2(e), less what a float32 holds of it
 
 
 @computed_in_float64
@@ -71,11 +72,13 @@ def tanh_of_positive_float32(x: Value) -> Value:
     z = x * x
     small = a.fma(x * z, polynomial(z, coefficients.TANH_FLOAT32), x)
     limited = choose(x > 10.0, x, 10.0, x)
-    r, rounded = reduce_by_ln2(limited + limited)
-    scale = power_of_two(rounded)
-    growth = a.fma(scale, exp_minus_one_of_reduced(r, precise=False), scale + 1.0)
-    large = 1.0 - 2.0 / growth
-    return a.where(x < 1.0, small, large)
+    rounder, rate = a.constant(x, layout_of(x).rounder), a.constant(x, 2.0 * LOG2_E)
+    rounded = a.fma(limited, rate, rounder)
+    r = a.fma(limited, rate, -(rounded - rounder))
+    r = a.fma(limited, a.constant(x, DOUBLE_LOG2_E_REST_FLOAT32), r)
+    power = shifted_exponent(polynomial(r, (1.0, *coefficients.EXP2_FLOAT32)), rounded)
+    large = 1.0 - 2.0 / (power + 1.0)
+    return a.where(x >= 1.0, large, small)  # NaN by way of the polynomial
 
 
 @computed_in_float64

@@ -14,10 +14,13 @@ from aten.loops.math import coefficients
 from aten.loops.math.building_blocks import (
     LOG2_E,
     LOG2_E_TAIL,
+    bits_of,
     choose,
+    integer_of,
     is_float32,
     ordered_two_sum,
     polynomial,
+    short_reciprocal,
     two_product,
     two_sum,
 )
@@ -37,15 +40,25 @@ BITS_OF_ONE_AND_A_HALF_TO_52 = 0x4338000000000000
 BITS_OF_ONE = 0x3FF0000000000000
 BITS_OF_SQRT_HALF = 0x3FE6A09E667F3BCD
 BITS_OF_TWO_THIRDS = 0x3F2AAAAB  # as float32
-BITS_OF_SQRT_HALF_FLOAT32 = 0x3F3504F3
+EXPONENT_FLOAT32 = -(1 << 23)  # a mask: sign and exponent
 BITS_OF_FOUR_FLOAT32 = 0x40800000
+
+
+def is_unusual(x: Value, least: float | None = None) -> Value:
+    """Whether ``x`` is anything but a finite number from ``least`` on: the least normal number."""
+    if least is None:
+        least = 2.0**-126 if is_float32(x) else 2.0**-1022
+    infinity, low = bits_of(math.inf, x), bits_of(least, x)
+    bottom = -(1 << (31 if is_float32(x) else 63))
+    # Moved to where those numbers become the smallest integers, and smaller ones the largest.
+    return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (infinity - low - 1)
 
 
 def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
     """The values of a logarithm at 0, infinity, below 0 and at NaN."""
     result = a.where((x > 0.0) & (x < math.inf), of_positive, x)
     result = choose(x == 0.0, x, -math.inf, result)
-    return choose(x < 0.0, x, math.nan, result)
+    return a.shortcut(is_unusual(x), choose(x < 0.0, x, math.nan, result), of_positive)
 
 
 def log(x: Value) -> Value:
@@ -58,33 +71,36 @@ def log(x: Value) -> Value:
     return with_logarithm_edges(x, log_of_positive(x, precise=True))
 
 
-# The same for float32, and log2(e) and log10(e) in two parts.
-LOG10_2_HEAD_FLOAT32 = 0.301025390625
-LOG10_2_REST_FLOAT32 = 4.605039066518657e-06
+# The same for float32, where k comes as it stands in a number's bits, times 2^23; and log2(e) and
+# log10(e) in two parts.
+LN2_HEAD_FLOAT32 = 0.693145751953125 * 2.0**-23
+LN2_REST_FLOAT32 = 1.4286068203094173e-06 * 2.0**-23
+LOG10_2_HEAD_FLOAT32 = 0.301025390625 * 2.0**-23
+LOG10_2_REST_FLOAT32 = 4.605039066518657e-06 * 2.0**-23
 LOG2_E_FLOAT32 = (1.4426950216293335, 1.925963033500011e-08)
 LOG10_E_FLOAT32 = (0.4342944920063019, -1.0103049952192578e-08)
 
 
 def split_float32(x: Value, least: int) -> tuple[Value, Value]:
-    """``k`` and ``f`` with ``x = 2^k (1 + f)``; ``least`` are the bits of the least 1 + f."""
-    subnormal = x < 2.0**-126
-    bits = a.bitcast(a.where(subnormal, x * 2.0**23, x), "int32")
-    k_bits = (bits - least) >> 23
-    f = a.bitcast(bits - (k_bits << 23), "float32") - 1.0
-    k = a.convert(k_bits, "float32")
-    return a.where(subnormal, k - 23.0, k), f
+    """``2^23 k`` and ``f`` with ``x = 2^k (1 + f)``; ``least`` are the bits of the least 1 + f."""
+    subnormal, unusual = x < 2.0**-126, is_unusual(x)
+    normal = a.shortcut(unusual, a.where(subnormal, x * 2.0**23, x), x)
+    bits = a.bitcast(normal, "int32")
+    exponent = (bits - least) & EXPONENT_FLOAT32
+    f = a.bitcast(bits - exponent, "float32") - 1.0
+    k = a.convert(exponent, "float32")
+    return a.shortcut(unusual, a.where(subnormal, k - 23.0 * 2.0**23, k), k), f
 
 
 def log_of_scaled_float32(k: Value, f: Value, rest: Value | None = None) -> Value:
-    """``k log(2) + log(1 + f) + rest``; the sum of ``k log(2)`` and ``f`` with its error."""
-    tail = f * f * polynomial(f, coefficients.LOG_FLOAT32)
-    if rest is not None:
-        tail = tail + rest
+    """``k/2^23 log(2) + log(1 + f) + rest``; the sum of ``k log(2)`` and ``f`` with its error."""
     # 16 bits of log(2): its products with k are exact.
-    k_ln2 = k * 0.693145751953125
-    total = k_ln2 + f
-    error = f - (total - k_ln2)
-    return total + a.fma(k, a.constant(f, 1.4286068203094173e-06), tail + error)
+    total = a.fma(k, a.constant(f, LN2_HEAD_FLOAT32), f)
+    error = f - a.fma(k, a.constant(f, -LN2_HEAD_FLOAT32), total)
+    if rest is not None:
+        error = error + rest
+    tail = a.fma(f * f, polynomial(f, coefficients.LOG_FLOAT32), error)
+    return total + a.fma(k, a.constant(f, LN2_REST_FLOAT32), tail)
 
 
 @dataclass(frozen=True)
@@ -121,7 +137,7 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
 def decompose(x: Value, precise: bool, rest: Value | None = None) -> Decomposition:
     """Take the positive finite float64 ``x + rest`` apart."""
     k, f = split_exponent(x, precise, rest)
-    s = f / (f + 2.0)
+    s = f / (f + 2.0) if precise else f * short_reciprocal(f + 2.0)
     z = s * s
     half_square = f * f * 0.5
     terms = coefficients.LOG if precise else coefficients.LOG_SHORT
@@ -154,20 +170,19 @@ def log2_of_positive(x: Value, precise: bool = False) -> Value:
     return log_in_base(x, precise, (LOG2_E, LOG2_E_TAIL), (1.0, 0.0))
 
 
-def log_in_base_float32(x: Value, base: tuple[float, float], of_two: tuple[float, float]) -> Value:
-    """As `log_in_base`, of a float32: ``log(1 + f) = f - f^2/2 + f^3 Q(f)``, the first two exact.
-
-    Above sqrt(2) the result is at least half of log(2): less is cancelled than from 4/3 on.
-    """
-    k, f = split_float32(x, BITS_OF_SQRT_HALF_FLOAT32)
-    square, square_rest = two_product(f, f)
-    high, low = ordered_two_sum(f, square * -0.5)
-    cubic = polynomial(f, coefficients.LOG_TO_ROOT_TWO_FLOAT32[1:])
-    low = low + a.fma(square_rest, a.constant(f, -0.5), f * square * cubic)
-    head, rest = two_product(high, a.constant(f, base[0]))
-    small = a.fma(low, a.constant(f, base[0]), a.fma(high, a.constant(f, base[1]), rest))
-    total, error = ordered_two_sum(k * of_two[0], head)
-    return total + a.fma(k, a.constant(f, of_two[1]), small + error)
+def log_in_base_float32(
+    x: Value, terms: tuple[float, ...], base: tuple[float, float], of_two: tuple[float, float]
+) -> Value:
+    """As `log_in_base`, of a float32: ``base log(1 + f) = base f + f^2 P(f)``, the first exact."""
+    k, f = split_float32(x, BITS_OF_TWO_THIRDS)
+    head, rest = two_product(f, a.constant(f, base[0]))
+    rest = a.fma(f, a.constant(f, base[1]), rest)
+    total = a.fma(k, a.constant(f, of_two[0]), head)
+    error = head - a.fma(k, a.constant(f, -of_two[0]), total)
+    small = a.fma(f * f, polynomial(f, terms), rest)
+    if of_two[1]:
+        small = a.fma(k, a.constant(f, of_two[1]), small)
+    return total + (small + error)
 
 
 def log2(x: Value) -> Value:
@@ -176,7 +191,8 @@ def log2(x: Value) -> Value:
     Error: float32 0.71 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        return with_logarithm_edges(x, log_in_base_float32(x, LOG2_E_FLOAT32, (1.0, 0.0)))
+        terms, of_two = coefficients.LOG2_FLOAT32, (2.0**-23, 0.0)
+        return with_logarithm_edges(x, log_in_base_float32(x, terms, LOG2_E_FLOAT32, of_two))
     return with_logarithm_edges(x, log2_of_positive(x, precise=True))
 
 
@@ -186,8 +202,8 @@ def log10(x: Value) -> Value:
     Error: float32 0.67 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        of_two = (LOG10_2_HEAD_FLOAT32, LOG10_2_REST_FLOAT32)
-        return with_logarithm_edges(x, log_in_base_float32(x, LOG10_E_FLOAT32, of_two))
+        terms, of_two = coefficients.LOG10_FLOAT32, (LOG10_2_HEAD_FLOAT32, LOG10_2_REST_FLOAT32)
+        return with_logarithm_edges(x, log_in_base_float32(x, terms, LOG10_E_FLOAT32, of_two))
     value = log_in_base(x, True, (LOG10_E, LOG10_E_TAIL), (LOG10_2_HEAD, LOG10_2_REST))
     return with_logarithm_edges(x, value)
 
@@ -206,13 +222,13 @@ def log1p_float32(x: Value) -> Value:
     What is lost in the sum 1 + x, from which k is found, does not matter.
     """
     total = x + 1.0
-    k_bits = (a.bitcast(total, "int32") - BITS_OF_TWO_THIRDS) >> 23
+    exponent = (a.bitcast(total, "int32") - BITS_OF_TWO_THIRDS) & EXPONENT_FLOAT32
     # 2^-k is no normal number for k = 128, four times that is.
-    scale = a.bitcast(BITS_OF_FOUR_FLOAT32 - (k_bits << 23), "float32")
+    scale = a.bitcast(BITS_OF_FOUR_FLOAT32 - exponent, "float32")
     offset = a.fma(scale, a.constant(x, 0.25), a.constant(x, -1.0))
     f = a.fma(x * 0.25, scale, offset)
     rest = a.fma(x * 0.25, scale, offset - f)
-    value = log_of_scaled_float32(a.convert(k_bits, "float32"), f, a.fma(-rest, f, rest))
+    value = log_of_scaled_float32(a.convert(exponent, "float32"), f, a.fma(-rest, f, rest))
     value = a.where(total < math.inf, value, total)
     value = choose(total == 0.0, x, -math.inf, value)
     value = choose(total < 0.0, x, math.nan, value)

@@ -1,0 +1,123 @@
+"""What is written of the kept numbers: README.md's table, docs/performance.md and its plot."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from timing import LEAST_RATIO, ROUNDS, Result, number
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "performance.md"
+PLOT = ROOT / "docs" / "performance.svg"
+_MARKS = ("<!-- table -->\n", "<!-- /table -->\n")
+
+_INTRODUCTION = f"""# Performance
+
+Every case runs with torch 2.13 and with aten in one process, in turn, {ROUNDS} times each; a ratio
+is the median of the paired ratios, torch's time over ours. Both use all processors that the process
+may use. NumPy's time stands beside them where it has the operation. No case of the suite may be
+slower than {LEAST_RATIO:g}×; stricter bounds stand in the tables.
+
+`python benchmarks/run.py` measures all of it, `python benchmarks/run.py GROUP --only TEXT` some,
+and `--write` makes this page from the kept numbers (`benchmarks/results/`).
+
+![Ratios of all cases, by group](performance.svg)
+"""
+
+
+def kept(name: str) -> tuple[dict[str, Any], list[Result]]:
+    """The machine and the numbers of a group; nothing where it was never measured."""
+    path = Path(__file__).parent / "results" / f"{name}.json"
+    if not path.exists():
+        return {}, []
+    content = json.loads(path.read_text())
+    results = []
+    for values in content["results"]:
+        values.pop("met")
+        results.append(Result(**values))
+    return content["machine"], results
+
+
+def _row(result: Result) -> list[str]:
+    unit = f" {result.unit}" if result.unit else ""
+    times = ["–" if time is None else number(time) + unit for time in (result.torch, result.aten)]
+    if result.problem:
+        times[1] = "not yet"
+    ratio = "–" if result.ratio is None else f"{number(result.ratio)}×"
+    target = result.target if result.met or not result.target else f"{result.target}, missed"
+    return [result.name, *times, ratio, target]
+
+
+def readme_table(groups: Sequence[str]) -> str:
+    """The headlines that have a bound, as a Markdown table."""
+    lines = ["| | torch 2.13 | aten | torch ÷ aten | promised |", "|---|---|---|---|---|"]
+    for group in groups:
+        for result in kept(group)[1]:
+            if result.target and result.headline:
+                lines.append(f"| {' | '.join(_row(result))} |")
+    return "\n".join(lines) + "\n"
+
+
+def performance_page(groups: Sequence[str]) -> str:
+    """docs/performance.md."""
+    parts = [_INTRODUCTION]
+    for group in groups:
+        machine, results = kept(group)
+        if not results:
+            continue
+        ratios = [result.ratio for result in results if result.ratio is not None]
+        parts.append(f"## {group}\n")
+        parts.append(
+            f"{machine['processor']}, {machine['processors']} processors, Python "
+            f"{machine['python']}, load {machine['load']:g} at the end."
+            + (f" Median ratio {number(statistics.median(ratios))}×." if ratios else "")
+            + "\n"
+        )
+        parts.append("| | torch | aten | ratio | bound | NumPy |\n|---|---|---|---|---|---|")
+        for result in results:
+            alone = "–" if result.numpy is None else f"{number(result.numpy)} {result.unit}"
+            parts.append(f"| {' | '.join([*_row(result), alone])} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def draw(groups: Sequence[str]) -> None:
+    """The plot: one dot for each case, by group, on a logarithmic axis."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "aten"
+    from matplotlib import pyplot
+
+    rows = [
+        (group, [result.ratio for result in kept(group)[1] if result.ratio and result.torch])
+        for group in groups
+    ]
+    rows = [(group, ratios) for group, ratios in rows if len(ratios) > 2]
+    figure, axes = pyplot.subplots(figsize=(8, 0.6 * len(rows) + 1.2), layout="constrained")
+    for place, (_, ratios) in enumerate(reversed(rows)):
+        # Spread by rank, so that dots of equal ratios do not hide each other.
+        spread = [place - 0.3 + 0.6 * (rank * 7 % 11) / 10 for rank in range(len(ratios))]
+        axes.scatter(sorted(ratios), spread, s=9, alpha=0.6, linewidths=0)
+        axes.plot([statistics.geometric_mean(ratios)] * 2, [place - 0.38, place + 0.38], "k-")
+    axes.axvline(1, color="gray", linewidth=0.8)
+    axes.set_xscale("log")
+    ticks = [0.25, 0.5, 1, 2, 5, 10, 20, 50, 100]
+    axes.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
+    axes.set_yticks(range(len(rows)), [f"{group} ({len(r)})" for group, r in reversed(rows)])
+    axes.set_xlabel("torch's time ÷ aten's; a bar marks a group's geometric mean")
+    figure.savefig(PLOT, metadata={"Date": None})
+
+
+def write(groups: Sequence[str]) -> None:
+    """Write the README's table, the page and the plot."""
+    before, _, rest = README.read_text().partition(_MARKS[0])
+    after = rest.partition(_MARKS[1])[2]
+    README.write_text(f"{before}{_MARKS[0]}{readme_table(groups)}{_MARKS[1]}{after}")
+    PAGE.write_text(performance_page(groups))
+    draw(groups)

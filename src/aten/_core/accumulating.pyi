@@ -1,0 +1,3 @@
+from aten._core.tensor import Tensor
+
+def log_sums_of_exponentials(given: Tensor, out: Tensor, dim: int) -> None: ...

@@ -1,0 +1,8 @@
+"""The caching allocator of host memory."""
+
+from libc.stdint cimport int64_t
+
+# All under the interpreter lock. A block holds `capacity` bytes, at least what was asked for, and
+# goes back with that number. NULL: the system has no more.
+cdef char* take_block(int64_t nbytes, int64_t* capacity) noexcept
+cdef void give_block(char* block, int64_t capacity) noexcept

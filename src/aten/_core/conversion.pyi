@@ -1,0 +1,25 @@
+from collections.abc import Callable
+from typing import Any
+
+from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.dtypes import dtype
+from aten._core.tensor import Tensor
+
+class CopyKernel(Kernel):
+    def __init__(self, otherwise: Kernel) -> None: ...
+
+class ReorderKernel(Kernel):
+    def __init__(self, copy: OpOverload, otherwise: Kernel) -> None: ...
+
+class ConvertKernel(Kernel):
+    def __init__(
+        self, convert: OpOverload, positions: tuple[int, int], otherwise: Kernel
+    ) -> None: ...
+
+class ConvertedCopyKernel(Kernel):
+    def __init__(self, write: OpOverload, otherwise: Kernel) -> None: ...
+
+def conversion_method(convert: OpOverload, element: dtype) -> Callable[..., Tensor]: ...
+def free_conversion_method(
+    convert: OpOverload, general: Callable[..., Any]
+) -> Callable[..., Tensor]: ...

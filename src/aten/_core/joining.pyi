@@ -1,0 +1,15 @@
+from collections.abc import Sequence
+
+from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.stand_in import StandIn
+
+class JoinKernel(StandIn):
+    def __init__(
+        self,
+        native: str,
+        operators: Sequence[OpOverload],
+        otherwise: Kernel,
+        has_out: bool = False,
+    ) -> None: ...
+
+NAMES: tuple[str, ...]

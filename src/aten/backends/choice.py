@@ -1,0 +1,100 @@
+"""Compiled kernels that serve an operator's ordinary cases and leave the others to another kernel.
+
+The table names them by `native:`; they serve the functional variant, and some all variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aten._core import derived_views, joining, rearranging
+from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
+from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.products import MatmulKernel
+from aten._core.elements import NATIVE, ElementKernel
+from aten.registry import operator
+
+
+def is_choice(native: str) -> bool:
+    """Whether a compiled kernel of this name leaves some cases to another."""
+    return native in _MAKERS
+
+
+def is_made_for(op: OpOverload) -> bool:
+    """Whether the operator's table row names such a kernel for this variant."""
+    native = op.entry.options.get("native", "")
+    return native in joining.NAMES or (op.entry.variant == "functional" and is_choice(native))
+
+
+def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
+    """The compiled kernel in front of `otherwise`; that itself where the table names none."""
+    if not is_made_for(op):
+        return otherwise
+    return _MAKERS[op.entry.options["native"]](op, otherwise)
+
+
+def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
+    names = ("aten::mm", "aten::mv", "aten::dot")
+    return MatmulKernel(*(operator(name) for name in names), otherwise)
+
+
+def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return CopyKernel(otherwise)
+
+
+def _reorder(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ReorderKernel(operator("aten::clone"), otherwise)
+
+
+def _convert(op: OpOverload, otherwise: Kernel) -> Kernel:
+    names = [argument.name for argument in op._schema.arguments]
+    positions = (names.index("dtype"), names.index("copy"))
+    return ConvertKernel(operator("aten::_to_copy"), positions, otherwise)
+
+
+def _converted_copy(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ConvertedCopyKernel(operator("aten::copy_"), otherwise)
+
+
+# The operators of compiled views, where they have other names.
+_OPERATORS_OF_VIEWS = {
+    "select": "select.int",
+    "slice": "slice.Tensor",
+    "transpose": "transpose.int",
+}
+
+
+def _derived_view(op: OpOverload, otherwise: Kernel) -> Kernel:
+    native = op.entry.options["native"]
+    views = [
+        operator(f"aten::{_OPERATORS_OF_VIEWS.get(view, view)}")
+        for view in derived_views.VIEWS[native]
+    ]
+    return derived_views.DerivedViewKernel(native, views, otherwise)
+
+
+def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return rearranging.RearrangeKernel(op.entry.options["native"], (), otherwise)
+
+
+def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
+    copy = operator("aten::copy_")
+    writes = op.entry.variant != "functional"
+    return joining.JoinKernel(op.entry.options["native"], (copy,), otherwise, writes)
+
+
+def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ElementKernel(op, op.entry.options["native"], otherwise)
+
+
+_MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
+    "matmul": _matmul,
+    "copy": _copy,
+    "reorder": _reorder,
+    "convert": _convert,
+    "converted_copy": _converted_copy,
+    **dict.fromkeys(derived_views.NAMES, _derived_view),
+    **dict.fromkeys(rearranging.NAMES, _rearrange),
+    **dict.fromkeys(joining.NAMES, _join),
+    **dict.fromkeys(NATIVE, _move_elements),
+}

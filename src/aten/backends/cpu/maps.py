@@ -1,0 +1,339 @@
+"""LLVM IR for programs without reduced dimensions: what one element becomes, for all of them.
+
+The simplest map is one loop. Two things make it run over stretches of `_STRETCH` elements instead:
+
+- Values that are seldom needed (`where` with `rare`). A loop tests a stretch first; where the
+  conditions hold for none of its elements, a loop without these values computes it, else one with.
+- Operands with a stride known at run time only, when there is much to compute. They are brought
+  into a buffer first, and results taken out of one, so that what is between has neighbours only.
+
+Either way an element becomes the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aten.backends.cpu.jit import session
+from aten.backends.cpu.loops import KernelEmitter
+from aten.backends.cpu.scalar import calls_library, literal, memory_type, register_type
+from aten.backends.cpu.stages import stages_of
+from aten.loops.program import Instruction, Operand
+
+_STRETCH = 512
+# A test of more instructions costs about as much as what it saves.
+_LONGEST_TEST = 12
+# From so many instructions on, elements with a stride are worth a copy.
+_WORTH_A_COPY = 10
+# Up to so many instructions, two groups of lanes side by side; half of it, four.
+_SMALL_BODY = 28
+_FREE = frozenset({"constant", "load", "bitcast"})
+_LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
+
+
+class Map:
+    """Writes the loops of a map."""
+
+    def __init__(self, writer: KernelEmitter) -> None:
+        self.writer = writer
+        self.operands = writer.program.operands
+        (self.block,) = writer.program.blocks
+        self.rare = self._testable()
+        computed = sum(
+            one.memory is None and one.operation != "constant" for one in self.block.instructions
+        )
+        self.buffered = [
+            one.access == "any" and one.dtype.name in _LANE_TYPES and computed >= _WORTH_A_COPY
+            for one in self.operands
+        ]
+        self.buffers: list[str] = []
+        self.resting: list[str] = []
+        self.unmoved: dict[int, object] = {}
+        self.stages = {
+            usual: stages_of(self._needed_body(usual))
+            for usual in ((False, True) if self.rare else (False,))
+        }
+
+    def _testable(self) -> list[Instruction]:
+        """The rare choices whose conditions follow from the operands in a few steps."""
+        computed = {id(one) for one in self.block.instructions if one.operation not in _FREE}
+        found = [one for one in self.block.instructions if one.params.get("rare")]
+        rare = {id(one) for one in found}
+        tests = [_closure([one.operands[0]]) for one in found]
+        return [
+            one
+            for one, test in zip(found, tests, strict=True)
+            if len(test & computed) <= _LONGEST_TEST and not test & rare
+        ]
+
+    def write(self) -> None:
+        """The body of the function."""
+        writer = self.writer
+        bases = writer.pointers()
+        outer_strides = [writer.word("%s1", place) for place in range(len(self.operands))]
+        strides = [
+            writer.word("%s0", place) if operand.access == "any" else "0"
+            for place, operand in enumerate(self.operands)
+        ]
+        self.buffers = [
+            writer.let(f"alloca [{_STRETCH} x {memory_type(one.dtype)}], align 64") if held else ""
+            for one, held in zip(self.operands, self.buffered, strict=True)
+        ]
+        most = max(stage.most_resting for stages in self.stages.values() for stage in stages)
+        self.resting = [writer.let(f"alloca [{_STRETCH} x i64], align 64") for _ in range(most)]
+        outer = writer.begin_loop("%n1")
+        rows = [
+            writer.shifted(base, outer.index, stride)
+            for base, stride in zip(bases, outer_strides, strict=True)
+        ]
+        self._load_unmoved(rows)
+        if self.rare or most or any(self.buffered):
+            self._write_stretches(rows, strides)
+        else:
+            self._write_loop("%n0", rows, strides, self._accesses())
+        writer.end_loop(outer)
+        if writer.program.streams:
+            # Whoever is told that the kernel is done must see what went past the caches.
+            writer.lines.append("  fence seq_cst")
+
+    def _load_unmoved(self, rows: list[str]) -> None:
+        """Read the operands that the innermost loop stays on once, before it."""
+        writer = self.writer
+        for instruction in self.block.instructions:
+            memory = instruction.memory
+            if instruction.operation != "load" or memory is None or memory.access != "zero":
+                continue
+            writer.access(instruction, rows[writer.position[memory.name]], "")
+        self.unmoved = dict(writer.values)
+
+    def _accesses(self) -> list[str]:
+        return [
+            "unit" if held else one.access
+            for one, held in zip(self.operands, self.buffered, strict=True)
+        ]
+
+    # Stretches
+
+    def _write_stretches(self, rows: list[str], strides: list[str]) -> None:
+        writer = self.writer
+        stretches = writer.begin_loop("%n0", step=str(_STRETCH))
+        left = writer.let(f"sub nsw i64 %n0, {stretches.index}")
+        count = writer.call("llvm.smin.i64", "i64", left, str(_STRETCH))
+        starts = [
+            writer.element(operand, row, stretches.index, stride)
+            for operand, row, stride in zip(self.operands, rows, strides, strict=True)
+        ]
+        places = [
+            buffer if held else start
+            for buffer, held, start in zip(self.buffers, self.buffered, starts, strict=True)
+        ]
+        self._copy(count, starts, strides, outputs=False)
+        accesses = self._accesses()
+        if self.rare:
+            self._write_alternatives(count, places, strides, accesses)
+        else:
+            self._write_loop(count, places, strides, accesses)
+        self._copy(count, starts, strides, outputs=True)
+        writer.end_loop(stretches)
+
+    def _copy(self, count: str, starts: list[str], strides: list[str], *, outputs: bool) -> None:
+        """Bring the operands with strides into their buffers, or take the results out of them."""
+        writer = self.writer
+        for place, operand in enumerate(self.operands):
+            if not self.buffered[place] or operand.is_output != outputs:
+                continue
+            mark, tail = writer.parallel()
+            loop = writer.begin_loop(count)
+            moved = writer.shifted(starts[place], loop.index, strides[place])
+            kind = memory_type(operand.dtype)
+            held = writer.let(
+                f"getelementptr inbounds {kind}, ptr {self.buffers[place]}, i64 {loop.index}"
+            )
+            source, target = (held, moved) if outputs else (moved, held)
+            align = operand.dtype.itemsize
+            value = writer.let(f"load {kind}, ptr {source}, align {align}{mark}")
+            writer.lines.append(f"  store {kind} {value}, ptr {target}, align {align}{mark}")
+            writer.end_loop(loop, tail=tail)
+
+    def _write_alternatives(
+        self, count: str, places: list[str], strides: list[str], accesses: list[str]
+    ) -> None:
+        """A loop that tests the rare conditions, and one for either outcome."""
+        writer = self.writer
+        found = self._write_test(count, places, strides, accesses)
+        number = len(writer.lines)
+        rare, usual, after = f"r{number}", f"u{number}", f"j{number}"
+        writer.lines += [f"  br i1 {found}, label %{rare}, label %{usual}", f"{rare}:"]
+        writer.label = rare
+        self._write_loop(count, places, strides, accesses)
+        writer.lines += [f"  br label %{after}", f"{usual}:"]
+        writer.label = usual
+        self._write_loop(count, places, strides, accesses, usual=True)
+        writer.lines += [f"  br label %{after}", f"{after}:"]
+        writer.label = after
+
+    def _write_test(
+        self, count: str, places: list[str], strides: list[str], accesses: list[str]
+    ) -> str:
+        """Whether a rare condition holds anywhere in the stretch."""
+        writer = self.writer
+        conditions = [one.operands[0] for one in self.rare]
+        needed = _closure(conditions)
+        body = [one for one in self.block.instructions if id(one) in needed]
+        mark, tail = writer.parallel(self._lanes(body), 4)
+        limits = [one for term in conditions for one in _terms(term)]
+        carried = [_largest_of(one) for one in dict.fromkeys(limits)]
+        loop = writer.begin_loop(count, carried=[(kind, start) for kind, start, _ in carried])
+        self._write_body(body, places, strides, accesses, loop.index, mark)
+        results = []
+        for name, (kind, _, watched) in zip(loop.carried, carried, strict=True):
+            value = str(writer.values[id(watched)])
+            results.append(
+                writer.let(f"or i1 {name}, {value}")
+                if kind == "i1"
+                else writer.call(f"llvm.smax.{kind}", kind, name, value)
+            )
+        writer.end_loop(loop, results, tail)
+        found = "false"
+        for name, (kind, _, watched), term in zip(
+            loop.carried, carried, dict.fromkeys(limits), strict=True
+        ):
+            if kind != "i1":
+                limit = literal(term.operands[1].params["value"], watched.dtype)
+                name = writer.let(f"icmp sgt {kind} {name}, {limit}")
+            found = writer.let(f"or i1 {found}, {name}")
+        return found
+
+    # One loop
+
+    def _skipped(self, usual: bool) -> set[int]:
+        return {id(one) for one in self.rare} if usual else set()
+
+    def _needed_body(self, usual: bool) -> list[Instruction]:
+        """What is computed and stored; of rare choices only the usual values, if `usual`."""
+        stores = [one for one in self.block.instructions if one.operation == "store"]
+        needed = _closure(stores, self._skipped(usual))
+        return [one for one in self.block.instructions if id(one) in needed]
+
+    def _write_loop(
+        self,
+        count: str,
+        places: list[str],
+        strides: list[str],
+        accesses: list[str],
+        *,
+        usual: bool = False,
+    ) -> None:
+        """The loop that computes and stores; or several, one for each stage."""
+        writer = self.writer
+        for stage in self.stages[usual]:
+            mark, tail = writer.parallel(self._lanes(stage.body), self._groups(stage.body))
+            loop = writer.begin_loop(count)
+            kept = dict(self.unmoved)
+            for slot, one in stage.taken:
+                kept[id(one)] = self._rested(slot, one, loop.index, mark)
+            self._write_body(
+                stage.body, places, strides, accesses, loop.index, mark, self._skipped(usual), kept
+            )
+            for slot, one in stage.left:
+                self._rest(slot, one, loop.index, mark)
+            writer.end_loop(loop, tail=tail)
+
+    def _rest(self, slot: int, one: Instruction, index: str, mark: str) -> None:
+        """Leave a value to a later stage."""
+        writer, kind = self.writer, register_type(one.dtype)
+        value = writer.values[id(one)]
+        if kind == "i1":
+            kind, value = "i8", writer.let(f"zext i1 {value} to i8")
+        place = writer.let(f"getelementptr inbounds {kind}, ptr {self.resting[slot]}, i64 {index}")
+        writer.lines.append(f"  store {kind} {value}, ptr {place}{mark}")
+
+    def _rested(self, slot: int, one: Instruction, index: str, mark: str) -> str:
+        """The value that an earlier stage left."""
+        writer, kind = self.writer, register_type(one.dtype)
+        held = "i8" if kind == "i1" else kind
+        place = writer.let(f"getelementptr inbounds {held}, ptr {self.resting[slot]}, i64 {index}")
+        value = writer.let(f"load {held}, ptr {place}{mark}")
+        return writer.let(f"icmp ne i8 {value}, 0") if kind == "i1" else value
+
+    def _write_body(
+        self,
+        body: list[Instruction],
+        places: list[str],
+        strides: list[str],
+        accesses: list[str],
+        index: str,
+        mark: str,
+        skipped: Iterable[int] = (),
+        kept: dict[int, object] | None = None,
+    ) -> None:
+        writer = self.writer
+        writer.values = dict(self.unmoved) if kept is None else kept
+        for one in body:
+            if one.has_result and id(one) in writer.values:
+                continue
+            if one.memory is None:
+                if id(one) in skipped:
+                    writer.values[id(one)] = writer.values[id(one.operands[2])]
+                else:
+                    writer.compute(one)
+                continue
+            place = writer.position[one.memory.name]
+            moving = Operand(one.memory.name, one.dtype, one.memory.space, accesses[place])
+            address = writer.element(moving, places[place], index, strides[place])
+            streamed = accesses[place] == "stream"
+            writer.access(one, address, mark + writer.streamed() if streamed else mark)
+
+    def _lanes(self, body: list[Instruction]) -> int:
+        """How many elements fill a vector register: the vectorizer would look at the widest value.
+
+        Left to it where the operands are not all floating-point numbers, and where a function of
+        the C library is called, which there is for single elements only.
+        """
+        if any(map(calls_library, body)):
+            return 0
+        moving = [one.dtype for one in self.operands if one.access != "zero"]
+        if any(one.name not in _LANE_TYPES for one in moving):
+            return 0
+        widest = max((max(one.itemsize, 4) for one in moving), default=0)
+        return session().vector_bytes // widest if widest else 0
+
+    def _groups(self, body: list[Instruction]) -> int:
+        """So many that one group's operations fill the wait for another's."""
+        size = sum(one.operation != "constant" for one in body)
+        if not self._lanes(body):
+            return 0
+        return 4 if size <= _SMALL_BODY // 2 else 2 if size <= _SMALL_BODY else 1
+
+
+def _terms(condition: Instruction) -> list[Instruction]:
+    """The conditions of which one must hold."""
+    if condition.operation != "bitwise_or" or condition.dtype.name != "bool":
+        return [condition]
+    return [term for operand in condition.operands for term in _terms(operand)]
+
+
+def _largest_of(condition: Instruction) -> tuple[str, str, Instruction]:
+    """What a loop keeps to tell whether `condition` held: a type, its first value, what it sees.
+
+    The largest of the values, where that is all that a comparison of integers needs.
+    """
+    if condition.operation == "gt" and condition.operands[1].operation == "constant":
+        value = condition.operands[0]
+        if value.dtype.kind == "signed":
+            least = str(-(1 << (8 * value.dtype.itemsize - 1)))
+            return register_type(value.dtype), least, value
+    return "i1", "false", condition
+
+
+def _closure(roots: list[Instruction], skipped: Iterable[int] = ()) -> set[int]:
+    """What `roots` are computed from, themselves included; of a skipped choice, its usual value."""
+    found: set[int] = set()
+    stack = list(roots)
+    while stack:
+        one = stack.pop()
+        if id(one) in found:
+            continue
+        found.add(id(one))
+        stack.extend(one.operands[2:] if id(one) in skipped else one.operands)
+    return found
