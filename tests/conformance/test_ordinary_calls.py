@@ -256,6 +256,12 @@ def test_what_a_check_refuses_is_refused_every_time() -> None:
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             aten.floor_divide(bytes_, 0)
         assert (bytes_ // 2).tolist() == [127, 127, 127]
+        assert (bytes_ // (bytes_ - 253)).tolist() == [127, 127, 127]
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            bytes_ // (bytes_ - 255)
+        with pytest.raises(RuntimeError, match="negative integer powers"):
+            bytes_.to(aten.int64).pow(-7)
+        assert bytes_.to(aten.int64).pow(7).tolist() == [255**7] * 3
 
 
 def test_attributes_choose_their_own_code() -> None:

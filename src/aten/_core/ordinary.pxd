@@ -32,6 +32,7 @@ cdef struct Remembered:
     uint64_t signature
     KernelFunction function
     int out_code
+    bint checked                                # numbers are for a check of the operator to see
     PyObject* accepted[MAXIMUM_ORDINARY]        # numbers that the operator's check let pass; owned
 
 cdef bint arrange(OrdinaryCall* call, PyObject** stack, const int* positions, int count,

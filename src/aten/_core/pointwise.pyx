@@ -8,7 +8,6 @@ code for just these element types and access patterns, which the backend compile
 needed. What it computes stands in the operator's Python function and nowhere here.
 """
 
-from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
@@ -17,6 +16,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
                                 dtype_from_code, item_size)
 from aten._core.dtypes import can_cast
+from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
@@ -35,14 +35,12 @@ cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
 
 cdef enum:
-    MAXIMUM_ARGUMENTS = 16
     # From this many points on, other Python threads may run meanwhile.
     RELEASE_THRESHOLD = 32768
     # Points in one chunk of work for the threads.
     GRAIN = 16384
-    # Families that are found without hashing, and signatures of ordinary calls each remembers.
+    # Families that are found without hashing.
     RECENT_FAMILIES = 4
-    REMEMBERED = 16
 
 cdef enum:
     # Result types, in the order of _PROMOTIONS.
@@ -71,57 +69,6 @@ _PROMOTIONS = ("default", "float", "long", "bool", "real", "same", "number")
 _KINDS = ("attribute", "tensor", "scalar", "number", "memory_format")
 _ACCESSES = ("unit", "zero", "any", "stream")
 
-# Spreads signatures over what a family remembers: 2**64 over the golden ratio.
-cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
-
-cdef struct Variant:
-    uint64_t key
-    KernelFunction function
-
-
-cdef class Family:
-    """The machine code of one operator for one set of attributes, by types and access patterns."""
-
-    cdef readonly object attributes         # the arguments that are part of the code
-    cdef PyObject* choices[MAXIMUM_ARGUMENTS]   # the arguments that last chose it; see `chosen_by`
-    cdef list met                           # keeps them
-    cdef int count
-    cdef int position[MAXIMUM_INPUTS]
-    cdef bint takes_part[MAXIMUM_INPUTS]    # in promotion
-    cdef int promotion
-    cdef Variant* variants
-    cdef int variant_count
-    cdef dict results                       # operand types → result type, for promotion "same"
-    cdef list kept                         # what owns the machine code
-    cdef object check                       # called with all arguments by name, or None
-    cdef object integer_check               # called where integers are computed, or None
-    cdef set verified                       # types that a backend without code has no objection to
-    cdef Remembered remembered[REMEMBERED]  # by signature
-
-    def __dealloc__(self):
-        cdef int place
-        for place in range(REMEMBERED):
-            forget(&self.remembered[place])
-        PyMem_Free(self.variants)
-
-    cdef KernelFunction find(self, uint64_t key) noexcept nogil:
-        cdef int index
-        for index in range(self.variant_count):
-            if self.variants[index].key == key:
-                return self.variants[index].function
-        return NULL
-
-    cdef int keep(self, uint64_t key, size_t address, object owner) except -1:
-        cdef Variant* grown = <Variant*>PyMem_Realloc(
-            self.variants, (self.variant_count + 1) * sizeof(Variant))
-        if grown == NULL:
-            raise MemoryError()
-        self.variants = grown
-        grown[self.variant_count].key = key
-        grown[self.variant_count].function = <KernelFunction>address
-        self.variant_count += 1
-        self.kept.append(owner)
-        return 0
 
 
 cdef class PointwiseKernel(Kernel):
@@ -199,6 +146,7 @@ cdef class PointwiseKernel(Kernel):
 
     cdef inline bint chooses(self, PyObject** stack, Family family) noexcept:
         """Whether the very objects in the stack that choose a family last chose this one."""
+        cdef int index
         for index in range(self.count):
             if self.chosen_by(stack, index) != family.choices[index]:
                 return False
@@ -291,9 +239,9 @@ cdef class PointwiseKernel(Kernel):
         if (not self.executes or self.asks_for_format(stack)
                 or not arrange(&ordinary, stack, family.position, family.count, out)):
             return self.call_general(family, stack)
-        known = &family.remembered[(ordinary.signature * SPREAD) >> 60]
+        known = family.remembered_at(ordinary.signature)
         if (known.signature != ordinary.signature or known.function == NULL
-                or family.check is not None
+                or known.checked
                 and not has_accepted(known, &ordinary, stack, family.position)):
             return self.call_and_remember(family, &ordinary, known, stack)
         return compute(&ordinary, known)
@@ -307,7 +255,7 @@ cdef class PointwiseKernel(Kernel):
         result = self.call_general(family, stack)
         if known.signature != ordinary.signature:
             self.remember(family, ordinary, known, stack)
-        if family.check is not None:
+        if known.checked:
             accept(known, ordinary, stack, family.position)
         return result
 
@@ -317,13 +265,15 @@ cdef class PointwiseKernel(Kernel):
         cdef KernelFunction function = NULL
         cdef int accesses[MAXIMUM_INPUTS + 1]
         cdef int index, code
+        cdef bint has_integers
         operands.rank = 0
         operands.device_type = -1
         _collect(self, family, stack, &operands)
         code = self.result_code(family, &operands)
         if ordinary.out != NULL:
             code = (<TensorImpl>ordinary.out).dtype_code
-        if family.integer_check is None or category_of(operands.compute_code) != INTEGRAL:
+        has_integers = category_of(operands.compute_code) == INTEGRAL
+        if not has_integers or not self.looks_at_elements(family, stack):
             for index in range(family.count):
                 accesses[index] = ordinary.accesses[index]
             accesses[family.count] = UNIT
@@ -332,7 +282,20 @@ cdef class PointwiseKernel(Kernel):
         known.signature = ordinary.signature
         known.function = function
         known.out_code = code
+        known.checked = (family.check is not None
+                         or has_integers and family.integer_check is not None)
         return 0
+
+    cdef bint looks_at_elements(self, Family family, PyObject** stack) except -1:
+        """Whether the check of integers does, which then every call has to go through."""
+        cdef int index
+        if family.integer_check is None:
+            return False
+        for index in range(self.count):
+            if (isinstance(<object>stack[index], Tensor)
+                    and self.parameters[index][0] in family.integer_check.names):
+                return True
+        return False
 
     cdef object call_general(self, Family family, PyObject** stack):
         cdef Operands operands

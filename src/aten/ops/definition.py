@@ -316,24 +316,37 @@ def call_function(
     return interpreter.constant(result, first.dtype)
 
 
-def checks_of(definition: Definition, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The definition's check and integer check, as functions of all arguments by name.
+class ArgumentCheck:
+    """A definition's check of the arguments it names, called with all of them by name."""
+
+    __slots__ = ("check", "names")
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+        self.names = check.__code__.co_varnames[: check.__code__.co_argcount]
+
+    def __call__(self, arguments: Mapping[str, Any]) -> None:
+        self.check(**{name: arguments[name] for name in self.names if name in arguments})
+
+
+def checks_of(
+    definition: Definition, attributes: Mapping[str, Any]
+) -> tuple[ArgumentCheck | None, ArgumentCheck | None]:
+    """The definition's check and integer check.
 
     None where there is nothing to look at: the arguments they name are part of the code.
     """
     options = definition.options
-    return tuple(
-        _check_of_arguments(check, attributes) for check in (options.check, options.integer_check)
+    return _check_beyond(options.check, attributes), _check_beyond(
+        options.integer_check, attributes
     )
 
 
-def _check_of_arguments(check: Check | None, attributes: Mapping[str, Any]) -> Any:
-    if check is None:
+def _check_beyond(check: Check | None, attributes: Mapping[str, Any]) -> ArgumentCheck | None:
+    made = None if check is None else ArgumentCheck(check)
+    if made is None or all(name in attributes for name in made.names):
         return None
-    names = check.__code__.co_varnames[: check.__code__.co_argcount]
-    if all(name in attributes for name in names):
-        return None
-    return lambda arguments: check(**{name: arguments[name] for name in names if name in arguments})
+    return made
 
 
 def normalized_dims(dim: int | Sequence[int] | None, rank: int) -> Shape:
