@@ -242,7 +242,8 @@ class Map:
         """The loop that computes and stores; or several, one for each stage."""
         writer = self.writer
         for stage in self.stages[usual]:
-            mark, tail = writer.parallel(self._lanes(stage.body), self._groups(stage.body))
+            groups = 1 if self.rare and not usual else self._groups(stage.body)
+            mark, tail = writer.parallel(self._lanes(stage.body), groups)
             loop = writer.begin_loop(count)
             kept = dict(self.unmoved)
             for slot, one in stage.taken:
