@@ -1,7 +1,8 @@
 """OpenBLAS: the shared library of the scipy-openblas64 package, opened when first needed.
 
-Its own threads stay off. Matrix products are cut into tiles by `aten._core.gemm`, which shares
-them out over the thread pool that all operators use.
+It serves factorizations, products of complex matrices, and large real ones where the processor's
+vectors are short. Its own threads stay off: products are cut into tiles by `aten._core.gemm`,
+which shares them out over the thread pool that all operators use.
 """
 
 from __future__ import annotations
