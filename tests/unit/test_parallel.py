@@ -151,3 +151,14 @@ def test_affinity_is_kept():
         f"import os; os.sched_setaffinity(0, {{{one}}}); import aten; print(aten.get_num_threads())"
     )
     assert run_python(code) == ["1"]
+
+
+def test_functions_of_few_elements_are_shared_without_a_trace(threads):
+    # Dear enough for several threads; the first calls only find that out.
+    x = large()[:16001]
+    results = set()
+    for count in (1, 2, 5):
+        aten.set_num_threads(count)
+        results |= {bits(aten.lgamma(x)) for _ in range(12)}
+        results |= {bits(aten.lgamma(x, out=aten.empty(16001))) for _ in range(12)}
+    assert len(results) == 1

@@ -21,6 +21,7 @@ MEBIBYTE = 1 << 20
 def empty_cache():
     gc.collect()
     memory.empty_cache()
+    memory.reset_peak()
     limit = memory.stats()["cache_limit"]
     yield
     memory.set_cache_limit(limit)

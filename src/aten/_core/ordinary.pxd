@@ -3,6 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
+from aten._core.cost cimport Cost
 from aten._core.iterator cimport KernelFunction
 
 cdef enum:
@@ -32,12 +33,13 @@ cdef struct Remembered:
     uint64_t signature
     KernelFunction function
     int out_code
+    Cost cost
     bint checked                                # numbers are for a check of the operator to see
     PyObject* accepted[MAXIMUM_ORDINARY]        # numbers that the operator's check let pass; owned
 
 cdef bint arrange(OrdinaryCall* call, PyObject** stack, const int* positions, int count,
                   PyObject* out)
-cdef object compute(OrdinaryCall* call, const Remembered* known)
+cdef object compute(OrdinaryCall* call, Remembered* known)
 cdef bint has_accepted(const Remembered* known, const OrdinaryCall* call, PyObject** stack,
                        const int* positions) noexcept
 cdef void accept(Remembered* known, const OrdinaryCall* call, PyObject** stack,

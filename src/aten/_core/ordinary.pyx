@@ -12,12 +12,15 @@ which the operator remembers the result's type and the machine code. Whatever el
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 
+from aten._core.cost cimport LEAST_MEASURED, Cost, clock, grain, is_known, observe
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BOOL, DTYPE_COUNT, FLOAT64, INT64, default_dtype_code,
                                 item_size)
 from aten._core.iterator cimport KernelFunction
 from aten._core.operands cimport UNIT, ZERO
+from aten._core.parallel cimport parallel_for
 from aten._core.tensor cimport (INLINE_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
                                 make_contiguous, make_strided)
 
@@ -285,12 +288,43 @@ cdef inline void _sign(OrdinaryCall* call) noexcept:
     call.signature = signature << CODE_BITS | <uint64_t>default_dtype_code()
 
 
-cdef object compute(OrdinaryCall* call, const Remembered* known):
+cdef struct Evenly:
+    # A kernel, and operands that it steps through evenly.
+    KernelFunction function
+    int operands
+    char* data[MAXIMUM_ORDINARY + 1]
+    const int64_t* steps
+
+
+cdef void _run_part(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Evenly* evenly = <Evenly*>context
+    cdef char* data[MAXIMUM_ORDINARY + 1]
+    cdef int64_t still[MAXIMUM_ORDINARY + 1]
+    cdef int place
+    for place in range(evenly.operands):
+        data[place] = evenly.data[place] + begin * evenly.steps[place]
+        still[place] = 0
+    evenly.function(data, end - begin, evenly.steps, 1, still, NULL)
+
+
+cdef void _run(Cost* cost, Evenly* evenly, int64_t points) noexcept nogil:
+    """Run many points: to see what they take, then on as many threads as that is worth."""
+    cdef int64_t begun
+    if is_known(cost):
+        parallel_for(points, grain(cost, points), _run_part, evenly)
+        return
+    begun = clock()
+    _run_part(evenly, 0, points)
+    observe(cost, points, begun)
+
+
+cdef object compute(OrdinaryCall* call, Remembered* known):
     """Run what is known of such calls; gives the result."""
     cdef TensorImpl out
     cdef PyObject* leader = call.leader
     cdef char* data[MAXIMUM_ORDINARY + 1]
     cdef int64_t length = call.points // call.rows if call.rows > 1 else call.points
+    cdef Evenly evenly
     cdef int index
     # Taken now: memory may have to be collected for the result, and what runs then may call again.
     cdef KernelFunction function = known.function
@@ -314,7 +348,14 @@ cdef object compute(OrdinaryCall* call, const Remembered* known):
         data[index] = <char*>const_data_pointer(<TensorImpl>call.tensors[index])
         if call.outer[index] == AS_IT_COMES:
             call.outer[index] = length * call.inner[index]
-    function(data, length, call.inner, call.rows, call.outer, NULL)
+    if call.rows == 1 and length >= LEAST_MEASURED:
+        evenly.function = function
+        evenly.operands = call.count + 1
+        evenly.steps = call.inner
+        memcpy(evenly.data, data, sizeof(data))
+        _run(&known.cost, &evenly, length)
+    else:
+        function(data, length, call.inner, call.rows, call.outer, NULL)
     if call.out != NULL:
         out.storage.version += 1
     return out
@@ -348,6 +389,7 @@ cdef void forget(Remembered* known) noexcept:
     cdef int index
     known.signature = 0
     known.function = NULL
+    known.cost.samples = 0
     for index in range(MAXIMUM_ORDINARY):
         _release(known.accepted[index])
         known.accepted[index] = NULL
