@@ -42,6 +42,16 @@ def draw(seed, element):
     return input, weight, bias, stride, padding, dilation, transposed, extra, groups
 
 
+def computed_in_float64(arguments):
+    """What torch gives for the same numbers in float64.
+
+    Its own kernels of half types read memory that nobody wrote on some processors: the sizes of
+    seed 41 gave 1e38 on one with AMX.
+    """
+    wide = [one.double() if isinstance(one, torch.Tensor) else one for one in arguments]
+    return torch.ops.aten.convolution(*wide)
+
+
 @pytest.mark.parametrize("element", list(TOLERANCE))
 def test_drawn_convolutions(element):
     compared = 0
@@ -49,6 +59,8 @@ def test_drawn_convolutions(element):
         arguments = draw(seed, element)
         try:
             expected = torch.ops.aten.convolution(*arguments)
+            if element in ("float16", "bfloat16"):
+                expected = computed_in_float64(arguments).to(expected.dtype)
         except RuntimeError:
             with pytest.raises(RuntimeError):
                 aten.ops.aten.convolution(*translated(arguments))
