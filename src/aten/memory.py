@@ -32,7 +32,7 @@ def reset_peak() -> None:
 
 
 def empty_cache() -> None:
-    """Give all memory that is kept back to the system."""
+    """Give all memory that is kept back; at most what is held from now on is kept again."""
     allocator.empty_cache()
 
 
