@@ -363,20 +363,33 @@ def erfinv_fits() -> list[Fit]:
             11,
             lambda u: 1 / erfinv_ratio(u + mp.mpf("2.5")),
         ),
-        erfinv_tail_fit("ERFINV_TAIL_SHORT", 17, 12),
+        Fit(
+            "ERFINV_CENTER_FLOAT32",
+            "erfinv(x) / x - 1 in u = 1 + log(1 - x^2) >= -2.5",
+            lambda u: erfinv_ratio(1 - u) - 1,
+            (mp.mpf("-2.5"), mp.mpf(1)),
+            8,
+            lambda u: 1 / erfinv_ratio(1 - u),
+            24,
+        ),
         erfinv_tail_fit("ERFINV_TAIL", 37, 16),
+        erfinv_tail_fit("ERFINV_TAIL_FLOAT32", 16, 11, start="3.5", bits=24, less=1),
     ]
 
 
-def erfinv_tail_fit(name: str, end: int, degree: int) -> Fit:
+def erfinv_tail_fit(
+    name: str, end: int, degree: int, start: str = "5", bits: int = 53, less: int = 0
+) -> Fit:
     middle = mp.mpf(3)
+    subtracted = " - sqrt(w)" if less else ""
     return Fit(
         name,
-        f"erfinv(x) / x in u = sqrt(w) - 3, w = -log(1 - x^2), 5 <= w <= {end}",
-        lambda u: erfinv_ratio((u + middle) ** 2),
-        (mp.sqrt(5) - middle, mp.sqrt(end) - middle),
+        f"erfinv(x) / x{subtracted} in u = sqrt(w) - 3, w = -log(1 - x^2), {start} <= w <= {end}",
+        lambda u: erfinv_ratio((u + middle) ** 2) - less * (u + middle),
+        (mp.sqrt(mp.mpf(start)) - middle, mp.sqrt(end) - middle),
         degree,
         lambda u: 1 / erfinv_ratio((u + middle) ** 2),
+        bits,
     )
 
 
@@ -476,6 +489,15 @@ FITS = [
     log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1)),
     log_float32_fit("LOG2_FLOAT32", "log2", 1 / LN2),
     log_float32_fit("LOG10_FLOAT32", "log10", 1 / mp.log(10)),
+    Fit(
+        "LOG_SHORT_FLOAT32",
+        "(log(1 + f) - f) / f^2, |f| <= 1/3, to an absolute error",
+        removable(lambda f: (mp.log1p(f) - f) / f**2, -mp.mpf(1) / 2),
+        (-THIRD, THIRD),
+        7,
+        lambda f: f**2,
+        24,
+    ),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
     log_tail_fit(),
@@ -488,6 +510,15 @@ FITS = [
     odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, 1, 3),
     odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
     *erfinv_fits(),
+    Fit(
+        "ATANH_FLOAT32",
+        "(atanh(s) / s - 1) / z in z = s^2, |s| <= 0.29",
+        odd_tail(mp.atanh, THIRD),
+        (mp.mpf(0), mp.mpf("0.0841")),
+        3,
+        odd_weight(mp.atanh),
+        24,
+    ),
     *lgamma_fits(),
     *sine_of_pi_fits(),
     digamma_fit("DIGAMMA", 8),
