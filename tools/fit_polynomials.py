@@ -488,7 +488,15 @@ FITS = [
     exp2_fit("EXP2", 10),
     log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1)),
     log_float32_fit("LOG2_FLOAT32", "log2", 1 / LN2),
-    log_float32_fit("LOG10_FLOAT32", "log10", 1 / mp.log(10)),
+    Fit(
+        "LOG_TO_ROOT_TWO_FLOAT32",
+        "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2)",
+        removable(lambda f: (mp.log1p(f) - f) / f**2, -0.5),
+        (mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1),
+        9,
+        removable(lambda f: f**2 / mp.log1p(f), 0),
+        24,
+    ),
     Fit(
         "LOG_SHORT_FLOAT32",
         "(log(1 + f) - f) / f^2, |f| <= 1/3, to an absolute error",

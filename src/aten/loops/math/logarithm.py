@@ -41,6 +41,7 @@ BITS_OF_ONE = 0x3FF0000000000000
 BITS_OF_SQRT_HALF = 0x3FE6A09E667F3BCD
 BITS_OF_TWO_THIRDS = 0x3F2AAAAB  # as float32
 EXPONENT_FLOAT32 = -(1 << 23)  # a mask: sign and exponent
+BITS_OF_SQRT_HALF_FLOAT32 = 0x3F3504F3
 BITS_OF_FOUR_FLOAT32 = 0x40800000
 
 
@@ -64,7 +65,7 @@ def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
 def log(x: Value) -> Value:
     """Natural logarithm.
 
-    Error: float32 0.88 ULP (every 16th input), float64 1 ULP.
+    Error: float32 0.91 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
         return with_logarithm_edges(x, log_of_scaled_float32(*split_float32(x, BITS_OF_TWO_THIRDS)))
@@ -97,9 +98,8 @@ def log_of_scaled_float32(k: Value, f: Value, rest: Value | None = None) -> Valu
     # 16 bits of log(2): its products with k are exact.
     total = a.fma(k, a.constant(f, LN2_HEAD_FLOAT32), f)
     error = f - a.fma(k, a.constant(f, -LN2_HEAD_FLOAT32), total)
-    if rest is not None:
-        error = error + rest
-    tail = a.fma(f * f, polynomial(f, coefficients.LOG_FLOAT32), error)
+    terms = polynomial(f, coefficients.LOG_FLOAT32)
+    tail = a.fma(f * f, terms, error) if rest is None else f * f * terms + rest + error
     return total + a.fma(k, a.constant(f, LN2_REST_FLOAT32), tail)
 
 
@@ -185,10 +185,28 @@ def log_in_base_float32(
     return total + (small + error)
 
 
+def log10_of_positive_float32(x: Value) -> Value:
+    """``log(1 + f) = f - f^2/2 + f^3 Q(f)``, the first two exact, times ``log10(e)``.
+
+    Above sqrt(2) the result is at least half of log(2): less is cancelled than from 4/3 on, where
+    the shorter sum of `log_in_base_float32` would be off by more than a unit in the last place.
+    """
+    k, f = split_float32(x, BITS_OF_SQRT_HALF_FLOAT32)
+    head_base, rest_base = LOG10_E_FLOAT32
+    square, square_rest = two_product(f, f)
+    high, low = ordered_two_sum(f, square * -0.5)
+    cubic = polynomial(f, coefficients.LOG_TO_ROOT_TWO_FLOAT32[1:])
+    low = low + a.fma(square_rest, a.constant(f, -0.5), f * square * cubic)
+    head, rest = two_product(high, a.constant(f, head_base))
+    small = a.fma(low, a.constant(f, head_base), a.fma(high, a.constant(f, rest_base), rest))
+    total, error = ordered_two_sum(k * LOG10_2_HEAD_FLOAT32, head)
+    return total + a.fma(k, a.constant(f, LOG10_2_REST_FLOAT32), small + error)
+
+
 def log2(x: Value) -> Value:
     """Logarithm to base 2.
 
-    Error: float32 0.94 ULP (every 16th input), float64 1 ULP.
+    Error: float32 0.94 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
         terms, of_two = coefficients.LOG2_FLOAT32, (2.0**-23, 0.0)
@@ -199,11 +217,10 @@ def log2(x: Value) -> Value:
 def log10(x: Value) -> Value:
     """Logarithm to base 10.
 
-    Error: float32 0.97 ULP (every 16th input), float64 1 ULP.
+    Error: float32 0.67 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        terms, of_two = coefficients.LOG10_FLOAT32, (LOG10_2_HEAD_FLOAT32, LOG10_2_REST_FLOAT32)
-        return with_logarithm_edges(x, log_in_base_float32(x, terms, LOG10_E_FLOAT32, of_two))
+        return with_logarithm_edges(x, log10_of_positive_float32(x))
     value = log_in_base(x, True, (LOG10_E, LOG10_E_TAIL), (LOG10_2_HEAD, LOG10_2_REST))
     return with_logarithm_edges(x, value)
 
@@ -211,7 +228,7 @@ def log10(x: Value) -> Value:
 def log1p(x: Value) -> Value:
     """log(1 + x), also where it is small.
 
-    Error: float32 0.94 ULP (every 16th input), float64 2 ULP.
+    Error: float32 0.94 ULP (all inputs), float64 2 ULP.
     """
     return log1p_float32(x) if is_float32(x) else wide_log1p(x, precise=True)
 
