@@ -141,8 +141,8 @@ def atan_float32(x: Value) -> Value:
     zero = a.constant(x, 0.0)
     inverse = -1.0 / limited
     t = a.where(is_large, inverse, magnitude)
-    # What rounding took of the inverse, by t / (1 + t^2): where it counts, that is about 0.45.
-    rest = a.where(is_large, a.fma(inverse, limited, a.constant(x, 1.0)) * -0.45, zero)
+    # What rounding took of the inverse, by t / (1 + t^2): where it counts, that is about 0.48.
+    rest = a.where(is_large, a.fma(inverse, limited, a.constant(x, 1.0)) * -0.48, zero)
     base = choose(is_large, x, HALF_PI_FLOAT32[0], zero)
     base_tail = choose(is_large, x, HALF_PI_FLOAT32[1], zero)
     z = t * t
@@ -155,7 +155,7 @@ def atan_float32(x: Value) -> Value:
 def atan(x: Value) -> Value:
     """Arctangent.
 
-    Error: float32 0.97 ULP (every 16th input), float64 2 ULP.
+    Error: float32 1.00 ULP (all inputs), float64 2 ULP.
     """
     return atan_float32(x) if is_float32(x) else wide_atan(x)
 
