@@ -12,6 +12,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t
 
 from aten._core.dtypes cimport category_of
+from aten._core.given cimport reads_integer
 from aten._core.stand_in cimport StandIn
 from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, read_sizes
 from aten._core.views cimport (inferred_sizes, selected, slice_bounds, swapped, unsqueezed,
@@ -19,10 +20,6 @@ from aten._core.views cimport (inferred_sizes, selected, slice_bounds, swapped, 
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
-
-cdef extern from "Python.h":
-    bint PyLong_CheckExact(PyObject*) noexcept
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
 
 cdef enum:
     COMPLEX = 3     # a category
@@ -46,20 +43,11 @@ cdef class DerivedViewKernel(StandIn):
         return self.function(base, stack) if self.stands(base.keys) else None
 
 
-cdef inline bint _reads_int(PyObject* value, int64_t* number) except -1:
-    """Whether `value` is an ordinary integer."""
-    cdef int overflow = 0
-    if not PyLong_CheckExact(value):
-        return False
-    number[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
-    return overflow == 0
-
-
 cdef inline int _dim(PyObject* value, int rank) except -2:
     """The dimension `value` names, counted from the front; -1 where it names none."""
     cdef int64_t given
     cdef int bound = rank if rank > 0 else 1
-    if not _reads_int(value, &given) or given < -bound or given >= bound:
+    if not reads_integer(value, &given) or given < -bound or given >= bound:
         return -1
     return <int>(given + bound if given < 0 else given)
 
@@ -276,7 +264,7 @@ cdef object _narrow(TensorImpl base, PyObject** stack):
     cdef int dim = _dim(stack[1], base.rank)
     if base.rank == 0 or dim < 0:
         return None
-    if not _reads_int(stack[2], &start) or not _reads_int(stack[3], &length):
+    if not reads_integer(stack[2], &start) or not reads_integer(stack[3], &length):
         return None
     if length < 0 or start < -base.sizes[dim] or start > base.sizes[dim]:
         return None
@@ -299,7 +287,7 @@ cdef tuple _split_evenly(TensorImpl base, int dim, int64_t length):
 cdef object _split(TensorImpl base, PyObject** stack):
     cdef int64_t length
     cdef int dim = _dim(stack[2], base.rank)
-    if base.rank == 0 or dim < 0 or not _reads_int(stack[1], &length):
+    if base.rank == 0 or dim < 0 or not reads_integer(stack[1], &length):
         return None
     if length < 1 or base.sizes[dim] == 0:
         return None
@@ -309,7 +297,7 @@ cdef object _split(TensorImpl base, PyObject** stack):
 cdef object _chunk(TensorImpl base, PyObject** stack):
     cdef int64_t count, extent
     cdef int dim = _dim(stack[2], base.rank)
-    if base.rank == 0 or dim < 0 or not _reads_int(stack[1], &count):
+    if base.rank == 0 or dim < 0 or not reads_integer(stack[1], &count):
         return None
     extent = base.sizes[dim]
     if count < 1 or extent == 0:
@@ -326,7 +314,7 @@ cdef object _split_with_sizes(TensorImpl base, PyObject** stack):
         return None
     pieces = PyTuple_New(count)
     for place in range(count):
-        if not _reads_int(<PyObject*>lengths[place], &length):
+        if not reads_integer(<PyObject*>lengths[place], &length):
             return None
         if length < 0 or length > base.sizes[dim] - start:
             return None
@@ -375,7 +363,7 @@ cdef object _cut_at(TensorImpl base, int dim, tuple indices):
 cdef object _sections(TensorImpl base, PyObject** stack):
     cdef int64_t count
     cdef int dim = _dim(stack[2], base.rank)
-    if base.rank == 0 or dim < 0 or not _reads_int(stack[1], &count):
+    if base.rank == 0 or dim < 0 or not reads_integer(stack[1], &count):
         return None
     return _in_sections(base, dim, count)
 
@@ -389,7 +377,7 @@ cdef object _indices(TensorImpl base, PyObject** stack):
 
 cdef object _equal_sections(TensorImpl base, int dim, PyObject* given):
     cdef int64_t count
-    if not _reads_int(given, &count) or count < 1 or base.sizes[dim] % count:
+    if not reads_integer(given, &count) or count < 1 or base.sizes[dim] % count:
         return None
     return _in_sections(base, dim, count)
 

@@ -15,6 +15,7 @@ from libc.string cimport memcpy
 from aten._core.device cimport CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMAT, CPU
 from aten._core.dispatcher cimport OpOverload
 from aten._core.dtypes cimport item_size
+from aten._core.given cimport reads_integer
 from aten._core.memory cimport may_overlap
 from aten._core.moving cimport move_elements, move_run
 from aten._core.parallel cimport parallel_for
@@ -29,11 +30,9 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
-    bint PyLong_CheckExact(PyObject*) noexcept
     bint PyTuple_CheckExact(PyObject*) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
     PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
     PyObject* Py_False
 
 cdef enum:
@@ -89,7 +88,7 @@ cdef class JoinKernel(StandIn):
         if not PyTuple_CheckExact(given) or PyTuple_GET_SIZE(given) == 0:
             return None
         first = <TensorImpl>PySequence_Fast_ITEMS(given)[0]
-        if not _reads_int(stack[1], &dim):
+        if not reads_integer(stack[1], &dim):
             return None
         bound = first.rank + stacks
         if dim < -bound or dim >= bound or (first.rank == 0 and not stacks):
@@ -196,14 +195,6 @@ cdef class JoinKernel(StandIn):
                 (<OpOverload>self.operators[0]).call_stack(arguments)
             start += length
         return 0
-
-
-cdef inline bint _reads_int(PyObject* value, int64_t* number) except -1:
-    cdef int overflow = 0
-    if not PyLong_CheckExact(value):
-        return False
-    number[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
-    return overflow == 0
 
 
 cdef inline void _read_shape(TensorImpl tensor, int dim, bint stacks, Shape* shape) noexcept:

@@ -14,10 +14,11 @@ What a chunk computes must not depend on how the range was cut, so results do no
 
 from libc.stdint cimport int64_t
 
+from aten._core.cost cimport clock
+
 cdef extern from *:
     """
     #include <sched.h>
-    #include <time.h>
     #include <unistd.h>
     static __thread int aten_inside_task = 0;
     static void aten_leave_processor(int processor) {
@@ -28,11 +29,6 @@ cdef extern from *:
         if (CPU_COUNT(&allowed) > 0)
             sched_setaffinity(0, sizeof allowed, &allowed);
     }
-    static inline int64_t aten_nanoseconds(void) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000000000LL + now.tv_nsec;
-    }
     static inline void aten_pause(void) {
     #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
@@ -41,7 +37,6 @@ cdef extern from *:
     """
     int aten_inside_task
     void aten_pause() noexcept nogil
-    int64_t aten_nanoseconds() noexcept nogil
     void aten_leave_processor(int processor) noexcept nogil
     int64_t __atomic_fetch_add(int64_t*, int64_t, int) noexcept nogil
     int64_t __atomic_load_n(int64_t*, int) noexcept nogil
@@ -142,14 +137,14 @@ cdef void _run_chunks(Job* job, int place) noexcept nogil:
 
 cdef inline bint _await(int64_t* value, int64_t unwanted, bint equal) noexcept nogil:
     """Poll until `value` is no longer `unwanted` (or is, with `equal`); False when it took long."""
-    cdef int64_t begun = aten_nanoseconds()
+    cdef int64_t begun = clock()
     cdef int pause
     while True:
         for pause in range(PAUSES):
             if (__atomic_load_n(value, __ATOMIC_ACQUIRE) == unwanted) == equal:
                 return True
             aten_pause()
-        if aten_nanoseconds() - begun > POLLING_NANOSECONDS:
+        if clock() - begun > POLLING_NANOSECONDS:
             return False
 
 

@@ -14,6 +14,7 @@ from aten._core.construct cimport write_element
 from aten._core.device cimport CPU, PRESERVE_FORMAT
 from aten._core.dtypes cimport BFLOAT16, BOOL, FLOAT32, FLOAT64, item_size
 from aten._core.factories cimport empty_as
+from aten._core.given cimport reads_integer
 from aten._core.moving cimport fill_elements, move_elements
 from aten._core.parallel cimport parallel_for
 from aten._core.stand_in cimport StandIn
@@ -30,7 +31,6 @@ cdef extern from "Python.h":
     bint PyTuple_CheckExact(PyObject*) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
 
 cdef enum:
     # Dimensions that are rolled at once: each doubles the moves.
@@ -62,15 +62,6 @@ cdef class RearrangeKernel(StandIn):
         return self.function(base, stack)
 
 
-cdef inline bint _reads_int(PyObject* value, int64_t* number) except -1:
-    """Whether `value` is an ordinary integer."""
-    cdef int overflow = 0
-    if not PyLong_CheckExact(value):
-        return False
-    number[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
-    return overflow == 0
-
-
 cdef inline Py_ssize_t _read_ints(PyObject* values, int64_t* numbers) except -2:
     """How many ordinary integers `values` has; -1 where it is something else, or too long."""
     cdef Py_ssize_t count, place
@@ -80,7 +71,7 @@ cdef inline Py_ssize_t _read_ints(PyObject* values, int64_t* numbers) except -2:
     if count > MAXIMUM_DIMS:
         return -1
     for place in range(count):
-        if not _reads_int(PyTuple_GET_ITEM(values, place), &numbers[place]):
+        if not reads_integer(PyTuple_GET_ITEM(values, place), &numbers[place]):
             return -1
     return count
 
@@ -271,7 +262,7 @@ cdef object _triangle_of(TensorImpl base, PyObject** stack, bint lower):
     cdef Tensor out
     cdef int code = base.dtype_code, width = item_size(code)
     cdef int64_t rows
-    if base.rank < 2 or not _reads_int(stack[1], &triangle.diagonal):
+    if base.rank < 2 or not reads_integer(stack[1], &triangle.diagonal):
         return None
     if base.count and not (code <= BOOL or code == BFLOAT16):
         return None

@@ -15,6 +15,22 @@ from aten.prims import Value, broadcast_to
 from aten.prims import elementwise as p
 
 
+def standardized(
+    input: Value, weight: Value | None, bias: Value | None, dims: Sequence[int], eps: float
+) -> tuple[Value, Value, Value]:
+    """(input - mean) / deviation · weight + bias; means and inverse deviations without `dims`."""
+    count = extent(input, dims)
+    average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
+    centred = input - spread(average, input, dims)
+    deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
+    result = centred * spread(deviation, input, dims)
+    if weight is not None:
+        result = result * broadcast_to(weight, input.shape)
+    if bias is not None:
+        result = result + broadcast_to(bias, input.shape)
+    return result, average, deviation
+
+
 def normalized(
     input: Value,
     weight: Value | None,
@@ -28,15 +44,7 @@ def normalized(
     Also the means and the reciprocal deviations, without `dims`, in the type of weight or bias.
     """
     parameters = types.get("weight", types.get("bias", types["input"]))
-    count = extent(input, dims)
-    average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
-    centred = input - spread(average, input, dims)
-    deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
-    result = centred * spread(deviation, input, dims)
-    if weight is not None:
-        result = result * broadcast_to(weight, input.shape)
-    if bias is not None:
-        result = result + broadcast_to(bias, input.shape)
+    result, average, deviation = standardized(input, weight, bias, dims, eps)
     return (
         converted(result, types["input"]),
         converted(average, parameters),

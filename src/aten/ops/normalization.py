@@ -10,6 +10,7 @@ from aten._core.tensor import Tensor
 from aten.ops.conversion import as_type
 from aten.ops.definition import Forwarding, converted, normalized_dims, op, operation_type
 from aten.ops.folding import extent, fold, kept_dims, spread
+from aten.ops.fused import standardized
 from aten.ops.requirements import require_floating, require_inexact
 from aten.prims import Value, broadcast_to
 from aten.prims import elementwise as p
@@ -96,15 +97,7 @@ def native_layer_norm(
     require_floating("LayerNormKernelImpl", input)
     parameters = types.get("weight", types.get("bias", types["input"]))
     check_parameter_types("layer_norm", types)
-    count = extent(input, dims)
-    average = fold("sum", input, dims) / p.maximum(count, 1.0)  # of nothing: 0, as torch's
-    centred = input - spread(average, input, dims)
-    deviation = 1.0 / p.sqrt(fold("sum", centred * centred, dims) / count + eps)
-    result = centred * spread(deviation, input, dims)
-    if weight is not None:
-        result = result * broadcast_to(weight, input.shape)
-    if bias is not None:
-        result = result + broadcast_to(bias, input.shape)
+    result, average, deviation = standardized(input, weight, bias, dims, eps)
     return (
         converted(result, types["input"]),
         converted(kept_dims(average, input.shape, dims), parameters),

@@ -170,26 +170,21 @@ def log2_of_positive(x: Value, precise: bool = False) -> Value:
     return log_in_base(x, precise, (LOG2_E, LOG2_E_TAIL), (1.0, 0.0))
 
 
-def log_in_base_float32(
-    x: Value, terms: tuple[float, ...], base: tuple[float, float], of_two: tuple[float, float]
-) -> Value:
-    """As `log_in_base`, of a float32: ``base log(1 + f) = base f + f^2 P(f)``, the first exact."""
+def log2_of_positive_float32(x: Value) -> Value:
+    """``log2(1 + f) = log2(e) f + f^2 P(f)``, the first exact; so is the sum with ``k``."""
     k, f = split_float32(x, BITS_OF_TWO_THIRDS)
-    head, rest = two_product(f, a.constant(f, base[0]))
-    rest = a.fma(f, a.constant(f, base[1]), rest)
-    total = a.fma(k, a.constant(f, of_two[0]), head)
-    error = head - a.fma(k, a.constant(f, -of_two[0]), total)
-    small = a.fma(f * f, polynomial(f, terms), rest)
-    if of_two[1]:
-        small = a.fma(k, a.constant(f, of_two[1]), small)
-    return total + (small + error)
+    head, rest = two_product(f, a.constant(f, LOG2_E_FLOAT32[0]))
+    rest = a.fma(f, a.constant(f, LOG2_E_FLOAT32[1]), rest)
+    total = a.fma(k, a.constant(f, 2.0**-23), head)
+    error = head - a.fma(k, a.constant(f, -(2.0**-23)), total)
+    return total + (a.fma(f * f, polynomial(f, coefficients.LOG2_FLOAT32), rest) + error)
 
 
 def log10_of_positive_float32(x: Value) -> Value:
     """``log(1 + f) = f - f^2/2 + f^3 Q(f)``, the first two exact, times ``log10(e)``.
 
     Above sqrt(2) the result is at least half of log(2): less is cancelled than from 4/3 on, where
-    the shorter sum of `log_in_base_float32` would be off by more than a unit in the last place.
+    a sum as short as that of `log2` would be off by more than a unit in the last place.
     """
     k, f = split_float32(x, BITS_OF_SQRT_HALF_FLOAT32)
     head_base, rest_base = LOG10_E_FLOAT32
@@ -209,8 +204,7 @@ def log2(x: Value) -> Value:
     Error: float32 0.94 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        terms, of_two = coefficients.LOG2_FLOAT32, (2.0**-23, 0.0)
-        return with_logarithm_edges(x, log_in_base_float32(x, terms, LOG2_E_FLOAT32, of_two))
+        return with_logarithm_edges(x, log2_of_positive_float32(x))
     return with_logarithm_edges(x, log2_of_positive(x, precise=True))
 
 
