@@ -9,10 +9,21 @@ waits for a worker that has not begun: when workers are slow to wake, or the mac
 simply does more of the chunks itself. One job runs at a time; a call from inside a task, or from a
 second Python thread meanwhile, runs on its own thread alone. After a fork the child starts afresh.
 
+Every other job walks its regions from the end: it begins with what the job before touched last, so
+of operands larger than a cache as much as the cache holds is found there. Walking always the same
+way would find nothing: each line is dropped shortly before its turn.
+
+Handing a job to workers that poll takes no lock. Both sides write, then read what the other wrote,
+in sequentially consistent order, so one of them sees the other: a worker counts itself inside and
+then looks whether there is a job; the caller takes the job away and then waits for nobody to be
+inside. A worker says that it sleeps and then looks for a job; the caller publishes and then looks
+for sleepers.
+
 What a chunk computes must not depend on how the range was cut, so results do not either.
 """
 
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from aten._core.cost cimport clock
 
@@ -39,9 +50,13 @@ cdef extern from *:
     void aten_pause() noexcept nogil
     void aten_leave_processor(int processor) noexcept nogil
     int64_t __atomic_fetch_add(int64_t*, int64_t, int) noexcept nogil
+    int64_t __atomic_exchange_n(int64_t*, int64_t, int) noexcept nogil
     int64_t __atomic_load_n(int64_t*, int) noexcept nogil
-    int __ATOMIC_ACQ_REL
+    void __atomic_store_n(int64_t*, int64_t, int) noexcept nogil
+    int __ATOMIC_RELAXED
     int __ATOMIC_ACQUIRE
+    int __ATOMIC_RELEASE
+    int __ATOMIC_SEQ_CST
 
 cdef extern from "<pthread.h>" nogil:
     ctypedef struct pthread_t:
@@ -56,7 +71,6 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_detach(pthread_t)
     int pthread_mutex_init(pthread_mutex_t*, void*)
     int pthread_mutex_lock(pthread_mutex_t*)
-    int pthread_mutex_trylock(pthread_mutex_t*)
     int pthread_mutex_unlock(pthread_mutex_t*)
     int pthread_cond_init(pthread_cond_t*, void*)
     int pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*)
@@ -74,34 +88,45 @@ cdef enum:
     # processors, so time is looked at after every few.
     POLLING_NANOSECONDS = 1000000
     PAUSES = 32
-    # Chunks of a region: enough to even out a slow thread, few enough to claim cheaply.
-    CHUNKS_PER_REGION = 4
+    # Chunks of a region: enough to even out a slow thread and to come back to what a cache holds,
+    # few enough to claim cheaply.
+    CHUNKS_PER_REGION = 16
     MOST_THREADS = 256
     # Chunks of many points end where cache lines and vectors do.
     ALIGNED_POINTS = 1024
 
 cdef struct Region:
-    int64_t next_begin      # claimed by atomic addition
+    int64_t claimed         # chunks, by atomic addition
+    int64_t chunks
+    int64_t begin
     int64_t end
-    int64_t padding[6]      # two regions do not share a cache line
+    int64_t padding[4]      # two regions do not share a cache line
 
 cdef struct Job:
     Task task
     void* context
-    Region* regions
-    int threads
     int64_t chunk
-    int64_t active          # workers inside the job; changed under the pool's lock
-    int processor           # the caller's when it began
+    int64_t threads
+    bint backwards
 
 cdef struct Pool:
-    pthread_mutex_t submit      # held for a whole job
-    pthread_mutex_t lock
+    # What the caller writes, and workers poll.
+    int64_t generation
+    int64_t open            # whether there is a job that workers may enter
+    Job job
+    int64_t padding[8]
+    # What workers write, and the caller polls.
+    int64_t inside          # workers that may be in the job
+    int64_t sleeping
+    int64_t other_padding[8]
+    Region regions[MOST_THREADS]
+    int64_t taken           # a caller has the pool, for a whole job
+    int64_t caller_sleeps
+    int processor           # the caller's when it woke the workers
+    int workers
+    pthread_mutex_t lock    # for falling asleep and waking
     pthread_cond_t wake
     pthread_cond_t done
-    Job* job
-    int64_t generation
-    int workers
 
 cdef Pool _pool
 cdef int _threads = 0           # 0: not determined yet
@@ -109,30 +134,29 @@ cdef int _threads = 0           # 0: not determined yet
 
 cdef void _start_afresh() noexcept nogil:
     """Forget the workers and locks of before a fork."""
-    pthread_mutex_init(&_pool.submit, NULL)
+    memset(&_pool, 0, sizeof(Pool))
     pthread_mutex_init(&_pool.lock, NULL)
     pthread_cond_init(&_pool.wake, NULL)
     pthread_cond_init(&_pool.done, NULL)
-    _pool.job = NULL
-    _pool.generation = 0
-    _pool.workers = 0
 
 
 cdef void _run_region(Job* job, Region* region) noexcept nogil:
-    cdef int64_t begin, end
-    while __atomic_load_n(&region.next_begin, __ATOMIC_ACQUIRE) < region.end:
-        begin = __atomic_fetch_add(&region.next_begin, job.chunk, __ATOMIC_ACQ_REL)
-        if begin >= region.end:
+    cdef int64_t begin, place
+    while __atomic_load_n(&region.claimed, __ATOMIC_RELAXED) < region.chunks:
+        place = __atomic_fetch_add(&region.claimed, 1, __ATOMIC_RELAXED)
+        if place >= region.chunks:
             return
-        end = begin + job.chunk
-        job.task(job.context, begin, end if end < region.end else region.end)
+        if job.backwards:
+            place = region.chunks - 1 - place
+        begin = region.begin + place * job.chunk
+        job.task(job.context, begin, min(begin + job.chunk, region.end))
 
 
-cdef void _run_chunks(Job* job, int place) noexcept nogil:
+cdef void _run_chunks(Job* job, int64_t place) noexcept nogil:
     """The region at `place`, then whatever the others have left."""
-    cdef int offset
+    cdef int64_t offset
     for offset in range(job.threads):
-        _run_region(job, &job.regions[(place + offset) % job.threads])
+        _run_region(job, &_pool.regions[(place + offset) % job.threads])
 
 
 cdef inline bint _await(int64_t* value, int64_t unwanted, bint equal) noexcept nogil:
@@ -141,51 +165,57 @@ cdef inline bint _await(int64_t* value, int64_t unwanted, bint equal) noexcept n
     cdef int pause
     while True:
         for pause in range(PAUSES):
-            if (__atomic_load_n(value, __ATOMIC_ACQUIRE) == unwanted) == equal:
+            if (__atomic_load_n(value, __ATOMIC_SEQ_CST) == unwanted) == equal:
                 return True
             aten_pause()
         if clock() - begun > POLLING_NANOSECONDS:
             return False
 
 
-cdef void _step_aside(int processor) noexcept nogil:
-    """Move to another processor than the caller's, where a worker would only be in its way.
+cdef int64_t _sleep(int64_t seen) noexcept nogil:
+    """Until there is another generation than `seen`, which is given; for workers.
 
-    The kernel may take its time to part two threads of one process, and until then each waits for
-    the other's time slices. Called, and left, with the pool locked.
+    One woken on the caller's processor moves to another, since there it would only be in the way:
+    the kernel may take its time to part two threads of one process, and until then each waits for
+    the other's time slices.
     """
-    pthread_mutex_unlock(&_pool.lock)
-    aten_leave_processor(processor)
+    cdef int64_t generation
     pthread_mutex_lock(&_pool.lock)
+    __atomic_fetch_add(&_pool.sleeping, 1, __ATOMIC_SEQ_CST)
+    generation = __atomic_load_n(&_pool.generation, __ATOMIC_SEQ_CST)
+    while generation == seen:
+        pthread_cond_wait(&_pool.wake, &_pool.lock)
+        generation = __atomic_load_n(&_pool.generation, __ATOMIC_SEQ_CST)
+    __atomic_fetch_add(&_pool.sleeping, -1, __ATOMIC_SEQ_CST)
+    pthread_mutex_unlock(&_pool.lock)
+    if sched_getcpu() == _pool.processor:
+        aten_leave_processor(_pool.processor)
+    return generation
+
+
+cdef void _enter(int64_t place) noexcept nogil:
+    """Work on the job, if it is still there; for workers."""
+    __atomic_fetch_add(&_pool.inside, 1, __ATOMIC_SEQ_CST)
+    if __atomic_load_n(&_pool.open, __ATOMIC_SEQ_CST) and place < _pool.job.threads:
+        _run_chunks(&_pool.job, place)
+    if (__atomic_fetch_add(&_pool.inside, -1, __ATOMIC_SEQ_CST) == 1
+            and __atomic_load_n(&_pool.caller_sleeps, __ATOMIC_SEQ_CST)):
+        pthread_mutex_lock(&_pool.lock)
+        pthread_cond_signal(&_pool.done)
+        pthread_mutex_unlock(&_pool.lock)
 
 
 cdef void* _work(void* number) noexcept nogil:
     """A worker; `number`, from 1, is its place in every job."""
     global aten_inside_task
-    cdef int place = <int><int64_t>number
     cdef int64_t seen = 0
-    cdef Job* job
     aten_inside_task = 1
     while True:
-        _await(&_pool.generation, seen, False)
-        pthread_mutex_lock(&_pool.lock)
-        while _pool.generation == seen:
-            pthread_cond_wait(&_pool.wake, &_pool.lock)
-        if _pool.job != NULL and sched_getcpu() == _pool.job.processor:
-            _step_aside(_pool.job.processor)
-        seen = _pool.generation
-        job = _pool.job
-        if job == NULL or place >= job.threads:
-            pthread_mutex_unlock(&_pool.lock)
-            continue
-        job.active += 1
-        pthread_mutex_unlock(&_pool.lock)
-        _run_chunks(job, place)
-        pthread_mutex_lock(&_pool.lock)
-        job.active -= 1
-        if job.active == 0:
-            pthread_cond_signal(&_pool.done)
-        pthread_mutex_unlock(&_pool.lock)
+        if _await(&_pool.generation, seen, False):
+            seen = __atomic_load_n(&_pool.generation, __ATOMIC_ACQUIRE)
+        else:
+            seen = _sleep(seen)
+        _enter(<int64_t>number)
     return NULL
 
 
@@ -198,58 +228,74 @@ cdef void _start_workers(int count) noexcept nogil:
         _pool.workers += 1
 
 
-cdef void _part(Job* job, int64_t total, int64_t grain) noexcept nogil:
+cdef void _part(int64_t total, int64_t grain) noexcept nogil:
     """Part [0, total) into regions of whole chunks; the last ones may be short or empty."""
-    cdef int64_t pieces = <int64_t>job.threads * CHUNKS_PER_REGION
-    cdef int64_t region
-    cdef int place
+    cdef Job* job = &_pool.job
+    cdef Region* region
+    cdef int64_t pieces = job.threads * CHUNKS_PER_REGION
+    cdef int64_t chunks, place
     job.chunk = max((total + pieces - 1) // pieces, grain)
     if job.chunk > 4 * ALIGNED_POINTS:
         job.chunk = (job.chunk + ALIGNED_POINTS - 1) // ALIGNED_POINTS * ALIGNED_POINTS
     pieces = (total + job.chunk - 1) // job.chunk
-    region = (pieces + job.threads - 1) // job.threads * job.chunk
+    chunks = (pieces + job.threads - 1) // job.threads
     for place in range(job.threads):
-        job.regions[place].next_begin = min(place * region, total)
-        job.regions[place].end = min((place + 1) * region, total)
+        region = &_pool.regions[place]
+        region.claimed = 0
+        region.begin = min(place * chunks * job.chunk, total)
+        region.end = min(region.begin + chunks * job.chunk, total)
+        region.chunks = (region.end - region.begin + job.chunk - 1) // job.chunk
+
+
+cdef void _publish() noexcept nogil:
+    __atomic_store_n(&_pool.open, 1, __ATOMIC_SEQ_CST)
+    __atomic_fetch_add(&_pool.generation, 1, __ATOMIC_SEQ_CST)
+    if __atomic_load_n(&_pool.sleeping, __ATOMIC_SEQ_CST) == 0:
+        return
+    pthread_mutex_lock(&_pool.lock)
+    _pool.processor = sched_getcpu()
+    pthread_cond_broadcast(&_pool.wake)
+    pthread_mutex_unlock(&_pool.lock)
+
+
+cdef void _wait_for_workers() noexcept nogil:
+    """Until all that have begun are done. Polling first: a caller that sleeps is woken on the
+    processor of the worker it waited for."""
+    if _await(&_pool.inside, 0, True):
+        return
+    pthread_mutex_lock(&_pool.lock)
+    __atomic_store_n(&_pool.caller_sleeps, 1, __ATOMIC_SEQ_CST)
+    while __atomic_load_n(&_pool.inside, __ATOMIC_SEQ_CST) > 0:
+        pthread_cond_wait(&_pool.done, &_pool.lock)
+    __atomic_store_n(&_pool.caller_sleeps, 0, __ATOMIC_SEQ_CST)
+    pthread_mutex_unlock(&_pool.lock)
 
 
 cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) noexcept nogil:
     """Run `task` over [0, total) in chunks of at least `grain`."""
     global aten_inside_task
-    cdef Job job
-    cdef Region regions[MOST_THREADS]
+    cdef Job* job = &_pool.job
     if total <= grain or aten_inside_task:
         task(context, 0, total)
         return
-    job.threads = min(thread_count(), MOST_THREADS)
-    if job.threads <= 1 or pthread_mutex_trylock(&_pool.submit) != 0:
+    cdef int threads = min(thread_count(), MOST_THREADS)
+    if threads <= 1 or __atomic_exchange_n(&_pool.taken, 1, __ATOMIC_ACQUIRE):
         task(context, 0, total)
         return
     job.task = task
     job.context = context
-    job.regions = regions
-    job.active = 0
-    job.processor = sched_getcpu()
-    _part(&job, total, grain)
-    _start_workers(job.threads - 1)
-    pthread_mutex_lock(&_pool.lock)
-    _pool.job = &job
-    _pool.generation += 1
-    pthread_cond_broadcast(&_pool.wake)
-    pthread_mutex_unlock(&_pool.lock)
+    job.threads = threads
+    job.backwards = not job.backwards
+    _part(total, grain)
+    _start_workers(threads - 1)
+    _publish()
     aten_inside_task = 1
-    _run_chunks(&job, 0)
+    _run_chunks(job, 0)
     aten_inside_task = 0
-    pthread_mutex_lock(&_pool.lock)
-    _pool.job = NULL        # whoever has not begun by now will not
-    pthread_mutex_unlock(&_pool.lock)
-    # Polling first: a caller that sleeps is woken on the processor of the worker it waited for.
-    _await(&job.active, 0, True)
-    pthread_mutex_lock(&_pool.lock)
-    while job.active > 0:
-        pthread_cond_wait(&_pool.done, &_pool.lock)
-    pthread_mutex_unlock(&_pool.lock)
-    pthread_mutex_unlock(&_pool.submit)
+    # Whoever has not begun by now will not.
+    __atomic_store_n(&_pool.open, 0, __ATOMIC_SEQ_CST)
+    _wait_for_workers()
+    __atomic_store_n(&_pool.taken, 0, __ATOMIC_RELEASE)
 
 
 cdef int thread_count() noexcept nogil:
