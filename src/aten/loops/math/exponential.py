@@ -149,6 +149,17 @@ def exp_minus_one_of_reduced(r: Value, precise: bool) -> Value:
     return a.fma(r * r, polynomial(r, exp_terms(r, precise)), r)
 
 
+def apart_from_zeros(x: Value, low: float, high: float) -> tuple[Value, Value]:
+    """Whether ``x`` is below `low`, and ``x`` up to `high`, or 0 there.
+
+    Where a power is zero, it is not computed: a processor takes a hundred times as long for a
+    product that underflows, and masks are full of minus infinity.
+    """
+    is_zero = x < low
+    limited = choose(is_zero, x, 0.0, x)
+    return is_zero, choose(limited > high, x, high, limited)
+
+
 def scaled_exp(x: Value, precise: bool = True, halvings: int = 0) -> Value:
     """``exp(x) / 2^halvings``; overflows and underflows where the quotient does.
 
@@ -158,8 +169,10 @@ def scaled_exp(x: Value, precise: bool = True, halvings: int = 0) -> Value:
         return scaled_exp_of_float32(x, halvings)
     layout = layout_of(x)
     terms = (1.0, 1.0, *exp_terms(x, precise))
-    r, rounded = reduce_by_ln2(clamp(x, layout.exp_low, layout.exp_high + halvings))
+    is_zero, limited = apart_from_zeros(x, layout.exp_low, layout.exp_high + halvings)
+    r, rounded = reduce_by_ln2(limited)
     general = scale_by_rounded(polynomial(r, terms), rounded, halvings)
+    general = choose(is_zero, x, 0.0, general)
     if halvings:
         return general
     r, rounded = reduce_by_ln2(x, plain=True)
@@ -213,10 +226,11 @@ def exp2_of_sum(x: Value, tail: Value | None, precise: bool) -> Value:
     wide = precise or is_float32(x)
     layout = layout_of(x)
     limits = layout if wide else FLOAT32
-    value, rounded = reduced(clamp(x, limits.exp2_low, limits.exp2_high), layout.rounder)
     if not wide:
+        value, rounded = reduced(clamp(x, limits.exp2_low, limits.exp2_high), layout.rounder)
         return value * power_of_two(rounded)
-    general = scale_by_rounded(value, rounded)
+    is_zero, limited = apart_from_zeros(x, limits.exp2_low, limits.exp2_high)
+    general = choose(is_zero, x, 0.0, scale_by_rounded(*reduced(limited, layout.rounder)))
     if tail is not None:
         return general
     usual = shifted_exponent(*reduced(x, layout.plain_rounder))
