@@ -174,3 +174,18 @@ def test_remainders_are_exact(element):
         np.testing.assert_array_equal(found, expected)
         numbers = ~np.isnan(expected)
         assert (np.signbit(found) == np.signbit(expected))[numbers].all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["neg", "exp"])
+def test_rows_shorter_than_whole_vectors_end_where_they_end(name, dtype):
+    """What is left of whole vectors writes its own elements and no others."""
+    function = getattr(aten, name)
+    kind = getattr(aten, dtype)
+    values = aten.from_numpy(np.random.default_rng(3).uniform(-5, 5, (3, 140)).astype("f4"))
+    single = function(values.to(kind))
+    for width in (*range(1, 36), 63, 64, 65, 127, 128, 129):
+        out = aten.full((3, 140), 7.0, dtype=kind)
+        function(values.to(kind)[:, :width], out=out[:, :width])
+        assert aten.equal(out[:, :width], single[:, :width])
+        assert out[:, width:].eq(7.0).all()

@@ -91,12 +91,21 @@ class Session:
             return 64
         return 32 if "+avx2" in self._features else 16
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether lanes of any width can be left out of loads and stores at no cost."""
+        return "+avx512bw" in self._features and "+avx512vl" in self._features
+
     def optimized(self, text: str) -> Any:
-        """The module for LLVM IR text, after the passes."""
+        """The module for LLVM IR text, after the passes.
+
+        Those of level 2: level 3 would only write the loops once more for each answer to whether
+        there are whole vectors, and whether there is a rest.
+        """
         llvm = self.llvm
         header = f'target triple = "{self.triple}"\ntarget datalayout = "{self.layout}"\n'
         module = llvm.parse_assembly(header + text)
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = True
         options.slp_vectorization = False
         options.loop_interleaving = True

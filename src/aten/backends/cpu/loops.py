@@ -56,9 +56,14 @@ class KernelEmitter(ScalarEmitter):
     # Loops
 
     def begin_loop(
-        self, end: str, *, step: str = "1", carried: list[tuple[str, str]] | None = None
+        self,
+        end: str,
+        *,
+        start: str = "0",
+        step: str = "1",
+        carried: list[tuple[str, str]] | None = None,
     ) -> Loop:
-        """`for (i = 0; i < end; i += step)`, carrying values of (type, initial) along."""
+        """`for (i = start; i < end; i += step)`, carrying values of (type, initial) along."""
         carried = carried or []
         number = len(self.lines)
         header, body, leave = f"h{number}", f"b{number}", f"x{number}"
@@ -67,9 +72,9 @@ class KernelEmitter(ScalarEmitter):
         index = self.fresh("i")
         names = [self.fresh("c") for _ in carried]
         line = len(self.lines)
-        self.lines.append(f"  {index} = phi i64 [ 0, %{before} ], [ {index}n, ")
-        for name, (kind, start) in zip(names, carried, strict=True):
-            self.lines.append(f"  {name} = phi {kind} [ {start}, %{before} ], [ ")
+        self.lines.append(f"  {index} = phi i64 [ {start}, %{before} ], [ {index}n, ")
+        for name, (kind, initial) in zip(names, carried, strict=True):
+            self.lines.append(f"  {name} = phi {kind} [ {initial}, %{before} ], [ ")
         inside = self.let(f"icmp slt i64 {index}, {end}")
         self.lines += [f"  br i1 {inside}, label %{body}, label %{leave}", f"{body}:"]
         self.label = body
@@ -92,12 +97,15 @@ class KernelEmitter(ScalarEmitter):
         ]
         self.label = loop.exit
 
-    def parallel(self, lanes: int = 0, interleaved: int = 0) -> tuple[str, str]:
+    def parallel(
+        self, lanes: int = 0, interleaved: int = 0, *, masked: bool = False
+    ) -> tuple[str, str]:
         """Marks for the accesses of a loop without dependences between iterations, and for it.
 
         They let the vectorizer work without overlap checks; operands that coincide exactly are
         allowed, since an element is then read before it is written. It is told to compute `lanes`
-        elements at once and so many such groups side by side; 0 leaves the choice to it.
+        elements at once and so many such groups side by side; 0 leaves the choice to it. With
+        `masked` the last lanes compute what there is, instead of a loop over single elements.
         """
         group = len(self.metadata)
         hints = [f'!"llvm.loop.parallel_accesses", !{group}', '!"llvm.loop.mustprogress"']
@@ -105,6 +113,8 @@ class KernelEmitter(ScalarEmitter):
             hints.append(f'!"llvm.loop.vectorize.width", i32 {lanes}')
         if interleaved:
             hints.append(f'!"llvm.loop.interleave.count", i32 {interleaved}')
+        if masked:
+            hints.append('!"llvm.loop.vectorize.predicate.enable", i1 true')
         loop = group + 1
         listed = ", ".join(f"!{loop + place}" for place in range(len(hints) + 1))
         self.metadata += [f"!{group} = distinct !{{}}", f"!{loop} = distinct !{{{listed}}}"]

@@ -13,6 +13,7 @@ Either way an element becomes the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from aten.backends.cpu.jit import session
 from aten.backends.cpu.loops import KernelEmitter
@@ -27,8 +28,20 @@ _LONGEST_TEST = 12
 _WORTH_A_COPY = 10
 # Up to so many instructions, two groups of lanes side by side; half of it, four.
 _SMALL_BODY = 28
+# Groups of a test, of which each iteration waits for the one before.
+_TESTED_GROUPS = 4
 _FREE = frozenset({"constant", "load", "bitcast"})
 _LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive elements that one loop computes, and the marks of its accesses and of its end."""
+
+    start: str
+    end: str
+    mark: str
+    tail: str
 
 
 class Map:
@@ -181,30 +194,33 @@ class Map:
         conditions = [one.operands[0] for one in self.rare]
         needed = _closure(conditions, _all_operands)
         body = [one for one in self.block.instructions if id(one) in needed]
-        mark, tail = writer.parallel(self._lanes(body), 4)
-        limits = [one for term in conditions for one in _terms(term)]
-        carried = [_largest_of(one) for one in dict.fromkeys(limits)]
-        loop = writer.begin_loop(count, carried=[(kind, start) for kind, start, _ in carried])
-        kept = dict(self.unmoved)
-        self._write_body(body, places, strides, accesses, loop.index, mark, kept)
-        results = []
-        for name, (kind, _, watched) in zip(loop.carried, carried, strict=True):
-            value = str(writer.values[id(watched)])
-            results.append(
-                writer.let(f"or i1 {name}, {value}")
-                if kind == "i1"
-                else writer.call(f"llvm.smax.{kind}", kind, name, value)
-            )
-        writer.end_loop(loop, results, tail)
-        found = "false"
-        for name, (kind, _, watched), term in zip(
-            loop.carried, carried, dict.fromkeys(limits), strict=True
-        ):
+        limits = list(dict.fromkeys(one for term in conditions for one in _terms(term)))
+        seen = [_largest_of(one) for one in limits]
+        found = [start for _, start, _ in seen]
+        for part in self._parts(count, self._lanes(body), _TESTED_GROUPS):
+            carried = [(kind, before) for (kind, _, _), before in zip(seen, found, strict=True)]
+            loop = writer.begin_loop(part.end, start=part.start, carried=carried)
+            kept = dict(self.unmoved)
+            self._write_body(body, places, strides, accesses, loop.index, part.mark, kept)
+            larger = [
+                self._or_larger(kind, before, str(writer.values[id(watched)]))
+                for before, (kind, _, watched) in zip(loop.carried, seen, strict=True)
+            ]
+            writer.end_loop(loop, larger, part.tail)
+            found = loop.carried
+        any_found = "false"
+        for name, (kind, _, watched), term in zip(found, seen, limits, strict=True):
             if kind != "i1":
                 limit = literal(term.operands[1].params["value"], watched.dtype)
                 name = writer.let(f"icmp sgt {kind} {name}, {limit}")
-            found = writer.let(f"or i1 {found}, {name}")
-        return found
+            any_found = writer.let(f"or i1 {any_found}, {name}")
+        return any_found
+
+    def _or_larger(self, kind: str, before: str, value: str) -> str:
+        writer = self.writer
+        if kind == "i1":
+            return writer.let(f"or i1 {before}, {value}")
+        return writer.call(f"llvm.smax.{kind}", kind, before, value)
 
     # One loop
 
@@ -243,17 +259,33 @@ class Map:
         writer = self.writer
         for stage in self.stages[usual]:
             groups = 1 if self.rare and not usual else self._groups(stage.body)
-            mark, tail = writer.parallel(self._lanes(stage.body), groups)
-            loop = writer.begin_loop(count)
-            kept = dict(self.unmoved)
-            for slot, one in stage.taken:
-                kept[id(one)] = self._rested(slot, one, loop.index, mark)
-            self._write_body(
-                stage.body, places, strides, accesses, loop.index, mark, kept, usual=usual
-            )
-            for slot, one in stage.left:
-                self._rest(slot, one, loop.index, mark)
-            writer.end_loop(loop, tail=tail)
+            for part in self._parts(count, self._lanes(stage.body), groups):
+                loop = writer.begin_loop(part.end, start=part.start)
+                kept = dict(self.unmoved)
+                for slot, one in stage.taken:
+                    kept[id(one)] = self._rested(slot, one, loop.index, part.mark)
+                self._write_body(
+                    stage.body, places, strides, accesses, loop.index, part.mark, kept, usual=usual
+                )
+                for slot, one in stage.left:
+                    self._rest(slot, one, loop.index, part.mark)
+                writer.end_loop(loop, tail=part.tail)
+
+    def _parts(self, count: str, lanes: int, groups: int) -> list[Part]:
+        """The loops that `count` elements take.
+
+        What is left of whole groups of vectors takes masked vectors where there are masks: rows of
+        images and small tensors are often no longer than that. Beside a long body masks are cheap
+        enough for a single loop; stores past the caches have none.
+        """
+        writer = self.writer
+        if not lanes or not session().has_masks:
+            return [Part("0", count, *writer.parallel(lanes, groups))]
+        if groups == 1 and not writer.program.streams:
+            return [Part("0", count, *writer.parallel(lanes, 1, masked=True))]
+        border = writer.let(f"and i64 {count}, {-lanes * groups}")
+        whole = Part("0", border, *writer.parallel(lanes, groups))
+        return [whole, Part(border, count, *writer.parallel(lanes, 1, masked=True))]
 
     def _rest(self, slot: int, one: Instruction, index: str, mark: str) -> None:
         """Leave a value to a later stage."""
