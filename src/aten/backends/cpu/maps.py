@@ -13,11 +13,10 @@ Either way an element becomes the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from aten.backends.cpu.jit import session
+from aten.backends.cpu.lanes import LANE_TYPES, groups_of, lanes_of, parts_of
 from aten.backends.cpu.loops import KernelEmitter
-from aten.backends.cpu.scalar import calls_library, literal, memory_type, register_type
+from aten.backends.cpu.scalar import literal, memory_type, register_type
 from aten.backends.cpu.stages import Stage, stages_of
 from aten.loops.program import Instruction, Operand
 
@@ -26,22 +25,9 @@ _STRETCH = 512
 _LONGEST_TEST = 12
 # From so many instructions on, elements with a stride are worth a copy.
 _WORTH_A_COPY = 10
-# Up to so many instructions, two groups of lanes side by side; half of it, four.
-_SMALL_BODY = 28
 # Groups of a test, of which each iteration waits for the one before.
 _TESTED_GROUPS = 4
 _FREE = frozenset({"constant", "load", "bitcast"})
-_LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
-
-
-@dataclass(frozen=True)
-class Part:
-    """Consecutive elements that one loop computes, and the marks of its accesses and of its end."""
-
-    start: str
-    end: str
-    mark: str
-    tail: str
 
 
 class Map:
@@ -58,7 +44,7 @@ class Map:
             one.memory is None and one.operation != "constant" for one in self.block.instructions
         )
         self.buffered = [
-            one.access == "any" and one.dtype.name in _LANE_TYPES and computed >= _WORTH_A_COPY
+            one.access == "any" and one.dtype.name in LANE_TYPES and computed >= _WORTH_A_COPY
             for one in self.operands
         ]
         self.buffers: list[str] = []
@@ -197,7 +183,7 @@ class Map:
         limits = list(dict.fromkeys(one for term in conditions for one in _terms(term)))
         seen = [_largest_of(one) for one in limits]
         found = [start for _, start, _ in seen]
-        for part in self._parts(count, self._lanes(body), _TESTED_GROUPS):
+        for part in parts_of(writer, count, lanes_of(self.operands, body), _TESTED_GROUPS):
             carried = [(kind, before) for (kind, _, _), before in zip(seen, found, strict=True)]
             loop = writer.begin_loop(part.end, start=part.start, carried=carried)
             kept = dict(self.unmoved)
@@ -258,8 +244,9 @@ class Map:
         """The loop that computes and stores; or several, one for each stage."""
         writer = self.writer
         for stage in self.stages[usual]:
-            groups = 1 if self.rare and not usual else self._groups(stage.body)
-            for part in self._parts(count, self._lanes(stage.body), groups):
+            lanes = lanes_of(self.operands, stage.body)
+            groups = 1 if self.rare and not usual else groups_of(stage.body, lanes)
+            for part in parts_of(writer, count, lanes, groups):
                 loop = writer.begin_loop(part.end, start=part.start)
                 kept = dict(self.unmoved)
                 for slot, one in stage.taken:
@@ -270,22 +257,6 @@ class Map:
                 for slot, one in stage.left:
                     self._rest(slot, one, loop.index, part.mark)
                 writer.end_loop(loop, tail=part.tail)
-
-    def _parts(self, count: str, lanes: int, groups: int) -> list[Part]:
-        """The loops that `count` elements take.
-
-        What is left of whole groups of vectors takes masked vectors where there are masks: rows of
-        images and small tensors are often no longer than that. Beside a long body masks are cheap
-        enough for a single loop; stores past the caches have none.
-        """
-        writer = self.writer
-        if not lanes or not session().has_masks:
-            return [Part("0", count, *writer.parallel(lanes, groups))]
-        if groups == 1 and not writer.program.streams:
-            return [Part("0", count, *writer.parallel(lanes, 1, masked=True))]
-        border = writer.let(f"and i64 {count}, {-lanes * groups}")
-        whole = Part("0", border, *writer.parallel(lanes, groups))
-        return [whole, Part(border, count, *writer.parallel(lanes, 1, masked=True))]
 
     def _rest(self, slot: int, one: Instruction, index: str, mark: str) -> None:
         """Leave a value to a later stage."""
@@ -336,27 +307,6 @@ class Map:
             address = writer.element(moving, places[place], index, strides[place])
             streamed = accesses[place] == "stream"
             writer.access(one, address, mark + writer.streamed() if streamed else mark)
-
-    def _lanes(self, body: list[Instruction]) -> int:
-        """How many elements fill a vector register: the vectorizer would look at the widest value.
-
-        Left to it where the operands are not all floating-point numbers, and where a function of
-        the C library is called, which there is for single elements only.
-        """
-        if any(map(calls_library, body)):
-            return 0
-        moving = [one.dtype for one in self.operands if one.access != "zero"]
-        if any(one.name not in _LANE_TYPES for one in moving):
-            return 0
-        widest = max((max(one.itemsize, 4) for one in moving), default=0)
-        return session().vector_bytes // widest if widest else 0
-
-    def _groups(self, body: list[Instruction]) -> int:
-        """So many that one group's operations fill the wait for another's."""
-        size = sum(one.operation != "constant" for one in body)
-        if not self._lanes(body):
-            return 0
-        return 4 if size <= _SMALL_BODY // 2 else 2 if size <= _SMALL_BODY else 1
 
 
 def _terms(condition: Instruction) -> list[Instruction]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aten.backends.cpu.reductions import Folder, RowSchedule
+from aten.backends.cpu.folds import Folder
+from aten.backends.cpu.reductions import RowSchedule
 from aten.backends.cpu.scalar import register_type
 from aten.loops.program import Block, Program
 

@@ -1,0 +1,64 @@
+"""How many elements a loop computes at once, and what becomes of those left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aten.backends.cpu.jit import session
+from aten.backends.cpu.loops import KernelEmitter
+from aten.backends.cpu.scalar import calls_library
+from aten.loops.program import Instruction, Operand
+
+LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
+# Up to so many instructions, two groups of lanes side by side, and four.
+_BODY_TWICE, _BODY_FOUR_TIMES = 48, 14
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive elements that one loop computes, and the marks of its accesses and of its end."""
+
+    start: str
+    end: str
+    mark: str
+    tail: str
+
+
+def lanes_of(operands: Iterable[Operand], body: Iterable[Instruction]) -> int:
+    """How many elements fill a vector register: the vectorizer would look at the widest value.
+
+    0, which leaves it to the vectorizer, where the operands are not all floating-point numbers, and
+    where a function of the C library is called, which there is for single elements only.
+    """
+    if any(map(calls_library, body)):
+        return 0
+    moving = [one.dtype for one in operands if one.access != "zero"]
+    if any(one.name not in LANE_TYPES for one in moving):
+        return 0
+    widest = max((max(one.itemsize, 4) for one in moving), default=0)
+    return session().vector_bytes // widest if widest else 0
+
+
+def groups_of(body: Sequence[Instruction], lanes: int) -> int:
+    """So many that one group's operations fill the wait for another's."""
+    size = sum(one.operation != "constant" for one in body)
+    if not lanes:
+        return 0
+    return 4 if size <= _BODY_FOUR_TIMES else 2 if size <= _BODY_TWICE else 1
+
+
+def parts_of(writer: KernelEmitter, count: str, lanes: int, groups: int) -> list[Part]:
+    """The loops that `count` elements take.
+
+    What is left of whole groups of vectors takes masked vectors where there are masks: rows of
+    images and small tensors are often no longer than that. Beside a long body masks are cheap
+    enough for a single loop; stores past the caches have none.
+    """
+    if not lanes or not session().has_masks:
+        return [Part("0", count, *writer.parallel(lanes, groups))]
+    if groups == 1 and not writer.program.streams:
+        return [Part("0", count, *writer.parallel(lanes, 1, masked=True))]
+    border = writer.let(f"and i64 {count}, {-lanes * groups}")
+    whole = Part("0", border, *writer.parallel(lanes, groups))
+    return [whole, Part(border, count, *writer.parallel(lanes, 1, masked=True))]
