@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten._core import derived_views, drawing, factories, joining, rearranging
+from aten._core import derived_views, drawing, joining, rearranging, sequences
 from aten._core.composite_products import LinearKernel, MatmulKernel
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
@@ -84,7 +84,7 @@ def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 
 def _sequence(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return factories.SequenceKernel(op.entry.options["native"], (), otherwise)
+    return sequences.SequenceKernel(op.entry.options["native"], (), otherwise)
 
 
 def _draw(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -111,7 +111,7 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(rearranging.NAMES, _rearrange),
     **dict.fromkeys(joining.NAMES, _join),
-    **dict.fromkeys(factories.SEQUENCES, _sequence),
+    **dict.fromkeys(sequences.NAMES, _sequence),
     **dict.fromkeys(drawing.NAMES, _draw),
     **dict.fromkeys(NATIVE, _move_elements),
 }
