@@ -9,8 +9,9 @@ import pytest
 from dispatched_operators import GOLDEN, answer, make_operator, make_tensor, named
 
 from aten import dispatch
-from aten._core.dispatcher import MethodDescriptor, OpOverloadPacket, PythonKernel
+from aten._core.dispatcher import PythonKernel
 from aten._core.keys import device_type_of_backend, thread_included
+from aten._core.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.tensor import Tensor
 from aten.dispatch import DispatchKey, DispatchKeySet, FallthroughKernel
 
