@@ -29,7 +29,8 @@ from aten._core.keys import DispatchKey, DispatchKeySet
 from aten._core.packets import OpOverloadPacket
 from aten._core.parallel import get_num_threads, set_num_threads
 from aten._core.promotion import result_type
-from aten._core.tensor import Size, Tensor
+from aten._core.sizes import Size
+from aten._core.tensor import Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
 from aten.functional import *

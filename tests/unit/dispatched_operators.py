@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import tensor_from_buffer
+from aten._core.making import tensor_from_buffer
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SCALE = "scale(Tensor x, float by=2.0, *, bool negate=False) -> Tensor"

@@ -13,9 +13,11 @@ from libc.stdint cimport int64_t, uint64_t
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.gemm cimport multiplies, multiply, multiply_nested
 from aten._core.keys cimport local_state
+from aten._core.making cimport make_contiguous
 from aten._core.matrix_tiles cimport Nesting, Product
 from aten._core.products cimport ProductKernel, read_operand, read_result
-from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl, make_contiguous
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport TensorImpl
 
 cdef class MatmulKernel(Kernel):
     """Products of tensors of any rank, by the rules of matmul.

@@ -14,9 +14,9 @@ from aten._core.device cimport CONTIGUOUS_FORMAT, CPU, PRESERVE_FORMAT, memory_f
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.factories cimport empty_as
+from aten._core.making cimport make_strided, make_tensor
 from aten._core.storage cimport Storage, copy_bytes, lazy_copy
-from aten._core.tensor cimport (Tensor, TensorImpl, const_data_pointer, is_lazy, make_strided,
-                                make_tensor)
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept

@@ -13,8 +13,9 @@ from libc.stdint cimport int64_t
 
 from aten._core.dtypes cimport category_of
 from aten._core.given cimport reads_integer
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, read_sizes
+from aten._core.tensor cimport Tensor, TensorImpl
 from aten._core.views cimport (inferred_sizes, selected, slice_bounds, swapped, unsqueezed,
                                view_of, view_strides)
 

@@ -9,9 +9,10 @@ from aten._core.device cimport CPU, device
 from aten._core.dtypes cimport FLOAT32, FLOAT64, default_dtype_code, dtype
 from aten._core.generator cimport Generator
 from aten._core.generator import default_generator
+from aten._core.making cimport make_contiguous
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, is_lazy, make_contiguous,
-                                read_sizes)
+from aten._core.tensor cimport Tensor, TensorImpl, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept

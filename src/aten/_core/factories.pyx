@@ -16,9 +16,11 @@ from aten._core.device cimport (CONTIGUOUS_FORMAT, CPU, META, PRESERVE_FORMAT, P
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
                                 dtype_from_code, item_size)
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, format_strides, make_contiguous,
-                                make_strided, read_sizes)
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.strides cimport format_strides
+from aten._core.tensor cimport Tensor, TensorImpl
 
 cdef enum:
     # Elements in one chunk of work for the threads, and from where on to share work at all.

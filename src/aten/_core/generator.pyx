@@ -15,10 +15,11 @@ import os
 
 from aten._core.device cimport CPU, device as Device, device_from_codes
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64, UINT8
+from aten._core.making cimport make_contiguous
 from aten._core.random_numbers cimport (BLOCK, WORDS, Distribution, Engine, distribution_named,
                                         fill_from, fill_integers, fill_normal, fill_normal_blocks,
                                         fill_shuffled, fill_uniform, seed_engine)
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, make_contiguous
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
 cdef enum:
     # torch's layout of a state: the seed, left, whether seeded, next, the words as 64 bits each,

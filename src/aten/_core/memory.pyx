@@ -6,10 +6,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.dtypes cimport item_size
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.storage cimport Storage, allocate, exchange_memory
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
-                                contiguous_strides, read_sizes, set_geometry,
-                                storage_extent)
+from aten._core.strides cimport contiguous_strides, storage_extent
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, set_geometry
 
 
 cdef int check_internal_overlap(TensorImpl out) except -1:

@@ -19,10 +19,11 @@ from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BOOL, DTYPE_COUNT, FLOAT64, INT64, default_dtype_code,
                                 item_size)
 from aten._core.iterator cimport KernelFunction
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.operands cimport UNIT, ZERO
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (INLINE_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                make_contiguous, make_strided)
+from aten._core.sizes cimport INLINE_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept

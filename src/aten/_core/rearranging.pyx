@@ -15,11 +15,12 @@ from aten._core.device cimport CPU, PRESERVE_FORMAT
 from aten._core.dtypes cimport BFLOAT16, BOOL, FLOAT32, FLOAT64, item_size
 from aten._core.factories cimport empty_as
 from aten._core.given cimport reads_integer
+from aten._core.making cimport make_contiguous
 from aten._core.moving cimport fill_elements, move_elements
 from aten._core.parallel cimport parallel_for
+from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, is_lazy,
-                                make_contiguous)
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil

@@ -8,9 +8,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from aten._core.device cimport CPU, device
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, default_dtype_code, dtype
+from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport Tensor, make_contiguous
+from aten._core.tensor cimport Tensor
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(PyObject*) noexcept

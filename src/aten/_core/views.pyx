@@ -12,9 +12,10 @@ from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from aten._core.device cimport META
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, conjugate_bit,
-                                contiguous_strides, is_lazy, make_alias, make_tensor, negative_bit, read_sizes,
-                                storage_extent, wrap_dim)
+from aten._core.making cimport make_alias, make_tensor
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.strides cimport contiguous_strides, storage_extent
+from aten._core.tensor cimport Tensor, TensorImpl, conjugate_bit, is_lazy, negative_bit, wrap_dim
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
 
