@@ -156,10 +156,12 @@ cdef inline object _slot(int slot):
 
 
 cdef inline bint _is_operand(object value):
-    return isinstance(value, (Tensor, int, float, complex)) or _is_numpy_scalar(value)
+    return type(value) is Tensor or type(value) is float or _is_rarer_operand(value)
 
 
-cdef bint _is_numpy_scalar(object value):
+cdef bint _is_rarer_operand(object value):
+    if isinstance(value, (int, Tensor, float, complex)):
+        return True
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
 
