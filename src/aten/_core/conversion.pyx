@@ -16,6 +16,7 @@ from aten._core.dtypes cimport dtype, item_size
 from aten._core.factories cimport empty_as
 from aten._core.making cimport make_strided, make_tensor
 from aten._core.storage cimport Storage, copy_bytes, lazy_copy
+from aten._core.strides cimport is_dense, is_row_major
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 
 cdef extern from "Python.h":
@@ -27,38 +28,6 @@ cdef inline int _format_of(PyObject* given) except -1:
     return PRESERVE_FORMAT if given == <PyObject*>None else (<memory_format?><object>given).code
 
 
-cdef inline bint _is_row_major(TensorImpl tensor) noexcept:
-    """Whether strides are the row-major ones, those of dimensions of one element included."""
-    cdef int64_t expected = 1
-    cdef int dim
-    for dim in range(tensor.rank - 1, -1, -1):
-        if tensor.strides[dim] != expected:
-            return False
-        expected *= tensor.sizes[dim]
-    return True
-
-
-cdef bint _is_dense(TensorImpl tensor) noexcept:
-    """Whether elements fill their memory without gaps or overlap, in whatever order.
-
-    Dimensions of one element are not looked at in a copy of the same strides.
-    """
-    cdef int64_t expected = 1
-    cdef int dim, place, found
-    for place in range(tensor.rank):
-        if expected == tensor.count:
-            return True
-        found = -1
-        for dim in range(tensor.rank):
-            if tensor.strides[dim] == expected and tensor.sizes[dim] > 1:
-                found = dim
-                break
-        if found < 0:
-            return False
-        expected *= tensor.sizes[found]
-    return expected == tensor.count
-
-
 cdef Tensor _byte_copy(TensorImpl source, int format_code):
     """A copy with the strides of `source` where that is a copy of bytes; else None."""
     cdef Storage memory
@@ -68,9 +37,10 @@ cdef Tensor _byte_copy(TensorImpl source, int format_code):
     if source.contiguous:
         if format_code != PRESERVE_FORMAT and format_code != CONTIGUOUS_FORMAT:
             return None
-        if not _is_row_major(source):
+        if not is_row_major(source.rank, source.sizes, source.strides):
             return None
-    elif format_code != PRESERVE_FORMAT or not _is_dense(source):
+    elif (format_code != PRESERVE_FORMAT
+            or not is_dense(source.rank, source.sizes, source.strides)):
         return None
     if source.offset == 0 and source.count * item_size(source.dtype_code) == source.storage.bytes:
         memory = lazy_copy(source.storage)

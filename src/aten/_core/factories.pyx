@@ -19,7 +19,7 @@ from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dt
 from aten._core.making cimport make_contiguous, make_strided
 from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
-from aten._core.strides cimport format_strides
+from aten._core.strides cimport dense_strides, format_strides
 from aten._core.tensor cimport Tensor, TensorImpl
 
 cdef enum:
@@ -123,61 +123,6 @@ cdef Tensor _made_strided(Options* options, object sizes, object strides):
             raise RuntimeError(f"negative strides are not supported: {list(strides)}")
     return make_strided(options.code, rank, size_values, stride_values, options.device_type,
                         options.device_index)
-
-
-cdef bint _is_dense(int rank, const int64_t* sizes, const int64_t* strides) noexcept:
-    """Whether elements fill their memory without gaps or overlap, in whatever order."""
-    cdef bint used[MAXIMUM_DIMS]
-    cdef int64_t expected = 1
-    cdef int dim, found, position
-    for dim in range(rank):
-        used[dim] = sizes[dim] < 2
-    for position in range(rank):
-        found = -1
-        for dim in range(rank):
-            if not used[dim] and strides[dim] == expected:
-                found = dim
-        if found < 0:
-            for dim in range(rank):
-                if not used[dim]:
-                    return False
-            return True
-        used[found] = True
-        expected *= sizes[found]
-    return True
-
-
-cdef int dense_strides(int rank, const int64_t* sizes, const int64_t* strides,
-                       int64_t* dense) noexcept:
-    """Strides without gaps in the order of `strides`; these themselves where they have no gaps.
-
-    Algorithm: a stable insertion sort of the dimensions by stride from the last to the first, in
-    which a stride of 0 compares with nothing, as torch's `empty_like` orders them.
-    """
-    cdef int order[MAXIMUM_DIMS]
-    cdef int position, moved, place, before, after
-    cdef int64_t stride = 1
-    if _is_dense(rank, sizes, strides):
-        for position in range(rank):
-            dense[position] = strides[position]
-        return 0
-    for position in range(rank):
-        order[position] = rank - 1 - position
-    for position in range(1, rank):
-        moved = position
-        for place in range(position - 1, -1, -1):
-            before, after = order[place], order[moved]
-            if strides[before] == 0 or strides[after] == 0:
-                continue
-            if strides[before] < strides[after]:
-                break
-            if strides[before] > strides[after] or sizes[before] > sizes[after]:
-                order[place], order[moved] = after, before
-                moved = place
-    for position in range(rank):
-        dense[order[position]] = stride
-        stride *= max(sizes[order[position]], 1)
-    return 0
 
 
 cdef Tensor empty_as(TensorImpl source, int code, int device_type, int device_index,

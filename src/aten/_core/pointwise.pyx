@@ -29,7 +29,7 @@ from aten._core.ordinary cimport (OrdinaryCall, Remembered, accept, arrange, com
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
                                    promoted)
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.strides cimport format_strides, storage_extent
+from aten._core.strides cimport format_strides, is_dense
 from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 from aten._core.tiles cimport Tiling, run_tiles, tile
 
@@ -548,8 +548,8 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
     return 0
 
 
-cdef bint _is_dense(TensorImpl tensor) noexcept:
-    return storage_extent(tensor.rank, tensor.sizes, tensor.strides) == tensor.count
+cdef inline bint _is_dense(TensorImpl tensor) noexcept:
+    return is_dense(tensor.rank, tensor.sizes, tensor.strides)
 
 
 cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device_type):

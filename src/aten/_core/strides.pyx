@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Strides: of memory formats, and how far they reach. All are counted in elements."""
+"""Strides: of memory formats, without gaps, and how far they reach. All are counted in elements."""
 
 from libc.stdint cimport int64_t
 
 from aten._core.device cimport (CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMAT,
                                 PRESERVE_FORMAT)
-from aten._core.sizes cimport int_tuple
+from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -63,6 +63,39 @@ cdef bint is_channels_last(int rank, const int64_t* sizes, const int64_t* stride
             return False
         expected *= sizes[dim]
     return True
+
+
+cdef int dense_strides(int rank, const int64_t* sizes, const int64_t* strides,
+                       int64_t* dense) noexcept:
+    """Strides without gaps in the order of `strides`; these themselves where they have no gaps.
+
+    Algorithm: a stable insertion sort of the dimensions by stride from the last to the first, in
+    which a stride of 0 compares with nothing, as torch's `empty_like` orders them.
+    """
+    cdef int order[MAXIMUM_DIMS]
+    cdef int position, moved, place, before, after
+    cdef int64_t stride = 1
+    if is_dense(rank, sizes, strides):
+        for position in range(rank):
+            dense[position] = strides[position]
+        return 0
+    for position in range(rank):
+        order[position] = rank - 1 - position
+    for position in range(1, rank):
+        moved = position
+        for place in range(position - 1, -1, -1):
+            before, after = order[place], order[moved]
+            if strides[before] == 0 or strides[after] == 0:
+                continue
+            if strides[before] < strides[after]:
+                break
+            if strides[before] > strides[after] or sizes[before] > sizes[after]:
+                order[place], order[moved] = after, before
+                moved = place
+    for position in range(rank):
+        dense[order[position]] = stride
+        stride *= max(sizes[order[position]], 1)
+    return 0
 
 
 cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strides) noexcept nogil:
