@@ -29,7 +29,7 @@ cdef class DrawKernel(StandIn):
 
     def __init__(self, native, operators, otherwise):
         StandIn.__init__(self, native, operators, otherwise)
-        self.function = _functions[NAMES.index(native)]
+        self.function = <Drawing><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
         return self.function(stack)
@@ -106,6 +106,11 @@ cdef object _fill_normal(PyObject** stack):
     return _normal(out, _source(stack[3]), mean, deviation)
 
 
-NAMES = ("randn", "randn_from", "rand", "rand_from", "fill_normal")
-cdef Drawing[5] _functions
-_functions[:] = [_randn, _randn_from, _rand, _rand_from, _fill_normal]
+cdef dict _FUNCTIONS = {
+    "randn": <size_t>_randn,
+    "randn_from": <size_t>_randn_from,
+    "rand": <size_t>_rand,
+    "rand_from": <size_t>_rand_from,
+    "fill_normal": <size_t>_fill_normal,
+}
+NAMES = tuple(_FUNCTIONS)

@@ -38,10 +38,10 @@ cdef class FactoryKernel(Kernel):
     """Runs a compiled factory. Raises LookupError where no factory has the name."""
 
     def __init__(self, OpOverload op not None, str native not None):
-        if native not in _NATIVE:
+        if native not in _FUNCTIONS:
             raise LookupError(f"{op.name}: no compiled factory is called {native!r}")
         self.native = native
-        self.function = <void*>_functions[_NATIVE.index(native)]
+        self.function = <void*><size_t>_FUNCTIONS[native]
         self.place = f"aten/_core/factories.pyx:{native}"
 
     def describe(self):
@@ -374,10 +374,22 @@ def empty_like(Tensor source not None, dtype element=None, device place=None,
     return empty_as(source, code, place.type_code, place.index_code, format_code)
 
 
-_NATIVE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros",
-           "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like",
-           "new_full", "scalar_tensor", "eye", "eye_of_two")
-cdef FactoryFunction[17] _functions
-_functions[:] = [_empty, _empty_like, _empty_strided, _new_empty, _new_empty_strided, _zeros,
-                 _zeros_like, _new_zeros, _ones, _ones_like, _new_ones, _full, _full_like,
-                 _new_full, _scalar_tensor, _eye, _eye_of_two]
+cdef dict _FUNCTIONS = {
+    "empty": <size_t>_empty,
+    "empty_like": <size_t>_empty_like,
+    "empty_strided": <size_t>_empty_strided,
+    "new_empty": <size_t>_new_empty,
+    "new_empty_strided": <size_t>_new_empty_strided,
+    "zeros": <size_t>_zeros,
+    "zeros_like": <size_t>_zeros_like,
+    "new_zeros": <size_t>_new_zeros,
+    "ones": <size_t>_ones,
+    "ones_like": <size_t>_ones_like,
+    "new_ones": <size_t>_new_ones,
+    "full": <size_t>_full,
+    "full_like": <size_t>_full_like,
+    "new_full": <size_t>_new_full,
+    "scalar_tensor": <size_t>_scalar_tensor,
+    "eye": <size_t>_eye,
+    "eye_of_two": <size_t>_eye_of_two,
+}

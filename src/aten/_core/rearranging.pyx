@@ -51,7 +51,7 @@ cdef class RearrangeKernel(StandIn):
 
     def __init__(self, native, operators, otherwise):
         StandIn.__init__(self, native, operators, otherwise)
-        self.function = _functions[NAMES.index(native)]
+        self.function = <Rearrangement><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl base
@@ -374,6 +374,12 @@ cdef void _frame(TensorImpl out, TensorImpl base, const int64_t* inside, const i
                       const_data_pointer(base) + source * width, base.strides)
 
 
-NAMES = ("flip", "roll", "repeat", "tril", "triu", "constant_pad")
-cdef Rearrangement[6] _functions
-_functions[:] = [_flip, _roll, _repeat, _tril, _triu, _pad]
+cdef dict _FUNCTIONS = {
+    "flip": <size_t>_flip,
+    "roll": <size_t>_roll,
+    "repeat": <size_t>_repeat,
+    "tril": <size_t>_tril,
+    "triu": <size_t>_triu,
+    "constant_pad": <size_t>_pad,
+}
+NAMES = tuple(_FUNCTIONS)
