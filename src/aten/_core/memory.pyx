@@ -179,7 +179,7 @@ def write_outs(str name, outs, results, copy):
 cdef int _prepare_for(str name, Tensor out, Tensor result) except -1:
     if out.size() != result.size():
         prepare_out(name, out, result.rank, result.sizes)
-        if is_dense(result.rank, result.sizes, result.strides):
+        if result.count == 0 or is_dense(result.rank, result.sizes, result.strides):
             set_geometry(out, result.rank, result.sizes, result.strides)
     check_internal_overlap(out)
     return 0

@@ -17,7 +17,6 @@ from aten._core.gemm cimport multiplies, multiply
 from aten._core.making cimport make_contiguous
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
 from aten._core.matrix_tiles cimport Product
-from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.transfer cimport Block
 

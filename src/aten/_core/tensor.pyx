@@ -18,7 +18,7 @@ from aten._core.dtypes cimport FLOAT32, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
 from aten._core.sizes cimport int_tuple, make_size
-from aten._core.storage cimport Storage, allocate, expose, make_own
+from aten._core.storage cimport allocate, expose, make_own
 from aten._core.strides cimport is_channels_last
 
 cdef extern from *:
