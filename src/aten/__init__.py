@@ -14,7 +14,7 @@ from aten._core.device import (
     layout,
     memory_format,
 )
-from aten._core.dispatcher import OpOverload, OpOverloadPacket
+from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import (
     ALIASES,
     DTYPES,
@@ -26,9 +26,11 @@ from aten._core.dtypes import (
 )
 from aten._core.generator import Generator, default_generator
 from aten._core.keys import DispatchKey, DispatchKeySet
+from aten._core.packets import OpOverloadPacket
 from aten._core.parallel import get_num_threads, set_num_threads
 from aten._core.promotion import result_type
-from aten._core.tensor import Size, Tensor
+from aten._core.sizes import Size
+from aten._core.tensor import Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
 from aten.functional import *

@@ -8,8 +8,9 @@ from typing import Any
 
 from aten import registry
 from aten._core.dtypes import dtype
+from aten._core.making import tensor_from_buffer
 from aten._core.storage import Storage
-from aten._core.tensor import Tensor, tensor_from_buffer
+from aten._core.tensor import Tensor
 
 _Arguments = tuple[Any, ...]
 

@@ -167,7 +167,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
     `offset` is in bytes. Read-only buffers are copied. Raises ValueError where `count` elements
     are not there.
     """
-    from aten._core.tensor import tensor_from_buffer
+    from aten._core.making import tensor_from_buffer
 
     view = memoryview(buffer).cast("B")
     if view.readonly:

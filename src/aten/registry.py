@@ -9,12 +9,8 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from aten._core.dispatcher import (
-    MethodDescriptor,
-    OpOverload,
-    OpOverloadPacket,
-    set_packet_lookup,
-)
+from aten._core.dispatcher import OpOverload, set_packet_lookup
+from aten._core.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import aten
-from aten._core.tensor import tensor_from_buffer
+from aten._core.making import tensor_from_buffer
 
 torch = pytest.importorskip("torch")
 

@@ -19,7 +19,7 @@ from comparison import memory_of
 from torch.testing._internal import common_utils
 
 import aten
-from aten._core.tensor import tensor_from_buffer
+from aten._core.making import tensor_from_buffer
 
 # Where callables of torch are looked for, and what the place is called below `aten`.
 _PLACES = (

@@ -137,6 +137,7 @@ LAYOUTS = {
     "permuted and strided": torch.ones(4, 6, 5)[::2].permute(2, 0, 1),
     "empty": torch.ones(0, 3),
     "empty transposed": torch.ones(4, 0, 3).transpose(0, 2),
+    "as many as spanned": torch.ones(4).as_strided((2, 2), (0, 3)),
     "0-d": torch.tensor(3, dtype=torch.int16),
     "ones": torch.ones(1, 3, 1).transpose(0, 1),
     "expanded transposed": torch.ones(3, 1).expand(3, 4).t(),

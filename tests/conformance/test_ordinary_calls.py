@@ -130,7 +130,9 @@ def test_binary_operators_over_shapes_and_types(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-@pytest.mark.parametrize("layout", ["rows", "transposed", "gaps", "expanded", "0-d"])
+@pytest.mark.parametrize(
+    "layout", ["rows", "transposed", "gaps", "expanded", "repeated with gaps", "0-d"]
+)
 def test_unary_operators_over_layouts(name: str, layout: str) -> None:
     def operand(lib: Any, kind: str) -> Any:
         made = of(lib, numbers((3, 4), kind, 1), kind)
@@ -140,6 +142,9 @@ def test_unary_operators_over_layouts(name: str, layout: str) -> None:
             return made[:, ::2]
         if layout == "expanded":
             return made[:, :1].expand(3, 4)
+        if layout == "repeated with gaps":
+            # Spans as many elements as it has, and yet does not fill them.
+            return made.as_strided((2, 2), (0, 3))
         return made[0, 0] if layout == "0-d" else made
 
     for kind in TYPES:

@@ -7,7 +7,7 @@ import pytest
 
 from aten._core.arguments import ArgumentParser
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import tensor_from_buffer
+from aten._core.making import tensor_from_buffer
 from aten._generated.table import OPERATORS, PACKETS
 from aten.schema import FunctionSchema
 

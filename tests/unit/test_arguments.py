@@ -11,7 +11,9 @@ import pytest
 from aten._core.arguments import ArgumentParser
 from aten._core.device import LAYOUTS, MEMORY_FORMATS, device
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import Size, Tensor, tensor_from_buffer
+from aten._core.making import tensor_from_buffer
+from aten._core.sizes import Size
+from aten._core.tensor import Tensor
 from aten.schema import FunctionSchema
 
 DATA = Path(__file__).parent.parent / "data"

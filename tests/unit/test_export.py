@@ -12,7 +12,8 @@ from program_files import DATA, changed_json
 
 import aten.export
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor, tensor_from_buffer
+from aten._core.making import tensor_from_buffer
+from aten._core.tensor import Tensor
 from aten.export import ExportedProgram, InputError, UnknownOperatorError, load
 from aten.graph.symbolic import ValueRange
 

@@ -46,6 +46,14 @@ def test_a_result_keeps_its_operands_order_and_closes_gaps() -> None:
     assert aten.neg(gaps).tolist() == [[-6.0 * row - 2.0 * i for i in range(3)] for row in range(4)]
 
 
+def test_a_result_repeats_no_place_though_operands_span_what_they_have() -> None:
+    repeated = counting(4).as_strided((2, 2), (0, 3))
+    total = repeated + repeated
+    assert total.stride() == (2, 1)
+    total[0].zero_()
+    assert total.tolist() == [[0.0, 0.0], [0.0, 6.0]]
+
+
 def test_sixty_four_dimensions() -> None:
     deep = counting(*(1,) * 61, 2, 3, 2)
     turned = deep.permute(*reversed(range(64)))
@@ -87,6 +95,13 @@ def test_elements_of_two_strides_may_interleave() -> None:
     value = counting(6)
     aten.add(slice_of(value, 0, 0, 6, 2), 1, out=slice_of(value, 0, 1, 6, 2))
     assert value.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_repeated_elements_are_read_from_a_copy_where_they_are_written() -> None:
+    value = counting(6)
+    repeated = value.as_strided((2, 2), (0, 3), 1)
+    aten.add(repeated, 1, out=value.as_strided((2, 2), (1, 2), 1))
+    assert value.tolist() == [0.0, 2.0, 2.0, 5.0, 5.0, 5.0]
 
 
 def test_an_expanded_tensor_is_not_written_to() -> None:

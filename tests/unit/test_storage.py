@@ -12,7 +12,7 @@ import aten
 from aten import memory
 from aten._core import allocator, available, storage
 from aten._core.construct import empty_strided
-from aten._core.tensor import tensor_from_buffer
+from aten._core.making import tensor_from_buffer
 
 MEBIBYTE = 1 << 20
 

@@ -13,7 +13,8 @@ from libc.stdint cimport int64_t
 from aten._core.device cimport META
 from aten._core.dtypes cimport FLOAT32, FLOAT64, item_size
 from aten._core.iterator cimport Walk, add_operand, begin_walk, coalesce, reorder, run_walk
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, data_pointer
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, data_pointer
 
 cdef enum:
     # Elements in one chunk of work for the threads.

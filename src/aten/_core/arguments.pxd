@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 
 cdef struct ParameterSlot:
     # What a parse needs of one schema argument; its objects are borrowed from the parser.
-    int code                        # what it takes; a *_VALUE or *_LIST constant of arguments.pyx
+    int code                        # what it takes; a constant of argument_values.pxd
     bint nullable                   # None is taken too
     Py_ssize_t repeat               # a single int stands for that many; 0: it does not stand for a list
     PyObject* name

@@ -2,42 +2,25 @@
 # cython: nonecheck=False
 """Argument parsers, compiled from schemas: Python calls in, one value per schema argument out.
 
-What fits where follows torch's parser of Python arguments:
-
-    Tensor        a tensor; numbers too where the operator takes numbers as tensors
-    Scalar        int, float, bool, complex, a tensor of no dimensions (handed on as it is)
-    int, SymInt   int, but no bool; what has __index__; an integral tensor of no dimensions
-    float         float, int, bool; a tensor of no dimensions
-    int[]         a list or tuple of such ints, made a tuple; int[N] also one int, taken N times
-    int[] as the last positional parameter, first or after one tensor: also the ints one by one
-    ScalarType    dtype; the types bool, int, float, complex
-    Device        device, or a string that names one
-
 A slot that takes a value as it is (the exact type) costs a comparison; everything else goes through
-`_converted`, which may make a new object.
+`converted` (argument_values.pyx), which may make a new object. An int[] as the last positional
+parameter, first or after one tensor, also takes the ints one by one.
 """
 
 import sys
 
-from cpython.bool cimport PyBool_Check
-from cpython.complex cimport PyComplex_Check
-from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
-from cpython.list cimport PyList_Check
-from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
-from cpython.tuple cimport PyTuple_Check
-from cpython.unicode cimport PyUnicode_Check
 
-from aten._core.device cimport device, layout, memory_format
-from aten._core.device import LAYOUTS, MEMORY_FORMATS
-from aten._core.dtypes cimport category_of, dtype, dtype_from_code
-from aten._core.dtypes import ALIASES, DTYPES
-from aten._core.generator cimport Generator
-from aten._core.storage cimport Storage
-from aten._core.tensor cimport Tensor, TensorImpl
+from aten._core.argument_values cimport (
+    ANY_LIST, BOOL_LIST, BOOL_VALUE, DEVICE_VALUE, DTYPE_VALUE, FLOAT_LIST, FLOAT_VALUE,
+    GENERATOR_VALUE, INT_LIST, INT_VALUE, LAYOUT_VALUE, MEMORY_FORMAT_VALUE, OPTIONAL_TENSOR_LIST,
+    SCALAR_LIST, SCALAR_VALUE, STORAGE_VALUE, STR_LIST, STR_VALUE, TENSOR_LIST,
+    TENSOR_OR_NUMBER_VALUE, TENSOR_VALUE, are_exact_ints, are_tensors, code_of, converted,
+    default_object, is_int, misfit, size_of_list,
+)
+from aten._core.argument_values import MISMATCH
+from aten._core.tensor cimport Tensor
 
 cdef extern from "Python.h":
     PyObject* Py_None
@@ -47,8 +30,6 @@ cdef extern from "Python.h":
     bint _exact_int "PyLong_CheckExact"(PyObject* value)
     bint _exact_float "PyFloat_CheckExact"(PyObject* value)
     bint _exact_str "PyUnicode_CheckExact"(PyObject* value)
-    bint PyList_CheckExact(PyObject* value)
-    Py_ssize_t PyList_GET_SIZE(PyObject* value)
     Py_ssize_t _tuple_size "PyTuple_GET_SIZE"(PyObject* value)
     PyObject* _tuple_item "PyTuple_GET_ITEM"(PyObject* value, Py_ssize_t index)
     PyObject** _tuple_items "PySequence_Fast_ITEMS"(PyObject* value)
@@ -59,14 +40,6 @@ cdef extern from "Python.h":
     void _release "Py_XDECREF"(PyObject* value)
 
 cdef enum:
-    TENSOR_VALUE, TENSOR_OR_NUMBER_VALUE, SCALAR_VALUE, INT_VALUE, FLOAT_VALUE, BOOL_VALUE
-    STR_VALUE, DTYPE_VALUE, LAYOUT_VALUE, DEVICE_VALUE, MEMORY_FORMAT_VALUE, GENERATOR_VALUE
-    STORAGE_VALUE, ANY_VALUE
-    # Lists follow, each taking what `_ELEMENT_CODES` says.
-    TENSOR_LIST, OPTIONAL_TENSOR_LIST, INT_LIST, FLOAT_LIST, BOOL_LIST, SCALAR_LIST, STR_LIST
-    ANY_LIST
-
-cdef enum:
     WRONG_TYPE = 1
     WRONG_ELEMENT
     TOO_MANY
@@ -74,21 +47,6 @@ cdef enum:
     UNEXPECTED_KEYWORD
     GIVEN_TWICE
 
-_VALUE_CODES = {
-    "Tensor": TENSOR_VALUE, "Scalar": SCALAR_VALUE, "complex": SCALAR_VALUE, "int": INT_VALUE,
-    "SymInt": INT_VALUE, "DeviceIndex": INT_VALUE, "float": FLOAT_VALUE, "SymFloat": FLOAT_VALUE,
-    "bool": BOOL_VALUE, "SymBool": BOOL_VALUE, "str": STR_VALUE, "Dimname": STR_VALUE,
-    "ScalarType": DTYPE_VALUE, "Layout": LAYOUT_VALUE, "Device": DEVICE_VALUE,
-    "MemoryFormat": MEMORY_FORMAT_VALUE, "Generator": GENERATOR_VALUE, "Storage": STORAGE_VALUE,
-}
-_LIST_CODES = {
-    TENSOR_VALUE: TENSOR_LIST, INT_VALUE: INT_LIST, FLOAT_VALUE: FLOAT_LIST, BOOL_VALUE: BOOL_LIST,
-    SCALAR_VALUE: SCALAR_LIST, STR_VALUE: STR_LIST,
-}
-cdef int[8] _ELEMENT_CODES = [
-    TENSOR_VALUE, TENSOR_VALUE, INT_VALUE, FLOAT_VALUE, BOOL_VALUE, SCALAR_VALUE, STR_VALUE,
-    ANY_VALUE,
-]
 # How messages name what a code takes.
 _EXPECTED = {
     TENSOR_VALUE: "Tensor", TENSOR_OR_NUMBER_VALUE: "Tensor", SCALAR_VALUE: "Number",
@@ -108,13 +66,7 @@ _OTHER_NAMES = {
     "dim": ("axis",),
     "keepdim": ("keepdims",),
 }
-_DTYPES_OF_TYPES = {
-    bool: DTYPES["bool"], int: DTYPES["int64"], float: DTYPES["float64"],
-    complex: DTYPES["complex128"],
-}
-
-cdef object _MISMATCH = object()
-cdef PyObject* _tensor_type = <PyObject*> Tensor
+cdef object _MISMATCH = MISMATCH
 
 
 cdef class ArgumentParser:
@@ -155,13 +107,14 @@ cdef class ArgumentParser:
         self.parameters.append(name)
         slot.name = <PyObject*> name
         slot.nullable = argument.type.is_nullable
-        slot.code = _code_of(argument.type)
+        slot.code = code_of(argument.type)
         if slot.code == TENSOR_VALUE and self.numbers_as_tensors and not argument.is_write:
             slot.code = TENSOR_OR_NUMBER_VALUE
-        slot.repeat = _size_of_list(argument.type)
+        slot.repeat = size_of_list(argument.type)
         if not argument.has_default:
             return
-        default = _converted(slot, _default_object(slot.code, argument.default))
+        default = converted(slot.code, slot.nullable, slot.repeat,
+                            default_object(slot.code, argument.default))
         if default is _MISMATCH:
             raise ValueError(f"argument {name!r} cannot default to {argument.default!r}")
         self.parameters.append(default)
@@ -337,15 +290,16 @@ cdef class ArgumentParser:
 
     cdef int convert(self, Py_ssize_t position, PyObject* value, PyObject** stack) except -1:
         """A value that is not taken as it is; leaves stack[position] alone where it does not fit."""
-        converted = _converted(&self.slots[position], <object> value)
-        if converted is _MISMATCH:
-            self.failure_element = _misfit(&self.slots[position], <object> value)
+        cdef ParameterSlot* slot = &self.slots[position]
+        made = converted(slot.code, slot.nullable, slot.repeat, <object> value)
+        if made is _MISMATCH:
+            self.failure_element = misfit(slot.code, <object> value)
             if self.failure_element >= 0:
                 return self.fail(
                     WRONG_ELEMENT, position, type((<object> value)[self.failure_element]))
             return self.fail(WRONG_TYPE, position, type(<object> value))
-        _own(<PyObject*> converted)
-        stack[position] = <PyObject*> converted
+        _own(<PyObject*> made)
+        stack[position] = <PyObject*> made
         return 0
 
     cdef int collect_variadic(self, PyObject* const* args, Py_ssize_t nargs,
@@ -353,7 +307,7 @@ cdef class ArgumentParser:
         cdef Py_ssize_t position
         if not _stands_for_int(args[self.variadic]):
             return self.fail(TOO_MANY, nargs, None)
-        if _are_exact_ints(args + self.variadic, nargs - self.variadic):
+        if are_exact_ints(args + self.variadic, nargs - self.variadic):
             stack[self.variadic] = _tuple_of(args + self.variadic, nargs - self.variadic)
             return 0
         values = [<object> args[position] for position in range(self.variadic, nargs)]
@@ -406,50 +360,12 @@ cdef class ArgumentParser:
         ]
 
 
-# Compiling a schema.
-
-cdef int _code_of(type) except -1:
-    cdef int code = _VALUE_CODES.get(type.base, ANY_VALUE)
-    if not type.is_list:
-        return code
-    if code == TENSOR_VALUE and str(type).startswith("Tensor?["):
-        return OPTIONAL_TENSOR_LIST
-    return _LIST_CODES.get(code, ANY_LIST)
-
-
-cdef Py_ssize_t _size_of_list(type) except -1:
-    if not type.is_list:
-        return 0
-    return getattr(type, "size", None) or getattr(getattr(type, "element", None), "size", None) or 0
-
-
-cdef object _default_object(int code, value):
-    """Enumerations' defaults are written as a word or a number; here they become the objects."""
-    if value is None:
-        return None
-    if code == DTYPE_VALUE:
-        return dtype_from_code(value) if isinstance(value, int) else _dtype_of_word(value)
-    if code == LAYOUT_VALUE:
-        return _of_word_or_code(LAYOUTS, value)
-    if code == MEMORY_FORMAT_VALUE:
-        return _of_word_or_code(MEMORY_FORMATS, value)
-    return value
-
-
-cdef object _dtype_of_word(word):
-    return DTYPES[word] if word in DTYPES else ALIASES[word]
-
-
-cdef object _of_word_or_code(dict objects, value):
-    return objects[value] if isinstance(value, str) else list(objects.values())[value]
-
-
-# Fitting values.
+# Fitting values
 
 cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
     cdef int code = slot.code
     if code == TENSOR_VALUE or code == TENSOR_OR_NUMBER_VALUE:
-        if _type_of(value) == _tensor_type:
+        if _type_of(value) == <PyObject*> Tensor:
             return True
         if code == TENSOR_OR_NUMBER_VALUE and (_exact_float(value) or _exact_int(value)):
             return True
@@ -457,10 +373,10 @@ cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
         if _exact_int(value):
             return True
     elif code == INT_LIST:
-        if _is_tuple(value) and _are_exact_ints(_tuple_items(value), _tuple_size(value)):
+        if _is_tuple(value) and are_exact_ints(_tuple_items(value), _tuple_size(value)):
             return True
     elif code == TENSOR_LIST:
-        if _is_tuple(value) and _are_tensors(_tuple_items(value), _tuple_size(value)):
+        if _is_tuple(value) and are_tensors(_tuple_items(value), _tuple_size(value)):
             return True
     elif code == SCALAR_VALUE:
         if _exact_float(value) or _exact_int(value):
@@ -477,22 +393,6 @@ cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
     return slot.nullable and value == Py_None
 
 
-cdef inline bint _are_exact_ints(PyObject* const* values, Py_ssize_t count) noexcept:
-    cdef Py_ssize_t index
-    for index in range(count):
-        if not _exact_int(values[index]):
-            return False
-    return True
-
-
-cdef inline bint _are_tensors(PyObject* const* values, Py_ssize_t count) noexcept:
-    cdef Py_ssize_t index
-    for index in range(count):
-        if _type_of(values[index]) != _tensor_type:
-            return False
-    return True
-
-
 cdef inline PyObject* _tuple_of(PyObject* const* values, Py_ssize_t count) except NULL:
     cdef PyObject* made = _new_tuple(count)
     cdef Py_ssize_t index
@@ -507,133 +407,10 @@ cdef inline bint _stands_for_int(PyObject* value) noexcept:
         return True
     if _is_tuple(value):
         return False
-    return _is_int(<object> value)
+    return is_int(<object> value)
 
 
-cdef object _converted(ParameterSlot* slot, value):
-    """What the kernel gets for a value, or _MISMATCH."""
-    if value is None and slot.nullable:
-        return None
-    if slot.code < TENSOR_LIST:
-        return _converted_value(slot.code, value)
-    if not (PyTuple_Check(value) or PyList_Check(value)):
-        if slot.repeat == 0 or slot.code == TENSOR_LIST:
-            return _MISMATCH
-        single = _converted_value(_ELEMENT_CODES[slot.code - TENSOR_LIST], value)
-        return _MISMATCH if single is _MISMATCH else (single,) * slot.repeat
-    return _converted_list(slot.code, value)
-
-
-cdef object _converted_list(int code, values):
-    cdef PyObject* given = <PyObject*> values
-    if (code == TENSOR_LIST and PyList_CheckExact(given)
-            and _are_tensors(_tuple_items(given), PyList_GET_SIZE(given))):
-        return tuple(values)
-    cdef int element_code = _ELEMENT_CODES[code - TENSOR_LIST]
-    cdef list converted = []
-    for value in values:
-        if value is None and code == OPTIONAL_TENSOR_LIST:
-            converted.append(None)
-            continue
-        if code == INT_LIST and converted and PyBool_Check(value):
-            converted.append(int(value))
-            continue
-        element = _converted_value(element_code, value)
-        if element is _MISMATCH:
-            return _MISMATCH
-        converted.append(element)
-    return tuple(converted)
-
-
-cdef Py_ssize_t _misfit(ParameterSlot* slot, value) except -2:
-    """The index of the first element that does not fit, or -1 where the value is no list at all."""
-    cdef Py_ssize_t index
-    if slot.code < TENSOR_LIST or not (PyTuple_Check(value) or PyList_Check(value)):
-        return -1
-    for index in range(len(value)):
-        if _converted_list(slot.code, value[: index + 1]) is _MISMATCH:
-            return index
-    return -1
-
-
-cdef object _converted_value(int code, value):
-    if code == TENSOR_VALUE:
-        return value if isinstance(value, Tensor) else _MISMATCH
-    if code == TENSOR_OR_NUMBER_VALUE:
-        return value if isinstance(value, Tensor) else _number(value)
-    if code == SCALAR_VALUE:
-        return value if _is_scalar_tensor(value) else _number(value)
-    if code == INT_VALUE:
-        return _exact_int_of(value) if _is_int(value) else _MISMATCH
-    if code == FLOAT_VALUE:
-        return _float(value)
-    if code == BOOL_VALUE:
-        return value if PyBool_Check(value) else _MISMATCH
-    if code == STR_VALUE:
-        return value if PyUnicode_Check(value) else _MISMATCH
-    if code == DTYPE_VALUE:
-        return value if isinstance(value, dtype) else _dtype_of_type(value)
-    if code == DEVICE_VALUE:
-        return _device(value)
-    if code == LAYOUT_VALUE:
-        return value if isinstance(value, layout) else _MISMATCH
-    if code == MEMORY_FORMAT_VALUE:
-        return value if isinstance(value, memory_format) else _MISMATCH
-    if code == GENERATOR_VALUE:
-        return value if isinstance(value, Generator) else _MISMATCH
-    if code == STORAGE_VALUE:
-        return value if isinstance(value, Storage) else _MISMATCH
-    return value
-
-
-cdef bint _is_scalar_tensor(value) noexcept:
-    return isinstance(value, Tensor) and (<TensorImpl> value).rank == 0
-
-
-cdef bint _is_int(value) noexcept:
-    if PyLong_Check(value):
-        return not PyBool_Check(value)
-    if isinstance(value, Tensor):
-        return _is_scalar_tensor(value) and category_of((<TensorImpl> value).dtype_code) == 1
-    return PyIndex_Check(value)
-
-
-cdef object _exact_int_of(value):
-    return int(value) if PyLong_Check(value) else int(value.__index__())
-
-
-cdef object _float(value):
-    if PyFloat_Check(value) or PyLong_Check(value) or _is_scalar_tensor(value):
-        return float(value)
-    number = _number(value)
-    return _MISMATCH if number is _MISMATCH or PyComplex_Check(number) else float(number)
-
-
-cdef object _number(value):
-    if PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
-        return value
-    if isinstance(value, Tensor):
-        return _MISMATCH
-    for base in type(value).__mro__:
-        if base.__name__ == "generic" and base.__module__ == "numpy":
-            number = value.item()
-            return number if isinstance(number, (int, float, complex)) else _MISMATCH
-    return _MISMATCH
-
-
-cdef object _dtype_of_type(value):
-    if not isinstance(value, type):
-        return _MISMATCH
-    return _DTYPES_OF_TYPES.get(value, _MISMATCH)
-
-
-cdef object _device(value):
-    if isinstance(value, device):
-        return value
-    return device(value) if PyUnicode_Check(value) else _MISMATCH
-
-
-# Keywords and references.
+# Keywords and references
 
 cdef Py_ssize_t _position_of(ArgumentParser parser, PyObject* name, Py_ssize_t start) except -2:
     """The stack position of a keyword, or -1."""

@@ -9,8 +9,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from aten._core.device cimport META
 from aten._core.dtypes cimport (BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, item_size)
+from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, make_contiguous
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.transfer cimport transfer_run
 
 cdef enum:

@@ -1,16 +1,10 @@
+from collections.abc import Sequence
+
 from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.stand_in import StandIn
 
-class MatmulKernel(Kernel):
-    def __init__(
-        self,
-        matrices: OpOverload,
-        matrix_vector: OpOverload,
-        vectors: OpOverload,
-        batches: OpOverload,
-        otherwise: Kernel,
-    ) -> None: ...
+class MatmulKernel(StandIn):
+    def __init__(self, operators: Sequence[OpOverload], otherwise: Kernel) -> None: ...
 
-class LinearKernel(Kernel):
-    def __init__(
-        self, matrices: OpOverload, added_matrices: OpOverload, otherwise: Kernel
-    ) -> None: ...
+class LinearKernel(StandIn):
+    def __init__(self, operators: Sequence[OpOverload], otherwise: Kernel) -> None: ...

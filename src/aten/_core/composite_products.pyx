@@ -4,110 +4,89 @@
 
 Where those would run compiled kernels anyway, and strides let the leading dimensions be read as
 rows or as at most two levels of batches, the product is computed at once: no views are made, no
-operator is called. Everything else, errors among it, is left to a kernel that calls operators.
+operator is called. Everything else, errors among it, is left to the functions that call these.
 """
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
+from aten._core.device cimport CPU
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.gemm cimport multiplies, multiply, multiply_nested
-from aten._core.keys cimport local_state
+from aten._core.making cimport make_contiguous
 from aten._core.matrix_tiles cimport Nesting, Product
-from aten._core.products cimport ProductKernel, read_operand, read_result
-from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl, make_contiguous
+from aten._core.products cimport read_operand, read_result
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.stand_in cimport StandIn
+from aten._core.tensor cimport TensorImpl
 
-cdef class MatmulKernel(Kernel):
+
+cdef class MatmulKernel(StandIn):
     """Products of tensors of any rank, by the rules of matmul.
 
-    `matrices`, `matrix_vector`, `vectors` and `batches` are the operators the product is made of,
-    and `otherwise` serves what is not ordinary.
+    The operators are those of two matrices, a matrix and a vector, two vectors, and batches.
     """
 
-    def __init__(self, OpOverload matrices not None, OpOverload matrix_vector not None,
-                 OpOverload vectors not None, OpOverload batches not None,
-                 Kernel otherwise not None):
-        self.matrices = matrices
-        self.matrix_vector = matrix_vector
-        self.vectors = vectors
-        self.batches = batches
-        self.otherwise = otherwise
+    cdef OpOverload matrices
+    cdef OpOverload matrix_vector
+    cdef OpOverload vectors
 
-    def describe(self):
-        return "compiled products of any rank, else " + self.otherwise.describe()
+    def __init__(self, operators, Kernel otherwise not None):
+        StandIn.__init__(self, "products of any rank", operators, otherwise)
+        self.matrices, self.matrix_vector, self.vectors, _ = operators
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef TensorImpl left = <TensorImpl>stack[0]
         cdef TensorImpl right = <TensorImpl>stack[1]
-        cdef TensorImpl out
         if left.rank == 2 and right.rank == 2:
             return self.matrices.call_stack(stack)
         if left.rank == 2 and right.rank == 1:
             return self.matrix_vector.call_stack(stack)
         if left.rank == 1 and right.rank == 1:
             return self.vectors.call_stack(stack)
-        if (_goes_together(left, right) and _is_compiled(self.matrices, keys)
-                and _is_compiled(self.matrix_vector, keys) and _is_compiled(self.batches, keys)):
-            out = _multiply_any(left, right)
-            if out is not None:
-                return out
-        return self.otherwise.call(op, keys, stack)
+        return StandIn.call(self, op, keys, stack)
+
+    cdef object ordinary(self, PyObject** stack):
+        cdef TensorImpl left = <TensorImpl>stack[0]
+        cdef TensorImpl right = <TensorImpl>stack[1]
+        if not _goes_together(left, right) or not self.stands(left.keys | right.keys):
+            return None
+        return _multiply_any(left, right)
 
 
-cdef class LinearKernel(Kernel):
+cdef class LinearKernel(StandIn):
     """`input @ weight.T + bias` over the last dimension of the input, at once.
 
-    `matrices` and `added_matrices` are the operators the product is made of, and `otherwise`
-    serves what is not ordinary.
+    The operators are those of products without and with a bias.
     """
 
-    def __init__(self, OpOverload matrices not None, OpOverload added_matrices not None,
-                 Kernel otherwise not None):
-        self.matrices = matrices
-        self.added_matrices = added_matrices
-        self.otherwise = otherwise
+    def __init__(self, operators, Kernel otherwise not None):
+        StandIn.__init__(self, "linear layer", operators, otherwise)
 
-    def describe(self):
-        return "compiled linear layer, else " + self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+    cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl input = <TensorImpl>stack[0]
         cdef TensorImpl weight = <TensorImpl>stack[1]
         cdef TensorImpl bias = None
-        cdef TensorImpl out
+        cdef uint64_t keys = input.keys | weight.keys
+        if input.rank < 2 or weight.rank != 2 or not _goes_together(input, weight):
+            return None
         if stack[2] != <PyObject*>None:
             bias = <TensorImpl>stack[2]
-        if (input.rank >= 2 and weight.rank == 2 and _goes_together(input, weight)
-                and (bias is None or _is_bias(bias, weight))
-                and _is_compiled(self.matrices if bias is None else self.added_matrices, keys)):
-            out = _apply_layer(input, weight, bias)
-            if out is not None:
-                return out
-        return self.otherwise.call(op, keys, stack)
-
-
-cdef bint _is_compiled(OpOverload op, uint64_t keys) except -1:
-    """Whether a call with these keys would go straight to a compiled product that computes."""
-    cdef Kernel kernel
-    if local_state().tracing != 0:
-        return False
-    if op.row == NULL:
-        op.prepare()
-    if op.mask_is_stale:
-        op.kernel_for(keys)
-    kernel = op.kernel_for(keys & op.mask)
-    return type(kernel) is ProductKernel and (<ProductKernel>kernel).executes
+            if not _is_bias(bias, weight):
+                return None
+            keys |= bias.keys
+        return _apply_layer(input, weight, bias) if self.stands(keys) else None
 
 
 cdef inline bint _goes_together(TensorImpl left, TensorImpl right) noexcept:
     return (left.count > 0 and right.count > 0 and left.dtype_code == right.dtype_code
-            and left.device_type == right.device_type and left.device_index == right.device_index
-            and multiplies(left.dtype_code))
+            and left.device_type == CPU and right.device_type == CPU
+            and left.device_index == right.device_index and multiplies(left.dtype_code))
 
 
 cdef inline bint _is_bias(TensorImpl bias, TensorImpl weight) noexcept:
     return (bias.rank == 1 and bias.sizes[0] == weight.sizes[0] and bias.count > 0
-            and bias.dtype_code == weight.dtype_code and bias.device_type == weight.device_type
+            and bias.dtype_code == weight.dtype_code and bias.device_type == CPU
             and bias.device_index == weight.device_index)
 
 

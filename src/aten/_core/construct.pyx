@@ -15,10 +15,11 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 promote_codes)
 from aten._core.dtypes import DTYPES
 from aten._core.float8 import decode, encode
+from aten._core.making cimport make_contiguous, make_strided, make_tensor
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.storage cimport Storage, expose, storage_at, storage_over
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
-                                data_pointer, is_lazy, make_contiguous, make_strided, make_tensor, read_sizes,
-                                storage_extent)
+from aten._core.strides cimport storage_extent
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
 
 cdef extern from "Python.h":
     double PyFloat_Unpack2(const char*, int) except? -1.0

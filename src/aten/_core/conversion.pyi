@@ -3,20 +3,21 @@ from typing import Any
 
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.dtypes import dtype
+from aten._core.stand_in import CompiledFirst
 from aten._core.tensor import Tensor
 
-class CopyKernel(Kernel):
+class CopyKernel(CompiledFirst):
     def __init__(self, otherwise: Kernel) -> None: ...
 
-class ReorderKernel(Kernel):
+class ReorderKernel(CompiledFirst):
     def __init__(self, copy: OpOverload, otherwise: Kernel) -> None: ...
 
-class ConvertKernel(Kernel):
+class ConvertKernel(CompiledFirst):
     def __init__(
         self, convert: OpOverload, positions: tuple[int, int], otherwise: Kernel
     ) -> None: ...
 
-class ConvertedCopyKernel(Kernel):
+class ConvertedCopyKernel(CompiledFirst):
     def __init__(self, write: OpOverload, otherwise: Kernel) -> None: ...
 
 def conversion_method(convert: OpOverload, element: dtype) -> Callable[..., Tensor]: ...

@@ -8,15 +8,16 @@ is a fresh tensor that the elements are written to. Which operators these are st
 """
 
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.device cimport CONTIGUOUS_FORMAT, CPU, PRESERVE_FORMAT, memory_format
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.factories cimport empty_as
+from aten._core.making cimport make_strided, make_tensor
+from aten._core.stand_in cimport CompiledFirst
 from aten._core.storage cimport Storage, copy_bytes, lazy_copy
-from aten._core.tensor cimport (Tensor, TensorImpl, const_data_pointer, is_lazy, make_strided,
-                                make_tensor)
+from aten._core.strides cimport is_dense, is_row_major
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -25,38 +26,6 @@ cdef extern from "Python.h":
 
 cdef inline int _format_of(PyObject* given) except -1:
     return PRESERVE_FORMAT if given == <PyObject*>None else (<memory_format?><object>given).code
-
-
-cdef inline bint _is_row_major(TensorImpl tensor) noexcept:
-    """Whether strides are the row-major ones, those of dimensions of one element included."""
-    cdef int64_t expected = 1
-    cdef int dim
-    for dim in range(tensor.rank - 1, -1, -1):
-        if tensor.strides[dim] != expected:
-            return False
-        expected *= tensor.sizes[dim]
-    return True
-
-
-cdef bint _is_dense(TensorImpl tensor) noexcept:
-    """Whether elements fill their memory without gaps or overlap, in whatever order.
-
-    Dimensions of one element are not looked at in a copy of the same strides.
-    """
-    cdef int64_t expected = 1
-    cdef int dim, place, found
-    for place in range(tensor.rank):
-        if expected == tensor.count:
-            return True
-        found = -1
-        for dim in range(tensor.rank):
-            if tensor.strides[dim] == expected and tensor.sizes[dim] > 1:
-                found = dim
-                break
-        if found < 0:
-            return False
-        expected *= tensor.sizes[found]
-    return expected == tensor.count
 
 
 cdef Tensor _byte_copy(TensorImpl source, int format_code):
@@ -68,9 +37,10 @@ cdef Tensor _byte_copy(TensorImpl source, int format_code):
     if source.contiguous:
         if format_code != PRESERVE_FORMAT and format_code != CONTIGUOUS_FORMAT:
             return None
-        if not _is_row_major(source):
+        if not is_row_major(source.rank, source.sizes, source.strides):
             return None
-    elif format_code != PRESERVE_FORMAT or not _is_dense(source):
+    elif (format_code != PRESERVE_FORMAT
+            or not is_dense(source.rank, source.sizes, source.strides)):
         return None
     if source.offset == 0 and source.count * item_size(source.dtype_code) == source.storage.bytes:
         memory = lazy_copy(source.storage)
@@ -83,42 +53,37 @@ cdef Tensor _byte_copy(TensorImpl source, int format_code):
     return made
 
 
-cdef class CopyKernel(Kernel):
+cdef class CopyKernel(CompiledFirst):
     """A fresh tensor with the elements of the first argument, in the memory format of the second."""
 
     def __init__(self, Kernel otherwise not None):
-        self.otherwise = otherwise
+        CompiledFirst.__init__(self, "copy of bytes", otherwise)
 
-    def describe(self):
-        return "compiled copy of bytes, else " + self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        cdef Tensor made = _byte_copy(<TensorImpl>stack[0], _format_of(stack[1]))
-        return self.otherwise.call(op, keys, stack) if made is None else made
+    cdef object ordinary(self, PyObject** stack):
+        return _byte_copy(<TensorImpl>stack[0], _format_of(stack[1]))
 
 
-cdef class ReorderKernel(Kernel):
+cdef class ReorderKernel(CompiledFirst):
     """The first argument where it is row-major and that is asked, else what `copy` makes of it.
 
     `copy` takes the same arguments.
     """
 
+    cdef OpOverload copy
+
     def __init__(self, OpOverload copy not None, Kernel otherwise not None):
+        CompiledFirst.__init__(self, "test of the order", otherwise)
         self.copy = copy
-        self.otherwise = otherwise
 
-    def describe(self):
-        return "compiled test of the order, else " + self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+    cdef object ordinary(self, PyObject** stack):
         if (<memory_format?><object>stack[1]).code != CONTIGUOUS_FORMAT:
-            return self.otherwise.call(op, keys, stack)
+            return None
         if (<TensorImpl>stack[0]).contiguous:
             return <object>stack[0]
         return self.copy.call_stack(stack)
 
 
-cdef class ConvertKernel(Kernel):
+cdef class ConvertKernel(CompiledFirst):
     """The first argument where it has the type asked for, else a copy of that type by `convert`.
 
     The last argument is a memory format. `positions` are those of the type and of the demand for a
@@ -126,15 +91,16 @@ cdef class ConvertKernel(Kernel):
     `convert` takes a tensor, dtype, layout, device, pin_memory, non_blocking and a memory format.
     """
 
+    cdef OpOverload convert
+    cdef int dtype_position         # stack positions of the arguments
+    cdef int copy_position
+
     def __init__(self, OpOverload convert not None, tuple positions, Kernel otherwise not None):
+        CompiledFirst.__init__(self, "choice of the tensor or a converted copy", otherwise)
         self.convert = convert
-        self.otherwise = otherwise
         self.dtype_position, self.copy_position = positions
 
-    def describe(self):
-        return "compiled choice of the tensor or a converted copy, else " + self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+    cdef object ordinary(self, PyObject** stack):
         cdef PyObject* arguments[7]
         cdef PyObject* element = stack[self.dtype_position]
         cdef PyObject* order = stack[self.copy_position + 1]
@@ -143,9 +109,9 @@ cdef class ConvertKernel(Kernel):
         # What stands right before the demand says whether the copy may be finished later.
         for position in range(self.dtype_position + 1, self.copy_position - 1):
             if stack[position] != <PyObject*>None:
-                return self.otherwise.call(op, keys, stack)
+                return None
         if order != <PyObject*>None and _format_of(order) != PRESERVE_FORMAT:
-            return self.otherwise.call(op, keys, stack)
+            return None
         if element != <PyObject*>None:
             changes |= (<dtype?><object>element).code != (<TensorImpl>stack[0]).dtype_code
         if not changes:
@@ -158,21 +124,20 @@ cdef class ConvertKernel(Kernel):
         return self.convert.call_stack(arguments)
 
 
-cdef class ConvertedCopyKernel(Kernel):
+cdef class ConvertedCopyKernel(CompiledFirst):
     """A copy as another type; layouts, devices and what else may be asked go to `otherwise`.
 
     The arguments are those of `ConvertKernel`'s `convert`. `write` takes a tensor to write to, one
     to read, and whether that may be finished later.
     """
 
+    cdef OpOverload write
+
     def __init__(self, OpOverload write not None, Kernel otherwise not None):
+        CompiledFirst.__init__(self, "conversion on the host", otherwise)
         self.write = write
-        self.otherwise = otherwise
 
-    def describe(self):
-        return "compiled conversion on the host, else " + self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+    cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl source = <TensorImpl>stack[0]
         cdef PyObject* arguments[3]
         cdef Tensor made
@@ -180,7 +145,7 @@ cdef class ConvertedCopyKernel(Kernel):
         cdef int order = _format_of(stack[6])
         if (source.device_type != CPU or is_lazy(source) or stack[2] != <PyObject*>None
                 or stack[3] != <PyObject*>None or stack[4] != <PyObject*>None):
-            return self.otherwise.call(op, keys, stack)
+            return None
         if stack[1] != <PyObject*>None:
             code = (<dtype?><object>stack[1]).code
         if code == source.dtype_code:

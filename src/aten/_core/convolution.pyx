@@ -18,10 +18,10 @@ from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT3
                                 item_size)
 from aten._core.gemm cimport multiplies, multiply_here, open_library
 from aten._core.parallel cimport parallel_for
+from aten._core.sizes cimport read_sizes
 from aten._core.storage cimport Storage, allocate
 from aten._core.matrix_tiles cimport Product
-from aten._core.tensor cimport (Tensor, TensorImpl, const_data_pointer, data_pointer, read_sizes,
-                                require_memory)
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
 from aten._core.transfer cimport Block, transfer, transfer_run
 
 cdef enum:

@@ -13,8 +13,9 @@ from libc.stdint cimport int64_t
 
 from aten._core.dtypes cimport category_of
 from aten._core.given cimport reads_integer
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, read_sizes
+from aten._core.tensor cimport Tensor, TensorImpl
 from aten._core.views cimport (inferred_sizes, selected, slice_bounds, swapped, unsqueezed,
                                view_of, view_strides)
 
@@ -36,7 +37,7 @@ cdef class DerivedViewKernel(StandIn):
 
     def __init__(self, native, operators, otherwise):
         StandIn.__init__(self, native, operators, otherwise)
-        self.function = _functions[NAMES.index(native)]
+        self.function = <DerivedFunction><size_t>_MADE_OF[native][0]
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl base = <TensorImpl>stack[0]
@@ -406,24 +407,37 @@ cdef object _in_depth_at(TensorImpl base, PyObject** stack):
     return _cut_at(base, 2, <tuple>stack[1]) if base.rank > 2 else None
 
 
-# Name, and the compiled views that are stood for.
-_MADE_OF = (
-    ("reshape", ("view",)), ("view_as", ("view",)), ("ravel", ("view",)), ("flatten", ("view",)),
-    ("unflatten", ("view",)), ("expand_as", ("expand",)), ("broadcast_to", ("expand",)),
-    ("atleast_1d", ("view",)), ("atleast_2d", ("view", "unsqueeze")),
-    ("atleast_3d", ("view", "unsqueeze")), ("movedim", ("permute",)), ("movedims", ("permute",)),
-    ("reversed_dims", ("permute",)), ("transposed", ("transpose",)), ("adjoint", ("transpose",)),
-    ("matrix_adjoint", ("transpose",)), ("narrow", ("slice",)), ("split", ("slice",)),
-    ("chunk", ("slice",)), ("split_with_sizes", ("slice",)), ("unbind", ("select",)),
-    ("sections", ("slice",)), ("indices", ("slice",)), ("side_by_side", ("slice",)),
-    ("side_by_side_at", ("slice",)), ("in_rows", ("slice",)), ("in_rows_at", ("slice",)),
-    ("in_depth", ("slice",)), ("in_depth_at", ("slice",)),
-)
-NAMES = tuple([name for name, _ in _MADE_OF])
-VIEWS = dict(_MADE_OF)
-cdef DerivedFunction[29] _functions
-_functions[:] = [_reshape, _view_as, _ravel, _flatten, _unflatten, _expand_as, _broadcast_to,
-                 _atleast_1d, _atleast_2d, _atleast_3d, _movedim, _movedims, _reversed_dims,
-                 _transposed, _adjoint, _matrix_adjoint, _narrow, _split, _chunk,
-                 _split_with_sizes, _unbind, _sections, _indices, _side_by_side,
-                 _side_by_side_at, _in_rows, _in_rows_at, _in_depth, _in_depth_at]
+# Each function, and the compiled views that it stands for.
+_MADE_OF = {
+    "reshape": (<size_t>_reshape, ("view",)),
+    "view_as": (<size_t>_view_as, ("view",)),
+    "ravel": (<size_t>_ravel, ("view",)),
+    "flatten": (<size_t>_flatten, ("view",)),
+    "unflatten": (<size_t>_unflatten, ("view",)),
+    "expand_as": (<size_t>_expand_as, ("expand",)),
+    "broadcast_to": (<size_t>_broadcast_to, ("expand",)),
+    "atleast_1d": (<size_t>_atleast_1d, ("view",)),
+    "atleast_2d": (<size_t>_atleast_2d, ("view", "unsqueeze")),
+    "atleast_3d": (<size_t>_atleast_3d, ("view", "unsqueeze")),
+    "movedim": (<size_t>_movedim, ("permute",)),
+    "movedims": (<size_t>_movedims, ("permute",)),
+    "reversed_dims": (<size_t>_reversed_dims, ("permute",)),
+    "transposed": (<size_t>_transposed, ("transpose",)),
+    "adjoint": (<size_t>_adjoint, ("transpose",)),
+    "matrix_adjoint": (<size_t>_matrix_adjoint, ("transpose",)),
+    "narrow": (<size_t>_narrow, ("slice",)),
+    "split": (<size_t>_split, ("slice",)),
+    "chunk": (<size_t>_chunk, ("slice",)),
+    "split_with_sizes": (<size_t>_split_with_sizes, ("slice",)),
+    "unbind": (<size_t>_unbind, ("select",)),
+    "sections": (<size_t>_sections, ("slice",)),
+    "indices": (<size_t>_indices, ("slice",)),
+    "side_by_side": (<size_t>_side_by_side, ("slice",)),
+    "side_by_side_at": (<size_t>_side_by_side_at, ("slice",)),
+    "in_rows": (<size_t>_in_rows, ("slice",)),
+    "in_rows_at": (<size_t>_in_rows_at, ("slice",)),
+    "in_depth": (<size_t>_in_depth, ("slice",)),
+    "in_depth_at": (<size_t>_in_depth_at, ("slice",)),
+}
+NAMES = tuple(_MADE_OF)
+VIEWS = {name: views for name, (_, views) in _MADE_OF.items()}

@@ -1,10 +1,20 @@
 """Operators, their dispatch rows, and the kernels in them."""
 
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
 from aten._core.arguments cimport ArgumentParser
-from aten._core.keys cimport DispatchKeySet
+from aten._core.keys cimport DispatchKeySet, local_state, row_index
+from aten._core.storage cimport begin_call, end_call
+
+cdef extern from "Python.h":
+    Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
+    object call_with_tuple "PyVectorcall_Call" (object, object, object)
+    void _drop "Py_XDECREF"(PyObject*) noexcept
+
+cdef enum:
+    # Arguments that fit into a stack on the C stack; longer schemas pay an allocation.
+    INLINE_ARGUMENTS = 40
 
 cdef class Kernel:
     cdef readonly str provenance            # file:line of the registration
@@ -55,25 +65,37 @@ cdef class OpOverload:
     cdef object call_parsed(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                             DispatchKeySet given)
 
-cdef class OpOverloadPacket:
-    cdef void* vectorcall
-    cdef readonly str namespace
-    cdef readonly str name
-    cdef object resolver                    # makes the candidates on first use
-    cdef tuple candidates                   # OpOverloads in resolution order
-    cdef OpOverload binary                  # the candidate for two tensors with all else default
-    cdef tuple binary_defaults              # its arguments after the two
-    cdef int binary_state                   # 0: not looked at yet; 1: `binary` is set; -1: there is none
-    cdef int number_state                   # the same for a tensor and a Python number
-    cdef object __weakref__
-    cdef dict __dict__
+cdef class LargeStack:
+    cdef PyObject** values
 
-    cdef int resolve(self) except -1        # fills `candidates`; once
-    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+# Calls the kernel of the highest key that the operator does not skip. `dispatch_unserved` does it
+# where a trace is on, or nobody has asked for that kernel yet.
+cdef object dispatch_unserved(OpOverload op, uint64_t keys, PyObject** stack)
+# For arguments that fit none of the candidates' schemas: raises, or finds what else was meant.
+cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
+                               Py_ssize_t nargs, PyObject* kwnames)
+# Lets calls of a type's objects go through the field at `offset`.
+cdef void make_vectorcallable(PyTypeObject* type, Py_ssize_t offset, unsigned long flags) noexcept
 
-cdef class MethodDescriptor:
-    cdef void* vectorcall
-    cdef readonly OpOverloadPacket packet
 
-# The way in for number slots and other compiled callers: two positional operands, all else default.
-cdef object call_binary(OpOverloadPacket packet, object left, object right)
+cdef inline object dispatch(OpOverload op, uint64_t keys, PyObject** stack):
+    cdef PyObject* served
+    cdef Kernel kernel
+    cdef int phase
+    if local_state().tracing == 0:
+        served = op.row[row_index(keys & op.mask)]
+        if served != NULL:
+            # Owned for the length of the call: the kernel may take its own registration back.
+            kernel = <Kernel> served
+            phase = begin_call()
+            try:
+                return kernel.call(op, keys & op.mask, stack)
+            finally:
+                end_call(phase)
+    return dispatch_unserved(op, keys, stack)
+
+
+cdef inline void release(PyObject** stack, Py_ssize_t count) noexcept:
+    cdef Py_ssize_t position
+    for position in range(count):
+        _drop(stack[position])

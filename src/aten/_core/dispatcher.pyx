@@ -3,12 +3,12 @@
 
 An ordinary call parses its arguments onto a stack, joins the tensors' key bits with the thread's
 sets, takes off the keys the operator skips, and jumps through its row. What the row holds is decided
-in `registrations.py`, once for each slot. Errors and traces are put into words in `explain.py`.
+in `registrations.py`, once for each slot. Which overload a call means is found in `packets.pyx`.
+Errors and traces are put into words in `explain.py`.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_XDECREF
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
@@ -28,24 +28,18 @@ from aten._core.keys cimport (
     without_highest,
 )
 from aten._core.storage cimport begin_call, end_call
-from aten._core.tensor cimport Tensor, TensorImpl, set_binary_call
+from aten._core.tensor cimport Tensor, TensorImpl
 
 from aten._core import registrations as registry_of_kernels
 from aten._core.device import device as device_class
 
 cdef extern from "Python.h":
     const unsigned long TPFLAGS_HAVE_VECTORCALL "Py_TPFLAGS_HAVE_VECTORCALL"
-    const unsigned long TPFLAGS_METHOD_DESCRIPTOR "Py_TPFLAGS_METHOD_DESCRIPTOR"
-    Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
     PyObject* PyVectorcall_Call(PyObject*, PyObject*, PyObject*)
-    object call_with_tuple "PyVectorcall_Call" (object, object, object)
     object PyObject_Vectorcall(object, PyObject* const*, size_t, PyObject*)
-    object PyMethod_New(object, object)
     PyTypeObject* Py_TYPE(PyObject*) noexcept
     bint PyList_CheckExact(PyObject*) noexcept
     bint PyTuple_CheckExact(PyObject*) noexcept
-    bint PyFloat_CheckExact(PyObject*) noexcept
-    bint PyLong_CheckExact(PyObject*) noexcept
     Py_ssize_t PySequence_Fast_GET_SIZE(PyObject*) noexcept
     PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
     void PyType_Modified(PyTypeObject*)
@@ -53,13 +47,6 @@ cdef extern from "Python.h":
         Py_ssize_t tp_vectorcall_offset
         unsigned long tp_flags
         PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
-        object (*tp_alloc)(PyObject*, Py_ssize_t)
-    void PyTuple_SET_ITEM(object, Py_ssize_t, PyObject*)
-    void own "Py_INCREF"(PyObject*) noexcept
-
-cdef enum:
-    # Arguments that fit into a stack on the C stack; longer schemas pay an allocation.
-    INLINE_ARGUMENTS = 40
 
 cdef uint64_t EVERY_BIT = ~(<uint64_t> 0)
 
@@ -139,8 +126,6 @@ cdef class PythonKernel(Kernel):
 cdef class LargeStack:
     """Room for one call's arguments, beyond what fits on the C stack."""
 
-    cdef PyObject** values
-
     def __cinit__(self, Py_ssize_t count):
         self.values = <PyObject**> PyMem_Malloc(count * sizeof(PyObject*))
         if self.values == NULL:
@@ -148,17 +133,6 @@ cdef class LargeStack:
 
     def __dealloc__(self):
         PyMem_Free(self.values)
-
-
-cdef bint takes_numbers(object entry) except -1:
-    """Whether the operator takes Python numbers where its schema asks for tensors."""
-    return entry is not None and entry.options.get("numbers_as_tensors", False)
-
-
-cdef inline void release(PyObject** stack, Py_ssize_t count) noexcept:
-    cdef Py_ssize_t position
-    for position in range(count):
-        Py_XDECREF(stack[position])
 
 
 cdef inline uint64_t keys_of_value(PyObject* value) except? 0:
@@ -348,8 +322,8 @@ cdef class OpOverload:
             return call_without_match(self, (self,), args, nargs, kwnames)
         try:
             if given is None:
-                return dispatch(self, self.keys_of(stack), stack)
-            return dispatch(self, given.bits, stack)
+                return self.call_stack(stack)
+            return self.redispatch_stack(given.bits, stack)
         finally:
             release(stack, self.count)
 
@@ -467,21 +441,11 @@ cdef Kernel as_kernel(object kernel, str provenance):
     return made
 
 
-cdef inline object dispatch(OpOverload op, uint64_t keys, PyObject** stack):
-    cdef Kernel kernel
-    cdef PyObject* served
-    cdef int phase
+cdef object dispatch_unserved(OpOverload op, uint64_t keys, PyObject** stack):
     if local_state().tracing != 0:
         return dispatch_traced(op, keys, stack)
-    keys &= op.mask
-    served = op.row[row_index(keys)]
-    # Owned for the length of the call: the kernel may take its own registration back.
-    kernel = <Kernel> served if served != NULL else op.kernel_for(keys)
-    phase = begin_call()
-    try:
-        return kernel.call(op, keys, stack)
-    finally:
-        end_call(phase)
+    op.kernel_for(keys & op.mask)
+    return op.redispatch_stack(keys, stack)
 
 
 cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
@@ -521,19 +485,6 @@ cdef object named_results(str name, list names):
     return namedtuple(name, names)
 
 
-cdef object named_tuple(object type, tuple values):
-    """`values` as an object of `type`, a tuple's subclass with as many fields."""
-    cdef Py_ssize_t position
-    cdef PyObject* value
-    cdef Py_ssize_t count = PySequence_Fast_GET_SIZE(<PyObject*> values)
-    made = (<CallableTypeObject*> type).tp_alloc(<PyObject*> type, count)
-    for position in range(count):
-        value = PySequence_Fast_ITEMS(<PyObject*> values)[position]
-        own(value)
-        PyTuple_SET_ITEM(made, position, value)
-    return made
-
-
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
                            Py_ssize_t nargs, PyObject* kwnames):
     cdef Py_ssize_t position
@@ -545,231 +496,9 @@ cdef object call_without_match(object named, tuple candidates, PyObject* const* 
     return explain().call_without_match(named, candidates, values, keywords)
 
 
-cdef class OpOverloadPacket:
-    """All overloads of one operator, such as `aten.ops.aten.add`.
-
-    Calling it tries the overloads in their order and dispatches to the first whose schema fits.
-    `resolver(packet)` gives the overloads when they are first needed.
-    """
-
-    def __cinit__(self):
-        self.vectorcall = <void*> call_packet
-
-    def __init__(self, str namespace not None, str name not None, resolver not None):
-        self.namespace = namespace
-        self.name = name
-        self.resolver = resolver
-
-    cdef int resolve(self) except -1:
-        if self.candidates is None:
-            self.candidates = tuple(self.resolver(self))
-        return 0
-
-    def refresh(self):
-        """Asks the resolver again when next called, after an overload was added or taken away."""
-        self.candidates = None
-        self.binary = None
-        self.binary_state = 0
-        self.number_state = 0
-
-    def __call__(self, *args, **kwargs):
-        return call_with_tuple(self, args, kwargs)
-
-    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
-        cdef PyObject* inline_stack[INLINE_ARGUMENTS]
-        cdef PyObject** stack = inline_stack
-        cdef LargeStack larger
-        cdef OpOverload op
-        if self.candidates is None:
-            self.resolve()
-        for candidate in self.candidates:
-            op = <OpOverload> candidate
-            if op.row == NULL:
-                op.prepare()
-            if op.count > INLINE_ARGUMENTS:
-                larger = LargeStack(op.count)
-                stack = larger.values
-            if op.parser.parse(args, nargs, kwnames, stack) == 0:
-                break
-        else:
-            return call_without_match(self, self.candidates, args, nargs, kwnames)
-        try:
-            result = dispatch(op, op.keys_of(stack), stack)
-        finally:
-            release(stack, op.count)
-        if op.results is None or type(result) is not tuple:
-            return result
-        return named_tuple(op.results, result)
-
-    def overloads(self):
-        """The overloads' names, "default" for the one without."""
-        self.resolve()
-        return [candidate._overloadname for candidate in self.candidates]
-
-    @property
-    def op_overloads(self):
-        """The overloads themselves, in resolution order."""
-        self.resolve()
-        return self.candidates
-
-    def __getattr__(self, str name):
-        if not (name.startswith("__") and name.endswith("__")):
-            self.resolve()
-            for candidate in self.candidates:
-                if (<OpOverload> candidate).overload == ("" if name == "default" else name):
-                    return candidate
-        raise AttributeError(
-            f"The underlying op of '{self.namespace}.{self.name}' has no overload name '{name}'"
-        )
-
-    def __dir__(self):
-        return [*object.__dir__(self), *self.overloads()]
-
-    @property
-    def __name__(self):
-        return self.name
-
-    @property
-    def __doc__(self):
-        self.resolve()
-        return "\n".join(candidate.__doc__ for candidate in self.candidates)
-
-    def __str__(self):
-        return f"{self.namespace}.{self.name}"
-
-    def __repr__(self):
-        return f"<OpOverloadPacket(op='{self.namespace}.{self.name}')>"
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
-
-
-cdef class MethodDescriptor:
-    """An operator as a method of Tensor: `tensor.add(x)` calls the packet without a bound method."""
-
-    def __cinit__(self):
-        self.vectorcall = <void*> call_method
-
-    def __init__(self, OpOverloadPacket packet not None):
-        self.packet = packet
-
-    def __get__(self, instance, owner):
-        return self if instance is None else PyMethod_New(self, instance)
-
-    def __call__(self, *args, **kwargs):
-        return call_with_tuple(self, args, kwargs)
-
-    @property
-    def __name__(self):
-        return self.packet.name
-
-    @property
-    def __qualname__(self):
-        return f"Tensor.{self.packet.name}"
-
-    @property
-    def __doc__(self):
-        return self.packet.__doc__
-
-    def __repr__(self):
-        return f"<method '{self.packet.name}' of 'Tensor' objects>"
-
-
 cdef object call_overload(OpOverload self, PyObject* const* args, size_t nargsf,
                           PyObject* kwnames):
     return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
-
-
-cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,
-                        PyObject* kwnames):
-    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
-
-
-cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
-                        PyObject* kwnames):
-    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
-
-
-cdef object call_binary(OpOverloadPacket packet, object left, object right):
-    cdef PyObject* stack[INLINE_ARGUMENTS]
-    cdef OpOverload op
-    cdef tuple defaults
-    cdef Py_ssize_t position
-    cdef uint64_t keys
-    cdef LocalState* state
-    cdef bint number = False
-    if Py_TYPE(<PyObject*> left) != <PyTypeObject*> Tensor:
-        return call_operands(packet, left, right)
-    keys = (<TensorImpl> left).keys
-    if Py_TYPE(<PyObject*> right) == <PyTypeObject*> Tensor:
-        keys |= (<TensorImpl> right).keys
-    elif PyFloat_CheckExact(<PyObject*> right) or PyLong_CheckExact(<PyObject*> right):
-        number = True
-    else:
-        return call_operands(packet, left, right)
-    if (packet.number_state if number else packet.binary_state) != 1:
-        if not learn_binary(packet, left, right, number):
-            return call_operands(packet, left, right)
-    op = packet.binary
-    stack[0] = <PyObject*> left
-    stack[1] = <PyObject*> right
-    # Owned, as `op` is: the call may refresh the packet.
-    defaults = packet.binary_defaults
-    for position in range(op.count - 2):
-        stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> defaults)[position]
-    state = local_state()
-    return dispatch(op, (keys | state.included) & ~state.excluded, stack)
-
-
-cdef object call_operands(OpOverloadPacket packet, object left, object right):
-    cdef PyObject* operands[2]
-    operands[0] = <PyObject*> left
-    operands[1] = <PyObject*> right
-    return packet.call_arguments(operands, 2, NULL)
-
-
-cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:
-    """Whether the first candidate takes two such operands as they are; keeps its other defaults."""
-    cdef PyObject* stack[INLINE_ARGUMENTS]
-    cdef PyObject* operands[2]
-    cdef OpOverload op
-    cdef Py_ssize_t position
-    cdef bint fits
-    if (packet.number_state if number else packet.binary_state) == -1:
-        return False
-    packet.resolve()
-    op = <OpOverload> packet.candidates[0]
-    op.prepare()
-    operands[0] = <PyObject*> left
-    operands[1] = <PyObject*> right
-    fits = (
-        2 <= op.count <= INLINE_ARGUMENTS
-        and op.tensor_count >= 2
-        and op.tensor_positions[1] == 1
-        and op.parser.parse(operands, 2, NULL, stack) == 0
-    )
-    if fits:
-        # A parser that makes something else of an operand has to see every call.
-        fits = stack[0] == operands[0] and stack[1] == operands[1]
-        packet.binary_defaults = tuple(
-            [<object> stack[position] for position in range(2, op.count)]
-        )
-        release(stack, op.count)
-        packet.binary = op
-    if number:
-        packet.number_state = 1 if fits else -1
-    else:
-        packet.binary_state = 1 if fits else -1
-    return fits
-
-
-cdef object call_slot(PyObject* filled, object left, object right):
-    if Py_TYPE(filled) == <PyTypeObject*> OpOverloadPacket:
-        return call_binary(<OpOverloadPacket> filled, left, right)
-    return (<object> filled)(left, right)
 
 
 cdef void make_vectorcallable(PyTypeObject* type, Py_ssize_t offset, unsigned long flags) noexcept:
@@ -781,22 +510,12 @@ cdef void make_vectorcallable(PyTypeObject* type, Py_ssize_t offset, unsigned lo
     PyType_Modified(type)
 
 
-cdef void make_callers() except *:
+cdef void make_overloads_callable() except *:
     cdef OpOverload op = OpOverload.__new__(OpOverload)
-    cdef OpOverloadPacket packet = OpOverloadPacket.__new__(OpOverloadPacket)
-    cdef MethodDescriptor method = MethodDescriptor.__new__(MethodDescriptor)
     make_vectorcallable(
         <PyTypeObject*> OpOverload, <char*> &op.vectorcall - <char*> <PyObject*> op, 0
     )
-    make_vectorcallable(
-        <PyTypeObject*> OpOverloadPacket, <char*> &packet.vectorcall - <char*> <PyObject*> packet, 0
-    )
-    make_vectorcallable(
-        <PyTypeObject*> MethodDescriptor, <char*> &method.vectorcall - <char*> <PyObject*> method,
-        TPFLAGS_METHOD_DESCRIPTOR,
-    )
 
 
-make_callers()
-set_binary_call(call_slot)
+make_overloads_callable()
 registry_of_kernels.skip = FallthroughKernel()

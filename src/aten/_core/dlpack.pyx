@@ -16,9 +16,11 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport dtype, dtype_from_code, item_size
 from aten._core.dtypes import DTYPES
+from aten._core.making cimport make_tensor
+from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.storage cimport storage_at
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, contiguous_strides, data_pointer,
-                                is_lazy, make_tensor, storage_extent)
+from aten._core.strides cimport contiguous_strides, storage_extent
+from aten._core.tensor cimport Tensor, data_pointer, is_lazy
 
 cdef enum:
     DEVICE_CPU = 1

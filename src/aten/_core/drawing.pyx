@@ -9,9 +9,10 @@ from aten._core.device cimport CPU, device
 from aten._core.dtypes cimport FLOAT32, FLOAT64, default_dtype_code, dtype
 from aten._core.generator cimport Generator
 from aten._core.generator import default_generator
+from aten._core.making cimport make_contiguous
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, is_lazy, make_contiguous,
-                                read_sizes)
+from aten._core.tensor cimport Tensor, TensorImpl, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -28,7 +29,7 @@ cdef class DrawKernel(StandIn):
 
     def __init__(self, native, operators, otherwise):
         StandIn.__init__(self, native, operators, otherwise)
-        self.function = _functions[NAMES.index(native)]
+        self.function = <Drawing><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
         return self.function(stack)
@@ -105,6 +106,11 @@ cdef object _fill_normal(PyObject** stack):
     return _normal(out, _source(stack[3]), mean, deviation)
 
 
-NAMES = ("randn", "randn_from", "rand", "rand_from", "fill_normal")
-cdef Drawing[5] _functions
-_functions[:] = [_randn, _randn_from, _rand, _rand_from, _fill_normal]
+cdef dict _FUNCTIONS = {
+    "randn": <size_t>_randn,
+    "randn_from": <size_t>_randn_from,
+    "rand": <size_t>_rand,
+    "rand_from": <size_t>_rand_from,
+    "fill_normal": <size_t>_fill_normal,
+}
+NAMES = tuple(_FUNCTIONS)

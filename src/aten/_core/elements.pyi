@@ -1,10 +1,5 @@
-from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.stand_in import CompiledFirst
 
-NATIVE: tuple[str, ...]
+NAMES: tuple[str, ...]
 
-class ElementKernel(Kernel):
-    def __init__(self, op: OpOverload, native: str, otherwise: Kernel) -> None: ...
-    @property
-    def native(self) -> str: ...
-    @property
-    def otherwise(self) -> Kernel: ...
+class ElementKernel(CompiledFirst): ...

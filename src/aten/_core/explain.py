@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from aten._core.dispatcher import OpOverload, OpOverloadPacket
+    from aten._core.dispatcher import OpOverload
     from aten._core.keys import DispatchKey
+    from aten._core.packets import OpOverloadPacket
 
     # Positional parameters (None: any number), and keyword names (None: any).
     Parameters = tuple[int | None, frozenset[str] | None]

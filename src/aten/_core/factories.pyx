@@ -1,39 +1,31 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Factories: fresh tensors, empty or filled with one value, and evenly spaced numbers.
+"""Factories: fresh tensors, empty or filled with one value.
 
 They touch memory once and depend on no operand's values, so one compiled kernel serves every
 device that computes on the host. The table names each by `native:`.
 """
 
 from cpython.object cimport PyObject
-from libc.math cimport ceil
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from aten._core.construct cimport write_element
 from aten._core.device cimport (CONTIGUOUS_FORMAT, CPU, META, PRESERVE_FORMAT, PRIVATEUSE1,
-                                REFERENCE, device, device_from_codes, layout, memory_format)
+                                device, device_from_codes, layout, memory_format)
 from aten._core.dispatcher cimport Kernel, OpOverload
-from aten._core.dtypes cimport (BOOL, FLOAT32, FLOAT64, INT32, INT64, category_of,
-                                default_dtype_code, dtype, dtype_from_code, item_size)
+from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dtype,
+                                dtype_from_code, item_size)
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.parallel cimport parallel_for
-from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, contiguous_strides, data_pointer,
-                                format_strides, make_contiguous, make_strided, read_sizes)
-
-cdef extern from "Python.h":
-    bint PyLong_CheckExact(PyObject*) noexcept
-    bint PyFloat_CheckExact(PyObject*) noexcept
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.strides cimport dense_strides, format_strides
+from aten._core.tensor cimport Tensor, TensorImpl
 
 cdef enum:
     # Elements in one chunk of work for the threads, and from where on to share work at all.
     GRAIN = 1 << 18
     RELEASE_THRESHOLD = 1 << 15
-
-cdef enum:
-    LARGEST_WHOLE = 0x20000000000000    # up to here a double holds all integers
 
 cdef enum:
     FLOATING = 2    # the categories
@@ -46,10 +38,10 @@ cdef class FactoryKernel(Kernel):
     """Runs a compiled factory. Raises LookupError where no factory has the name."""
 
     def __init__(self, OpOverload op not None, str native not None):
-        if native not in _NATIVE:
+        if native not in _FUNCTIONS:
             raise LookupError(f"{op.name}: no compiled factory is called {native!r}")
         self.native = native
-        self.function = <void*>_functions[_NATIVE.index(native)]
+        self.function = <void*><size_t>_FUNCTIONS[native]
         self.place = f"aten/_core/factories.pyx:{native}"
 
     def describe(self):
@@ -131,61 +123,6 @@ cdef Tensor _made_strided(Options* options, object sizes, object strides):
             raise RuntimeError(f"negative strides are not supported: {list(strides)}")
     return make_strided(options.code, rank, size_values, stride_values, options.device_type,
                         options.device_index)
-
-
-cdef bint _is_dense(int rank, const int64_t* sizes, const int64_t* strides) noexcept:
-    """Whether elements fill their memory without gaps or overlap, in whatever order."""
-    cdef bint used[MAXIMUM_DIMS]
-    cdef int64_t expected = 1
-    cdef int dim, found, position
-    for dim in range(rank):
-        used[dim] = sizes[dim] < 2
-    for position in range(rank):
-        found = -1
-        for dim in range(rank):
-            if not used[dim] and strides[dim] == expected:
-                found = dim
-        if found < 0:
-            for dim in range(rank):
-                if not used[dim]:
-                    return False
-            return True
-        used[found] = True
-        expected *= sizes[found]
-    return True
-
-
-cdef int dense_strides(int rank, const int64_t* sizes, const int64_t* strides,
-                       int64_t* dense) noexcept:
-    """Strides without gaps in the order of `strides`; these themselves where they have no gaps.
-
-    Algorithm: a stable insertion sort of the dimensions by stride from the last to the first, in
-    which a stride of 0 compares with nothing, as torch's `empty_like` orders them.
-    """
-    cdef int order[MAXIMUM_DIMS]
-    cdef int position, moved, place, before, after
-    cdef int64_t stride = 1
-    if _is_dense(rank, sizes, strides):
-        for position in range(rank):
-            dense[position] = strides[position]
-        return 0
-    for position in range(rank):
-        order[position] = rank - 1 - position
-    for position in range(1, rank):
-        moved = position
-        for place in range(position - 1, -1, -1):
-            before, after = order[place], order[moved]
-            if strides[before] == 0 or strides[after] == 0:
-                continue
-            if strides[before] < strides[after]:
-                break
-            if strides[before] > strides[after] or sizes[before] > sizes[after]:
-                order[place], order[moved] = after, before
-                moved = place
-    for position in range(rank):
-        dense[order[position]] = stride
-        stride *= max(sizes[order[position]], 1)
-    return 0
 
 
 cdef Tensor empty_as(TensorImpl source, int code, int device_type, int device_index,
@@ -437,183 +374,22 @@ def empty_like(Tensor source not None, dtype element=None, device place=None,
     return empty_as(source, code, place.type_code, place.index_code, format_code)
 
 
-# Evenly spaced numbers
-
-ctypedef void (*SequenceTask)(void* context, int64_t begin, int64_t end) noexcept nogil
-
-cdef struct Sequence:
-    char* data
-    int code
-    bint both_ends
-    int64_t count
-    int64_t whole_start, whole_step
-    double start, step, end
-
-
-cdef void _sequence_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Sequence* sequence = <Sequence*>context
-    cdef int64_t index
-    cdef int64_t* longs = <int64_t*>sequence.data
-    cdef int32_t* integers = <int32_t*>sequence.data
-    cdef float* singles = <float*>sequence.data
-    cdef double* doubles = <double*>sequence.data
-    if sequence.code == INT64:
-        for index in range(begin, end):
-            longs[index] = <int64_t>(<uint64_t>sequence.whole_start
-                                     + <uint64_t>sequence.whole_step * <uint64_t>index)
-    elif sequence.code == INT32:
-        for index in range(begin, end):
-            integers[index] = <int32_t>(<uint64_t>sequence.whole_start
-                                        + <uint64_t>sequence.whole_step * <uint64_t>index)
-    elif sequence.code == FLOAT32:
-        for index in range(begin, end):
-            singles[index] = <float>(sequence.start + sequence.step * <double>index)
-    else:
-        for index in range(begin, end):
-            doubles[index] = sequence.start + sequence.step * <double>index
-
-
-cdef void _between_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """From either end to the middle, so that both ends are exact."""
-    cdef Sequence* sequence = <Sequence*>context
-    cdef int64_t index, middle = sequence.count // 2
-    cdef float* singles = <float*>sequence.data
-    cdef double* doubles = <double*>sequence.data
-    cdef float start = <float>sequence.start, last = <float>sequence.end
-    cdef float step = <float>sequence.step
-    if sequence.code == FLOAT32:
-        for index in range(begin, min(end, middle)):
-            singles[index] = start + step * <float>index
-        for index in range(max(begin, middle), end):
-            singles[index] = last - step * <float>(sequence.count - 1 - index)
-        return
-    for index in range(begin, min(end, middle)):
-        doubles[index] = sequence.start + sequence.step * <double>index
-    for index in range(max(begin, middle), end):
-        doubles[index] = sequence.end - sequence.step * <double>(sequence.count - 1 - index)
-
-
-cdef Tensor _run_sequence(int64_t count, int code, Sequence* sequence):
-    cdef Tensor out = make_contiguous(code, 1, &count, CPU, -1)
-    sequence.data = out.storage.data
-    sequence.code = code
-    sequence.count = count
-    cdef SequenceTask task = _between_chunk if sequence.both_ends else _sequence_chunk
-    if count < RELEASE_THRESHOLD:
-        task(sequence, 0, count)
-        return out
-    with nogil:
-        parallel_for(count, GRAIN, task, sequence)
-    return out
-
-
-def sequence(int64_t count, start, step, dtype element not None):
-    """start, start + step, start + 2·step, …: int64, int32, float32 or float64.
-
-    Integers are computed in int64, floats in float64, both rounded to the type.
-    """
-    cdef Sequence wanted
-    wanted.both_ends = False
-    if element.code == INT64 or element.code == INT32:
-        wanted.whole_start, wanted.whole_step = start, step
-    elif element.code == FLOAT32 or element.code == FLOAT64:
-        wanted.start, wanted.step = start, step
-    else:
-        raise TypeError(f"sequence: there is no loop for {element}")
-    return _run_sequence(count, element.code, &wanted)
-
-
-def sequence_between(int64_t count, start, end, step, dtype element not None):
-    """Evenly spaced numbers from `start` to `end`, both included: float32 or float64."""
-    cdef Sequence wanted
-    if element.code != FLOAT32 and element.code != FLOAT64:
-        raise TypeError(f"sequence_between: there is no loop for {element}")
-    wanted.both_ends = True
-    wanted.start, wanted.end, wanted.step = start, end, step
-    return _run_sequence(count, element.code, &wanted)
-
-
-# Positions of the options among the arguments: (end), (start, end), (start, end, step).
-SEQUENCES = ("arange", "arange_from", "arange_by_steps")
-
-
-cdef class SequenceKernel(StandIn):
-    """arange of ordinary numbers; the name says how many of start, end and step are given."""
-
-    cdef int given
-
-    def __init__(self, native, operators, otherwise):
-        StandIn.__init__(self, native, operators, otherwise)
-        self.given = SEQUENCES.index(native) + 1
-
-    cdef object ordinary(self, PyObject** stack):
-        cdef int64_t whole[3]
-        cdef double numbers[3]
-        cdef PyObject** options = stack + self.given
-        cdef Sequence wanted
-        cdef bint are_whole = True
-        cdef int place, code = -1
-        cdef int64_t count
-        whole[0], whole[2] = 0, 1
-        numbers[0], numbers[2] = 0, 1
-        for place in range(self.given):
-            if not _reads_number(stack[place], &whole[place + (self.given == 1)],
-                                 &numbers[place + (self.given == 1)], &are_whole):
-                return None
-        if not _is_plain_place(options):
-            return None
-        if options[0] != <PyObject*>None:
-            code = (<dtype?><object>options[0]).code
-        elif are_whole:
-            code = INT64
-        else:
-            code = default_dtype_code()
-        if code != FLOAT32 and code != FLOAT64 and not (
-                are_whole and (code == INT64 or code == INT32)):
-            return None
-        if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
-            return None
-        if code == INT64:
-            count = (whole[1] - whole[0]) // whole[2]
-            count += count * whole[2] != whole[1] - whole[0]
-        else:
-            numbers[1] = ceil((numbers[1] - numbers[0]) / numbers[2])
-            if not numbers[1] < <double>LARGEST_WHOLE:
-                return None
-            count = <int64_t>numbers[1]
-        wanted.both_ends = False
-        wanted.whole_start, wanted.whole_step = whole[0], whole[2]
-        wanted.start, wanted.step = numbers[0], numbers[2]
-        return _run_sequence(count, code, &wanted)
-
-
-cdef inline bint _reads_number(PyObject* value, int64_t* whole, double* number,
-                               bint* are_whole) except -1:
-    """Whether `value` is an integer that a double holds, or a finite float."""
-    cdef int overflow = 0
-    if PyLong_CheckExact(value):
-        whole[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
-        number[0] = <double>whole[0]
-        return overflow == 0 and -<int64_t>LARGEST_WHOLE < whole[0] < <int64_t>LARGEST_WHOLE
-    if not PyFloat_CheckExact(value):
-        return False
-    number[0] = <object>value
-    are_whole[0] = False
-    return number[0] - number[0] == 0
-
-
-cdef bint _is_plain_place(PyObject** options) except -1:
-    """Whether dtype, layout, device, pin_memory ask for ordinary memory."""
-    if options[1] != <PyObject*>None or (options[3] != <PyObject*>None
-                                         and options[3] != <PyObject*>False):
-        return False
-    return options[2] == <PyObject*>None or (<device?><object>options[2]).type_code == CPU
-
-
-_NATIVE = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros",
-           "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like",
-           "new_full", "scalar_tensor", "eye", "eye_of_two")
-cdef FactoryFunction[17] _functions
-_functions[:] = [_empty, _empty_like, _empty_strided, _new_empty, _new_empty_strided, _zeros,
-                 _zeros_like, _new_zeros, _ones, _ones_like, _new_ones, _full, _full_like,
-                 _new_full, _scalar_tensor, _eye, _eye_of_two]
+cdef dict _FUNCTIONS = {
+    "empty": <size_t>_empty,
+    "empty_like": <size_t>_empty_like,
+    "empty_strided": <size_t>_empty_strided,
+    "new_empty": <size_t>_new_empty,
+    "new_empty_strided": <size_t>_new_empty_strided,
+    "zeros": <size_t>_zeros,
+    "zeros_like": <size_t>_zeros_like,
+    "new_zeros": <size_t>_new_zeros,
+    "ones": <size_t>_ones,
+    "ones_like": <size_t>_ones_like,
+    "new_ones": <size_t>_new_ones,
+    "full": <size_t>_full,
+    "full_like": <size_t>_full_like,
+    "new_full": <size_t>_new_full,
+    "scalar_tensor": <size_t>_scalar_tensor,
+    "eye": <size_t>_eye,
+    "eye_of_two": <size_t>_eye_of_two,
+}

@@ -1,18 +1,8 @@
 """Generators of random numbers."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 
-cdef enum:
-    WORDS = 624
-
-cdef struct Engine:
-    # The Mersenne Twister's words; `left` of them are to be handed out, from `next` on.
-    uint32_t words[WORDS]
-    int left
-    int next
-    # A normal number that came along with the last one.
-    bint has_spare
-    double spare
+from aten._core.random_numbers cimport Engine
 
 cdef class Generator:
     cdef Engine engine

@@ -19,7 +19,8 @@ from aten._core.dispatcher cimport OpOverload
 from aten._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, INT8, UINT8
 from aten._core.keys cimport LocalState, local_state, row_index
 from aten._core.pointwise import PointwiseKernel
-from aten._core.tensor cimport MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 from aten._core.views cimport ViewKernel, view_of
 
 cdef extern from "Python.h":

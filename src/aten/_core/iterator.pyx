@@ -12,7 +12,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t
 
 from aten._core.dtypes cimport item_size
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl, const_data_pointer, data_pointer
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport TensorImpl, const_data_pointer, data_pointer
 
 cdef int broadcast_into(int rank, int64_t* sizes, TensorImpl operand) except -1:
     """Widen `sizes`, aligned at the end of an array of `rank`, by `operand`'s.

@@ -16,13 +16,15 @@ from aten._core.device cimport CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMA
 from aten._core.dispatcher cimport OpOverload
 from aten._core.dtypes cimport item_size
 from aten._core.given cimport reads_integer
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.memory cimport may_overlap
 from aten._core.moving cimport move_elements, move_run
 from aten._core.parallel cimport parallel_for
 from aten._core.promotion cimport Promotion, begin_promotion, promote_tensor, promoted
+from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                format_strides, is_lazy, make_contiguous, make_strided)
+from aten._core.strides cimport format_strides
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
 from aten._core.views cimport view_of
 
 cdef extern from *:

@@ -8,8 +8,9 @@ from libc.string cimport memset
 from aten._core.device cimport META
 from aten._core.dtypes cimport INT32, INT64, dtype_from_code
 from aten._core.iterator cimport Walk, add_input, add_operand, begin_walk, coalesce, reorder, run_walk
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                make_contiguous)
+from aten._core.making cimport make_contiguous
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.views cimport view_of
 
 cdef enum:

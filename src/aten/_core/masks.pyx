@@ -14,9 +14,10 @@ from libc.string cimport memcpy
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport BOOL, INT64, item_size
 from aten._core.locating cimport require_memory
+from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                make_contiguous)
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.views cimport view_of
 
 cdef enum:

@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int64_t
 
-from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport TensorImpl
 
 cdef struct Geometry:
     int rank

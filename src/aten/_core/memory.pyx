@@ -6,10 +6,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.dtypes cimport item_size
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.storage cimport Storage, allocate, exchange_memory
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
-                                contiguous_strides, read_sizes, set_geometry,
-                                storage_extent)
+from aten._core.strides cimport contiguous_strides, is_dense, storage_extent
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, set_geometry
 
 
 cdef int check_internal_overlap(TensorImpl out) except -1:
@@ -179,7 +179,7 @@ def write_outs(str name, outs, results, copy):
 cdef int _prepare_for(str name, Tensor out, Tensor result) except -1:
     if out.size() != result.size():
         prepare_out(name, out, result.rank, result.sizes)
-        if storage_extent(result.rank, result.sizes, result.strides) == result.count:
+        if result.count == 0 or is_dense(result.rank, result.sizes, result.strides):
             set_geometry(out, result.rank, result.sizes, result.strides)
     check_internal_overlap(out)
     return 0

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from aten._core.iterator cimport Walk, begin_walk, coalesce, reorder, run_walk
-from aten._core.tensor cimport MAXIMUM_DIMS
+from aten._core.sizes cimport MAXIMUM_DIMS
 
 cdef extern from *:
     """

@@ -4,7 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from aten._core.iterator cimport Walk
-from aten._core.tensor cimport MAXIMUM_DIMS, TensorImpl
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport TensorImpl
 
 cdef enum:
     MAXIMUM_INPUTS = 6

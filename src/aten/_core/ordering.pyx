@@ -17,13 +17,14 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, FLOAT16, INT16, INT64, INT8, UIN
                                 UINT8, item_size)
 from aten._core.factories cimport empty_as
 from aten._core.given cimport reads_dim, reads_flag, reads_integer
+from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
 from aten._core.radix cimport (KeyOrder, describe_keys, key_of_rank, load_keys, sort_positions,
                                store_keys)
 from aten._core.ranking cimport (Pair, begin_least, end_least, select_least, select_rank,
                                  sort_least, sort_pairs, take_lesser)
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                make_contiguous)
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
 cdef enum:
     # What becomes of a row, in the order of _WAYS.

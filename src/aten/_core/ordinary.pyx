@@ -19,10 +19,12 @@ from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BOOL, DTYPE_COUNT, FLOAT64, INT64, default_dtype_code,
                                 item_size)
 from aten._core.iterator cimport KernelFunction
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.operands cimport UNIT, ZERO
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (INLINE_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                make_contiguous, make_strided)
+from aten._core.sizes cimport INLINE_DIMS
+from aten._core.strides cimport is_dense, is_row_major
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -149,20 +151,15 @@ cdef inline bint _is_alike(PyObject* leader, PyObject* tensor) noexcept:
     return True
 
 
-cdef bint _is_packed(TensorImpl tensor) noexcept:
-    """Whether the elements lie without gaps and apart, dimensions in any order; none of size 1."""
-    cdef int64_t expected = 1
-    cdef int found, dim
+cdef inline bint _is_packed(TensorImpl tensor) noexcept:
+    """Whether few dimensions are dense, and none of one element, whose stride says nothing."""
+    cdef int dim
     if tensor.rank > INLINE_DIMS:
         return False
-    for found in range(tensor.rank):
-        for dim in range(tensor.rank):
-            if tensor.strides[dim] == expected and tensor.sizes[dim] > 1:
-                expected *= tensor.sizes[dim]
-                break
-        else:
+    for dim in range(tensor.rank):
+        if tensor.sizes[dim] == 1:
             return False
-    return expected == tensor.count
+    return is_dense(tensor.rank, tensor.sizes, tensor.strides)
 
 
 cdef inline void _step_evenly(OrdinaryCall* call, int index) noexcept:
@@ -232,19 +229,15 @@ cdef bint _are_row_major(OrdinaryCall* call):
     Strides of dimensions of size one, which address nothing, may say otherwise.
     """
     cdef TensorImpl tensor
-    cdef int64_t expected
-    cdef int index, dim
+    cdef int index
     if not (<TensorImpl>call.leader).contiguous:
         return True
     for index in range(call.count):
         if call.tensors[index] == NULL:
             continue
         tensor = <TensorImpl>call.tensors[index]
-        expected = 1
-        for dim in range(tensor.rank - 1, -1, -1):
-            if tensor.strides[dim] != expected:
-                return False
-            expected *= tensor.sizes[dim]
+        if not is_row_major(tensor.rank, tensor.sizes, tensor.strides):
+            return False
     return True
 
 

@@ -25,9 +25,10 @@ from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, 
                                   reorder, run_walk)
 from aten._core.given cimport reads_dim
 from aten._core.locating cimport WITHIN, range_of_index, require_memory
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                make_contiguous, make_strided)
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.transfer cimport transfer_run
 
 cdef enum:

@@ -18,8 +18,10 @@ from libc.string cimport memcmp, memcpy
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport default_dtype_code, dtype
 from aten._core.iterator cimport MAXIMUM_OPERANDS, KernelFunction, Walk, run_walk
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
-                                contiguous_strides, make_contiguous, make_strided, read_sizes)
+from aten._core.making cimport make_contiguous, make_strided
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.strides cimport contiguous_strides
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept

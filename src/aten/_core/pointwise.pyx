@@ -19,6 +19,7 @@ from aten._core.dtypes import can_cast
 from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
+from aten._core.making cimport make_strided
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
@@ -27,8 +28,9 @@ from aten._core.ordinary cimport (OrdinaryCall, Remembered, accept, arrange, com
                                   has_accepted)
 from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, promote_tensor,
                                    promoted)
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, data_pointer, format_strides,
-                                make_strided, storage_extent)
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.strides cimport format_strides, is_dense
+from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
 from aten._core.tiles cimport Tiling, run_tiles, tile
 
 cdef extern from "Python.h":
@@ -546,8 +548,8 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
     return 0
 
 
-cdef bint _is_dense(TensorImpl tensor) noexcept:
-    return storage_extent(tensor.rank, tensor.sizes, tensor.strides) == tensor.count
+cdef inline bint _is_dense(TensorImpl tensor) noexcept:
+    return is_dense(tensor.rank, tensor.sizes, tensor.strides)
 
 
 cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device_type):

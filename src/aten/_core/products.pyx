@@ -14,10 +14,10 @@ from aten._core.device cimport device_from_codes
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
 from aten._core.gemm cimport multiplies, multiply
+from aten._core.making cimport make_contiguous
 from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
 from aten._core.matrix_tiles cimport Product
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer,
-                                data_pointer, make_contiguous)
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.transfer cimport Block
 
 cdef enum:

@@ -15,11 +15,12 @@ from aten._core.device cimport CPU, PRESERVE_FORMAT
 from aten._core.dtypes cimport BFLOAT16, BOOL, FLOAT32, FLOAT64, item_size
 from aten._core.factories cimport empty_as
 from aten._core.given cimport reads_integer
+from aten._core.making cimport make_contiguous
 from aten._core.moving cimport fill_elements, move_elements
 from aten._core.parallel cimport parallel_for
+from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, is_lazy,
-                                make_contiguous)
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -50,7 +51,7 @@ cdef class RearrangeKernel(StandIn):
 
     def __init__(self, native, operators, otherwise):
         StandIn.__init__(self, native, operators, otherwise)
-        self.function = _functions[NAMES.index(native)]
+        self.function = <Rearrangement><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl base
@@ -373,6 +374,12 @@ cdef void _frame(TensorImpl out, TensorImpl base, const int64_t* inside, const i
                       const_data_pointer(base) + source * width, base.strides)
 
 
-NAMES = ("flip", "roll", "repeat", "tril", "triu", "constant_pad")
-cdef Rearrangement[6] _functions
-_functions[:] = [_flip, _roll, _repeat, _tril, _triu, _pad]
+cdef dict _FUNCTIONS = {
+    "flip": <size_t>_flip,
+    "roll": <size_t>_roll,
+    "repeat": <size_t>_repeat,
+    "tril": <size_t>_tril,
+    "triu": <size_t>_triu,
+    "constant_pad": <size_t>_pad,
+}
+NAMES = tuple(_FUNCTIONS)

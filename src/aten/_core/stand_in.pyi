@@ -2,5 +2,12 @@ from collections.abc import Sequence
 
 from aten._core.dispatcher import Kernel, OpOverload
 
-class StandIn(Kernel):
+class CompiledFirst(Kernel):
+    def __init__(self, native: str, otherwise: Kernel) -> None: ...
+    @property
+    def native(self) -> str: ...
+    @property
+    def otherwise(self) -> Kernel: ...
+
+class StandIn(CompiledFirst):
     def __init__(self, native: str, operators: Sequence[OpOverload], otherwise: Kernel) -> None: ...

@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Kernels that compute a composite's ordinary case at once, and leave all else to the composite.
+"""Kernels that compute ordinary calls at once, and leave all others to another kernel.
 
-They stand for it only while the operators it is made of have compiled kernels, with nothing before
-them, and no trace is on: a kernel that is registered for one of these is called as ever.
+The compiled part looks at the arguments, and does what they ask for or declines. So errors, other
+devices and rare arguments are dealt with in one place, mostly a function, which could serve every
+call.
 """
 
 from cpython.object cimport PyObject
@@ -12,14 +13,17 @@ from libc.stdint cimport uint64_t
 from aten._core.dispatcher cimport FallthroughKernel, Kernel, OpOverload, PythonKernel
 from aten._core.keys cimport LocalState, local_state, row_index
 
+cdef extern from "Python.h":
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
+    PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t) noexcept
 
-cdef class StandIn(Kernel):
-    """Computes what the composite `otherwise`, which calls `operators`, would give."""
 
-    def __init__(self, str native not None, operators not None, Kernel otherwise not None):
+cdef class CompiledFirst(Kernel):
+    """Computes what is ordinary itself; `otherwise` serves the other calls."""
+
+    def __init__(self, str native not None, Kernel otherwise not None):
         self.native = native
-        self.operators = tuple(operators)
-        self.compiled = [None] * len(self.operators)
         self.otherwise = otherwise
 
     def describe(self):
@@ -29,25 +33,39 @@ cdef class StandIn(Kernel):
         return None
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        cdef object made
-        if local_state().tracing == 0:
-            made = self.ordinary(stack)
-            if made is not None:
-                return made
-        return self.otherwise.call(op, keys, stack)
+        made = self.ordinary(stack)
+        return self.otherwise.call(op, keys, stack) if made is None else made
+
+
+cdef class StandIn(CompiledFirst):
+    """Computes what the composite `otherwise`, which calls `operators`, would give.
+
+    It stands for it only while these have compiled kernels, with nothing before them, and no trace
+    is on: a kernel that is registered for one of them is called as ever.
+    """
+
+    def __init__(self, str native not None, operators not None, Kernel otherwise not None):
+        CompiledFirst.__init__(self, native, otherwise)
+        self.operators = tuple(operators)
+        self.compiled = [None] * len(self.operators)
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        made = self.ordinary(stack) if local_state().tracing == 0 else None
+        return self.otherwise.call(op, keys, stack) if made is None else made
 
     cdef bint stands(self, uint64_t keys) except -1:
         cdef LocalState* state = local_state()
-        cdef OpOverload op
+        cdef PyObject* operators = <PyObject*>self.operators
+        cdef PyObject* op
         cdef PyObject* served
         cdef Py_ssize_t place
         keys = (keys | state.included) & ~state.excluded
-        for place in range(len(self.operators)):
-            op = <OpOverload>self.operators[place]
+        for place in range(PyTuple_GET_SIZE(operators)):
+            op = PyTuple_GET_ITEM(operators, place)
             served = NULL
-            if op.row != NULL:
-                served = op.row[row_index(keys & op.mask)]
-            if served == NULL or served != <PyObject*>self.compiled[place]:
+            if (<OpOverload>op).row != NULL:
+                served = (<OpOverload>op).row[row_index(keys & (<OpOverload>op).mask)]
+            if served == NULL or served != PyList_GET_ITEM(<PyObject*>self.compiled, place):
                 if not self.finds_compiled(place, keys):
                     return False
         return True

@@ -10,10 +10,11 @@ from aten._core.device cimport CPU, META
 from aten._core.dtypes cimport BOOL, INT32, INT64, item_size
 from aten._core.given cimport reads_dim
 from aten._core.locating cimport NEGATIVE, OUTSIDE, range_of_index
+from aten._core.making cimport make_contiguous
 from aten._core.masks cimport compressed
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                is_tensor, make_contiguous)
+from aten._core.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_tensor
 
 cdef extern from "Python.h":
     bint PyList_CheckExact(PyObject*) noexcept

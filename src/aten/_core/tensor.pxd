@@ -3,11 +3,11 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
+from aten._core.sizes cimport INLINE_DIMS
 from aten._core.storage cimport Storage
 
-cdef enum:
-    INLINE_DIMS = 5
-    MAXIMUM_DIMS = 64
+cdef extern from *:
+    bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
 
 cdef enum:
     # Positions in the slot table, in the order of `_SLOT_NAMES`.
@@ -56,19 +56,38 @@ cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil
 cdef int require_memory(TensorImpl tensor) except -1
 cdef bint is_tensor(object value) noexcept
 cdef int wrap_dim(int64_t dim, int ndim) except -1
-cdef int refresh_geometry(TensorImpl tensor) except -1
 cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
                       const int64_t* strides) except -1
-cdef int format_strides(int memory_format_code, int rank, const int64_t* sizes,
-                        int64_t* strides) except -1
-cdef int contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) except -1
-cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strides) noexcept nogil
-cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1
-cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
-                        const int64_t* strides, int64_t offset)
-cdef Tensor make_alias(TensorImpl base)
-cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
-                            int device_index)
-cdef Tensor make_strided(int dtype_code, int ndim, const int64_t* sizes, const int64_t* strides,
-                         int device_type, int device_index)
+# The rare parts of `reserve` and `refresh_geometry`.
+cdef int reserve_elsewhere(TensorImpl tensor, int rank) except -1
+cdef int refuse_count(TensorImpl tensor) except -1
 cdef void set_binary_call(BinaryCall call) noexcept
+
+
+cdef inline int reserve(TensorImpl tensor, int rank) except -1:
+    """Room for `rank` sizes and strides, whose values are not kept."""
+    tensor.sizes = tensor.inline_geometry
+    if rank > INLINE_DIMS:
+        reserve_elsewhere(tensor, rank)
+    tensor.rank = rank
+    tensor.strides = tensor.sizes + rank
+    return 0
+
+
+cdef inline int refresh_geometry(TensorImpl tensor) except -1:
+    """Recompute what sizes and strides imply. Raises RuntimeError when numel overflows."""
+    cdef int64_t expected = 1, size
+    cdef int dim
+    cdef bint overflowed = False, empty = False, contiguous = True
+    for dim in range(tensor.rank - 1, -1, -1):
+        size = tensor.sizes[dim]
+        if size == 1:
+            continue
+        empty |= size == 0
+        contiguous &= tensor.strides[dim] == expected
+        overflowed |= __builtin_mul_overflow(expected, size, &expected)
+    tensor.count = 0 if empty else expected
+    tensor.contiguous = contiguous or empty
+    if overflowed and not empty:
+        refuse_count(tensor)
+    return 0

@@ -4,7 +4,7 @@
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex, TypeVar, overload
 
 from aten._core.device import device as _device
@@ -12,11 +12,9 @@ from aten._core.device import layout as _layout
 from aten._core.device import memory_format as _memory_format
 from aten._core.dtypes import dtype as _dtype
 from aten._core.keys import DispatchKeySet
+from aten._core.sizes import Size
 from aten._core.storage import Storage
 from aten._generated.methods import TensorMethods
-
-class Size(tuple[_int, ...]):
-    def numel(self) -> _int: ...
 
 class TensorImpl: ...
 
@@ -154,10 +152,3 @@ class Tensor(TensorImpl, TensorMethods):
 def install_slot(name: str, function: Callable[..., Any]) -> None: ...
 def install_attribute(name: str, value: Any) -> None: ...
 def wrap_dimension(dim: SupportsIndex, ndim: _int) -> _int: ...
-def tensor_from_buffer(
-    buffer: Any,
-    dtype: _dtype,
-    sizes: Sequence[_int],
-    strides: Sequence[_int] | None = None,
-    byte_offset: _int = 0,
-) -> Tensor: ...

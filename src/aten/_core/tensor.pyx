@@ -10,80 +10,31 @@ do to tensors is not here: methods and number slots are filled in from the opera
 import sys
 
 from cpython.object cimport (Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject)
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from cpython.ref cimport Py_INCREF
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.stdint cimport int64_t, uint64_t
 
-from aten._core.device cimport (CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMAT, CPU,
-                                DEVICE_TYPE_COUNT, PRESERVE_FORMAT, META, REFERENCE, device, device_from_codes,
-                                memory_format)
+from aten._core.device cimport CPU, META, device_from_codes
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
-from aten._core.dtypes cimport FLOAT32, dtype, dtype_from_code, item_size
+from aten._core.dtypes cimport FLOAT32, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
-from aten._core.storage cimport Storage, allocate, expose, make_own, storage_over
-
-cdef extern from *:
-    bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
-    bint __builtin_add_overflow(int64_t, int64_t, int64_t*) noexcept nogil
+from aten._core.sizes cimport int_tuple, make_size
+from aten._core.storage cimport allocate, expose, make_own
+from aten._core.strides cimport is_channels_last
 
 cdef extern from *:
     """
-    /* Tensors that died, for the next ones: one without a dict, which most never get, and past
-       tp_new costs a third. Fields that hold objects are NULL in them, which Cython's own
-       assignments do not expect. */
-    #define ATEN_KEPT_TENSORS 64
-    static PyTypeObject *aten_tensor_type = NULL;
-    static PyObject *aten_kept[ATEN_KEPT_TENSORS];
-    static int aten_kept_count = 0;
-
-    static void aten_keep(void *object) {
-        if (Py_TYPE((PyObject *)object) == aten_tensor_type && aten_kept_count < ATEN_KEPT_TENSORS)
-            aten_kept[aten_kept_count++] = (PyObject *)object;
-        else
-            PyObject_GC_Del(object);
-    }
-    static void aten_recycle(PyTypeObject *type) {
-        aten_tensor_type = type;
-        type->tp_free = aten_keep;
-    }
-    static inline PyObject *aten_bare_tensor(void) {
-        PyObject *object;
-        if (aten_kept_count == 0)
-            return PyType_GenericAlloc(aten_tensor_type, 0);
-        object = aten_kept[--aten_kept_count];
-        memset((char *)object + sizeof(PyObject), 0,
-               (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
-        PyObject_Init(object, aten_tensor_type);
-        PyObject_GC_Track(object);
-        return object;
-    }
-    #define ATEN_SET_FIRST(field, value) (Py_INCREF((PyObject *)(value)), (field) = (value))
-    #define ATEN_SET_STORAGE(tensor, value) ATEN_SET_FIRST((tensor)->storage, value)
     #define ATEN_SET_GEOMETRY(tensor, value) Py_XSETREF((tensor)->geometry_memory, value)
     """
-    void aten_recycle(PyTypeObject*) noexcept
-    object aten_bare_tensor()
-    void set_first_storage "ATEN_SET_STORAGE"(TensorImpl, Storage) noexcept
     void steal_geometry_memory "ATEN_SET_GEOMETRY"(TensorImpl, PyObject*) noexcept
 
 cdef extern from "Python.h":
     void PyType_Modified(PyTypeObject*)
     PyObject* new_bytes "PyBytes_FromStringAndSize"(const char*, Py_ssize_t) except NULL
     char* bytes_memory "PyBytes_AS_STRING"(PyObject*) noexcept
-    Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
-    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
     int PyDict_SetItem(PyObject*, object, object) except -1
-    void _release "Py_XDECREF"(PyObject*)
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
-        object (*tp_alloc)(PyObject*, Py_ssize_t)
 
-cdef enum:
-    KNOWN_SIZES = 64
-
-cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
 cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
 cdef object _STRIDED = LAYOUTS["strided"]
@@ -92,91 +43,12 @@ cdef object _CHANNELS_LAST = MEMORY_FORMATS["channels_last"]
 cdef object _CHANNELS_LAST_3D = MEMORY_FORMATS["channels_last_3d"]
 
 
-class Size(tuple):
-    """The sizes of a tensor: a tuple that can count its elements."""
-
-    __slots__ = ()
-
-    def numel(self):
-        """The product of the sizes."""
-        product = 1
-        for size in self:
-            product *= size
-        return product
-
-    def __getitem__(self, item):
-        found = tuple.__getitem__(self, item)
-        return Size(found) if isinstance(item, slice) else found
-
-    def __add__(self, other):
-        return Size(tuple.__add__(self, tuple(other)))
-
-    def __repr__(self):
-        return f"aten.Size({list(self)})"
-
-
-cdef Storage _no_memory = allocate(0, CPU, -1)
-
-
-cdef object _size_of(int ndim, const int64_t* values):
-    return _filled(PyTuple_New(ndim), ndim, values)
-
-
-cdef struct KnownSize:
-    PyObject* size                  # owned; NULL: none yet
-    int rank
-    int64_t sizes[INLINE_DIMS]
-
-# The sizes asked for last, which are often asked for again, by what they hash to.
-cdef KnownSize _known_sizes[KNOWN_SIZES]
-
-
-cdef object _make_size(TensorImpl tensor):
-    """The sizes as a `Size`: like all tuples, one object may serve whoever asks."""
-    cdef KnownSize* known
-    cdef uint64_t hash = tensor.rank
-    cdef PyObject* before
-    cdef int dim
-    if tensor.rank > INLINE_DIMS:
-        return _new_size(tensor)
-    for dim in range(tensor.rank):
-        hash = (hash ^ <uint64_t>tensor.sizes[dim]) * <uint64_t>0x9E3779B97F4A7C15
-    known = &_known_sizes[hash >> 58]
-    if (known.size != NULL and known.rank == tensor.rank
-            and memcmp(known.sizes, tensor.sizes, tensor.rank * sizeof(int64_t)) == 0):
-        return <object>known.size
-    made = _new_size(tensor)
-    Py_INCREF(made)
-    before = known.size
-    known.rank = tensor.rank
-    memcpy(known.sizes, tensor.sizes, tensor.rank * sizeof(int64_t))
-    known.size = <PyObject*>made
-    _release(before)
-    return made
-
-
-cdef object _new_size(TensorImpl tensor):
-    return _filled((<CTypeObject*>Size).tp_alloc(<PyObject*>Size, tensor.rank), tensor.rank,
-                   tensor.sizes)
-
-
-cdef inline object _filled(object made, int ndim, const int64_t* values):
-    """A new tuple, or object of a subclass, with its items."""
-    cdef int dim
-    cdef object number  # typed: an inferred C integer would lend the tuple a reference it drops
-    for dim in range(ndim):
-        number = values[dim]
-        Py_INCREF(number)
-        PyTuple_SET_ITEM(made, dim, number)
-    return made
-
-
 cdef class TensorImpl:
     """Sizes, strides, offset, element type, device and keys over a storage."""
 
     def __cinit__(self):
         # Whoever asks for a bare object gets an empty tensor, never a window on nothing.
-        self.storage = _no_memory
+        self.storage = allocate(0, CPU, -1)
         self.sizes = self.inline_geometry
         self.strides = self.sizes + 1
         self.sizes[0] = 0
@@ -185,180 +57,30 @@ cdef class TensorImpl:
         self.contiguous = True
         self.dtype_code = FLOAT32
         self.device_index = -1
-        self.keys = _KEYS_OF_DEVICE[CPU]
+        self.keys = dense_keys(CPU)
 
 
-cdef int _reserve(TensorImpl tensor, int ndim) except -1:
-    """Room for `ndim` sizes and strides, whose values are not kept."""
-    cdef PyObject* memory
-    tensor.sizes = tensor.inline_geometry
-    if ndim > INLINE_DIMS:
-        memory = new_bytes(NULL, 2 * ndim * sizeof(int64_t))
-        steal_geometry_memory(tensor, memory)
-        tensor.sizes = <int64_t*>bytes_memory(memory)
-    tensor.rank = ndim
-    tensor.strides = tensor.sizes + ndim
+cdef int reserve_elsewhere(TensorImpl tensor, int rank) except -1:
+    cdef PyObject* memory = new_bytes(NULL, 2 * rank * sizeof(int64_t))
+    steal_geometry_memory(tensor, memory)
+    tensor.sizes = <int64_t*>bytes_memory(memory)
     return 0
 
 
-cdef int refresh_geometry(TensorImpl tensor) except -1:
-    """Recompute what sizes and strides imply. Raises RuntimeError when numel overflows."""
-    cdef int64_t expected = 1, size
-    cdef int dim
-    cdef bint overflowed = False, empty = False, contiguous = True
-    for dim in range(tensor.rank - 1, -1, -1):
-        size = tensor.sizes[dim]
-        if size == 1:
-            continue
-        empty |= size == 0
-        contiguous &= tensor.strides[dim] == expected
-        overflowed |= __builtin_mul_overflow(expected, size, &expected)
-    tensor.count = 0 if empty else expected
-    tensor.contiguous = contiguous or empty
-    if overflowed and not empty:
-        raise RuntimeError(f"numel: integer multiplication overflow for sizes "
-                           f"{list(_size_of(tensor.rank, tensor.sizes))}")
-    return 0
+cdef int refuse_count(TensorImpl tensor) except -1:
+    raise RuntimeError(f"numel: integer multiplication overflow for sizes "
+                       f"{list(int_tuple(tensor.rank, tensor.sizes))}")
 
 
 cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
                       const int64_t* strides) except -1:
     """Give a tensor other sizes and strides; the caller vouches that they stay in the storage."""
     cdef int dim
-    _reserve(tensor, rank)
+    reserve(tensor, rank)
     for dim in range(rank):
         tensor.sizes[dim] = sizes[dim]
         tensor.strides[dim] = strides[dim]
     return refresh_geometry(tensor)
-
-
-cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
-                        const int64_t* strides, int64_t offset):
-    """A tensor over `storage`; the caller vouches that the geometry stays inside it."""
-    cdef Tensor tensor = aten_bare_tensor()
-    cdef int dim
-    set_first_storage(tensor, storage)
-    _reserve(tensor, ndim)
-    for dim in range(ndim):
-        tensor.sizes[dim] = sizes[dim]
-        tensor.strides[dim] = strides[dim]
-    tensor.offset = offset
-    tensor.dtype_code = dtype_code
-    tensor.device_type = storage.device_type
-    tensor.device_index = storage.device_index
-    tensor.keys = _KEYS_OF_DEVICE[storage.device_type]
-    refresh_geometry(tensor)
-    return tensor
-
-
-cdef Tensor make_alias(TensorImpl base):
-    """Another tensor that is the same window."""
-    cdef Tensor tensor = aten_bare_tensor()
-    set_first_storage(tensor, base.storage)
-    _reserve(tensor, base.rank)
-    memcpy(tensor.sizes, base.sizes, 2 * base.rank * sizeof(int64_t))
-    tensor.count = base.count
-    tensor.contiguous = base.contiguous
-    tensor.offset = base.offset
-    tensor.dtype_code = base.dtype_code
-    tensor.device_type = base.device_type
-    tensor.device_index = base.device_index
-    tensor.keys = base.keys
-    return tensor
-
-
-cdef int contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) except -1:
-    """Row-major strides of `sizes`. Raises RuntimeError when they overflow 64 bits."""
-    cdef int64_t stride = 1
-    cdef int dim
-    for dim in range(ndim - 1, -1, -1):
-        strides[dim] = stride
-        if sizes[dim] > 1 and __builtin_mul_overflow(stride, sizes[dim], &stride):
-            raise RuntimeError(f"Stride calculation overflowed for sizes "
-                               f"{list(_size_of(ndim, sizes))}")
-    return 0
-
-
-cdef int format_strides(int memory_format_code, int rank, const int64_t* sizes,
-                        int64_t* strides) except -1:
-    """Strides of `sizes` in a memory format. Raises RuntimeError where the rank does not fit."""
-    cdef int64_t stride = 1
-    cdef int position, dim
-    cdef int wanted = {CHANNELS_LAST: 4, CHANNELS_LAST_3D: 5}.get(memory_format_code, rank)
-    if memory_format_code == CONTIGUOUS_FORMAT or memory_format_code == PRESERVE_FORMAT:
-        return contiguous_strides(rank, sizes, strides)
-    if rank != wanted:
-        raise RuntimeError(f"required rank {wanted} tensor to use channels_last format, got "
-                           f"rank {rank}")
-    for position in range(rank):
-        dim = channels_last_dim(position, rank)
-        strides[dim] = stride
-        stride *= max(sizes[dim], 1)
-    return 0
-
-
-cdef inline int channels_last_dim(int position, int rank) noexcept:
-    """The dimension at `position`, innermost first: channels, the spatial ones, the batch."""
-    if position == 0:
-        return 1
-    return 0 if position == rank - 1 else rank - position
-
-
-cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
-                            int device_index):
-    """An uninitialized row-major tensor. Sizes must not be negative."""
-    cdef Tensor tensor = aten_bare_tensor()
-    cdef int64_t stride = 1, nbytes
-    cdef int dim
-    cdef bint empty = False, overflowed = False
-    set_first_storage(tensor, _no_memory)
-    _reserve(tensor, ndim)
-    for dim in range(ndim - 1, -1, -1):
-        tensor.sizes[dim] = sizes[dim]
-        tensor.strides[dim] = stride
-        if sizes[dim] == 0:
-            empty = True
-        else:
-            overflowed |= __builtin_mul_overflow(stride, sizes[dim], &stride)
-    overflowed |= __builtin_mul_overflow(stride, item_size(dtype_code), &nbytes)
-    if overflowed:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes="
-                           f"{list(_size_of(ndim, sizes))}")
-    tensor.count = 0 if empty else stride
-    tensor.contiguous = True
-    tensor.dtype_code = dtype_code
-    tensor.device_type = device_type
-    tensor.device_index = device_index
-    tensor.keys = _KEYS_OF_DEVICE[device_type]
-    tensor.storage = allocate(0 if empty else nbytes, device_type, device_index)
-    return tensor
-
-
-cdef Tensor make_strided(int dtype_code, int ndim, const int64_t* sizes, const int64_t* strides,
-                         int device_type, int device_index):
-    """An uninitialized tensor with these strides, on a storage just large enough."""
-    cdef int64_t extent = storage_extent(ndim, sizes, strides)
-    cdef int64_t nbytes
-    if extent < 0 or __builtin_mul_overflow(extent, item_size(dtype_code), &nbytes):
-        raise RuntimeError(f"Storage size calculation overflowed with sizes="
-                           f"{list(_size_of(ndim, sizes))}")
-    return make_tensor(allocate(nbytes, device_type, device_index), dtype_code, ndim, sizes,
-                       strides, 0)
-
-
-cdef int64_t storage_extent(int ndim, const int64_t* sizes, const int64_t* strides) noexcept nogil:
-    """Elements from the first to the last one addressed, inclusive; 0 if empty, -1 on overflow."""
-    cdef int64_t extent = 1, reach
-    cdef int dim
-    for dim in range(ndim):
-        if sizes[dim] == 0:
-            return 0
-    for dim in range(ndim):
-        if __builtin_mul_overflow(sizes[dim] - 1, strides[dim], &reach):
-            return -1
-        if __builtin_add_overflow(extent, reach, &extent):
-            return -1
-    return extent
 
 
 cdef bint is_tensor(object value) noexcept:
@@ -434,10 +156,12 @@ cdef inline object _slot(int slot):
 
 
 cdef inline bint _is_operand(object value):
-    return isinstance(value, (Tensor, int, float, complex)) or _is_numpy_scalar(value)
+    return type(value) is Tensor or type(value) is float or _is_rarer_operand(value)
 
 
-cdef bint _is_numpy_scalar(object value):
+cdef bint _is_rarer_operand(object value):
+    if isinstance(value, (int, Tensor, float, complex)):
+        return True
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
 
@@ -456,18 +180,18 @@ cdef class Tensor(TensorImpl):
     @property
     def shape(self):
         """The sizes, as a `Size`."""
-        return _make_size(self)
+        return make_size(self.rank, self.sizes)
 
     def size(self, dim=None):
         """The sizes, or the size of dimension `dim`."""
         if dim is None:
-            return _make_size(self)
+            return make_size(self.rank, self.sizes)
         return self.sizes[_existing_dim(self, dim)]
 
     def stride(self, dim=None):
         """The strides in elements, or the stride of dimension `dim`."""
         if dim is None:
-            return _size_of(self.rank, self.strides)
+            return int_tuple(self.rank, self.strides)
         return self.strides[_existing_dim(self, dim)]
 
     def storage_offset(self):
@@ -530,7 +254,8 @@ cdef class Tensor(TensorImpl):
         if memory_format is _CONTIGUOUS_FORMAT:
             return self.contiguous
         if memory_format is _CHANNELS_LAST or memory_format is _CHANNELS_LAST_3D:
-            return _is_channels_last(self, 4 if memory_format is _CHANNELS_LAST else 5)
+            return (self.rank == (4 if memory_format is _CHANNELS_LAST else 5)
+                    and is_channels_last(self.rank, self.sizes, self.strides))
         raise RuntimeError(f"is_contiguous: memory_format must be contiguous_format, channels_last "
                            f"or channels_last_3d, got {memory_format}")
 
@@ -840,23 +565,6 @@ cdef bint is_lazy(TensorImpl tensor) noexcept:
     return tensor.keys & (_CONJUGATE | _NEGATIVE) != 0
 
 
-cdef bint _is_channels_last(TensorImpl tensor, int ndim) noexcept:
-    cdef int64_t expected = 1
-    cdef int position, dim
-    if tensor.rank != ndim:
-        return False
-    for position in range(ndim):
-        dim = channels_last_dim(position, ndim)
-        if tensor.sizes[dim] == 0:
-            return True
-        if tensor.sizes[dim] == 1:
-            continue
-        if tensor.strides[dim] != expected:
-            return False
-        expected *= tensor.sizes[dim]
-    return True
-
-
 cdef int wrap_dim(int64_t dim, int ndim) except -1:
     """`dim` counted from the front. A 0-d tensor allows -1 and 0. Raises IndexError."""
     cdef int64_t bound = ndim if ndim > 0 else 1
@@ -875,73 +583,3 @@ cdef int _existing_dim(TensorImpl tensor, int64_t dim) except -1:
 def wrap_dimension(int64_t dim, int ndim):
     """`dim` counted from the front of `ndim` dimensions. Raises IndexError out of range."""
     return wrap_dim(dim, ndim)
-
-
-cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1:
-    """Copy a sequence of integers; returns how many. Raises RuntimeError past `limit`."""
-    cdef Py_ssize_t count, position
-    if type(values) is tuple:
-        count = PyTuple_GET_SIZE(<PyObject*>values)
-        if count <= limit:
-            for position in range(count):
-                sizes[position] = <object>PyTuple_GET_ITEM(<PyObject*>values, position)
-            return count
-    count = len(values)
-    if count > limit:
-        raise RuntimeError(f"tensors have at most {limit} dimensions, got {count}")
-    for position in range(count):
-        sizes[position] = values[position]
-    return count
-
-
-def tensor_from_buffer(buffer, dtype dtype not None, sizes, strides=None, int64_t byte_offset=0):
-    """A tensor over the memory of a writable buffer or of a Storage, without a copy.
-
-    `strides` are in elements and default to row-major; the buffer stays alive with the tensor.
-    Raises ValueError where the window leaves the buffer or is not aligned to the element size.
-    """
-    cdef int64_t size_values[MAXIMUM_DIMS]
-    cdef int64_t stride_values[MAXIMUM_DIMS]
-    cdef Storage storage
-    cdef Py_ssize_t dim
-    cdef int ndim = <int>read_sizes(sizes, size_values, MAXIMUM_DIMS)
-    storage = <Storage>buffer if isinstance(buffer, Storage) else storage_over(buffer)
-    for dim in range(ndim):
-        if size_values[dim] < 0:
-            raise ValueError(f"tensor_from_buffer: sizes must not be negative, got {tuple(sizes)}")
-    if strides is None:
-        contiguous_strides(ndim, size_values, stride_values)
-    elif read_sizes(strides, stride_values, MAXIMUM_DIMS) != ndim:
-        raise ValueError(f"tensor_from_buffer: {len(strides)} strides for {ndim} sizes")
-    _check_window(storage, dtype, ndim, size_values, stride_values, byte_offset)
-    return make_tensor(storage, dtype.code, ndim, size_values, stride_values,
-                       byte_offset // dtype.itemsize)
-
-
-cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* sizes,
-                       const int64_t* strides, int64_t byte_offset) except -1:
-    cdef int64_t extent = storage_extent(ndim, sizes, strides)
-    cdef int64_t end
-    cdef int dim
-    for dim in range(ndim):
-        if strides[dim] < 0:
-            raise ValueError("tensor_from_buffer: strides must not be negative")
-    if byte_offset < 0 or byte_offset % element.itemsize:
-        raise ValueError(f"tensor_from_buffer: byte_offset {byte_offset} is not a multiple of the "
-                         f"element size {element.itemsize}")
-    if (extent < 0 or __builtin_mul_overflow(extent, element.itemsize, &end)
-            or __builtin_add_overflow(end, byte_offset, &end) or end > storage.bytes):
-        raise ValueError(f"tensor_from_buffer: sizes {list(_size_of(ndim, sizes))}, strides "
-                         f"{list(_size_of(ndim, strides))} and byte_offset {byte_offset} reach "
-                         f"past the buffer's {storage.bytes} bytes")
-    return 0
-
-
-cdef _fill_keys():
-    cdef int code
-    for code in range(DEVICE_TYPE_COUNT):
-        _KEYS_OF_DEVICE[code] = dense_keys(code)
-
-
-_fill_keys()
-aten_recycle(<PyTypeObject*>Tensor)

@@ -12,7 +12,6 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from aten._core.iterator cimport MAXIMUM_OPERANDS, Walk
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport MAXIMUM_DIMS
 
 cdef extern from *:
     """

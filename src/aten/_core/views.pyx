@@ -12,9 +12,10 @@ from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from aten._core.device cimport META
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
-from aten._core.tensor cimport (MAXIMUM_DIMS, Tensor, TensorImpl, conjugate_bit,
-                                contiguous_strides, is_lazy, make_alias, make_tensor, negative_bit, read_sizes,
-                                storage_extent, wrap_dim)
+from aten._core.making cimport make_alias, make_tensor
+from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.strides cimport contiguous_strides, storage_extent
+from aten._core.tensor cimport Tensor, TensorImpl, conjugate_bit, is_lazy, negative_bit, wrap_dim
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
 
@@ -23,10 +24,10 @@ cdef class ViewKernel(Kernel):
     """Runs a compiled view. Raises LookupError where no view has the name."""
 
     def __init__(self, OpOverload op not None, str native not None):
-        if native not in _NATIVE:
+        if native not in _FUNCTIONS:
             raise LookupError(f"{op.name}: no compiled view is called {native!r}")
         self.native = native
-        self.function = _find(native)
+        self.function = <void*><size_t>_FUNCTIONS[native]
         self.place = f"aten/_core/views.pyx:{native}"
 
     def describe(self):
@@ -470,14 +471,22 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
     return made
 
 
-cdef void* _find(str native):
-    return <void*>_functions[_NATIVE.index(native)]
-
-
-_NATIVE = ("alias", "detach", "t", "transpose", "permute", "unsqueeze", "squeeze", "expand",
-           "select", "slice", "view", "as_strided", "diagonal", "unfold", "view_dtype",
-           "conjugate", "negative")
-cdef ViewFunction[17] _functions
-_functions[:] = [_alias, _alias, _t, _transpose, _permute, _unsqueeze, _squeeze, _expand,
-                 _select, _slice, _view, _as_strided, _diagonal, _unfold,
-                 _view_dtype, _conjugated, _negated]
+cdef dict _FUNCTIONS = {
+    "alias": <size_t>_alias,
+    "detach": <size_t>_alias,
+    "t": <size_t>_t,
+    "transpose": <size_t>_transpose,
+    "permute": <size_t>_permute,
+    "unsqueeze": <size_t>_unsqueeze,
+    "squeeze": <size_t>_squeeze,
+    "expand": <size_t>_expand,
+    "select": <size_t>_select,
+    "slice": <size_t>_slice,
+    "view": <size_t>_view,
+    "as_strided": <size_t>_as_strided,
+    "diagonal": <size_t>_diagonal,
+    "unfold": <size_t>_unfold,
+    "view_dtype": <size_t>_view_dtype,
+    "conjugate": <size_t>_conjugated,
+    "negative": <size_t>_negated,
+}

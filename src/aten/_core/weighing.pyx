@@ -6,7 +6,8 @@ from libc.stdint cimport int64_t
 
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64
-from aten._core.tensor cimport Tensor, const_data_pointer, data_pointer, make_contiguous
+from aten._core.making cimport make_contiguous
+from aten._core.tensor cimport Tensor, const_data_pointer, data_pointer
 
 ctypedef fused real:
     float

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten._core import derived_views, drawing, factories, joining, rearranging
+from aten._core import derived_views, drawing, elements, joining, rearranging, sequences
 from aten._core.composite_products import LinearKernel, MatmulKernel
 from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
 from aten._core.dispatcher import Kernel, OpOverload
-from aten._core.elements import NATIVE, ElementKernel
 from aten.registry import operator
 
 
@@ -37,11 +36,11 @@ def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
 def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
     names = ("aten::mm", "aten::mv", "aten::dot", "aten::bmm")
     mm, mv, dot, bmm = (operator(name) for name in names)
-    return MatmulKernel(mm, mv, dot, bmm, otherwise)
+    return MatmulKernel((mm, mv, dot, bmm), otherwise)
 
 
 def _linear(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return LinearKernel(operator("aten::mm"), operator("aten::addmm"), otherwise)
+    return LinearKernel((operator("aten::mm"), operator("aten::addmm")), otherwise)
 
 
 def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -84,7 +83,7 @@ def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 
 def _sequence(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return factories.SequenceKernel(op.entry.options["native"], (), otherwise)
+    return sequences.SequenceKernel(op.entry.options["native"], (), otherwise)
 
 
 def _draw(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -98,7 +97,7 @@ def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 
 def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return ElementKernel(op, op.entry.options["native"], otherwise)
+    return elements.ElementKernel(op.entry.options["native"], otherwise)
 
 
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
@@ -111,7 +110,7 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(rearranging.NAMES, _rearrange),
     **dict.fromkeys(joining.NAMES, _join),
-    **dict.fromkeys(factories.SEQUENCES, _sequence),
+    **dict.fromkeys(sequences.NAMES, _sequence),
     **dict.fromkeys(drawing.NAMES, _draw),
-    **dict.fromkeys(NATIVE, _move_elements),
+    **dict.fromkeys(elements.NAMES, _move_elements),
 }

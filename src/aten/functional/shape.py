@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.tensor import Size, Tensor
+from aten._core.sizes import Size
+from aten._core.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [

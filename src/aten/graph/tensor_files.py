@@ -9,7 +9,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor, tensor_from_buffer
+from aten._core.making import tensor_from_buffer
+from aten._core.tensor import Tensor
 from aten.graph.errors import ArchiveError, FormatError
 from aten.graph.safetensors_format import read_mapped
 

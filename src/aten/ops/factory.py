@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core import factories
+from aten._core import sequences
 from aten._core.device import device, layout
 from aten._core.dtypes import DTYPES, dtype, get_default_dtype
 from aten._core.tensor import Tensor
@@ -66,7 +66,7 @@ def arange_start_step(
     if not dtype.is_floating_point:
         start, step = int(start), int(step)
     computed = _computed_type(dtype)
-    return _converted(factories.sequence(count, start, step, computed), dtype, device)
+    return _converted(sequences.sequence(count, start, step, computed), dtype, device)
 
 
 def _require_ordered(kernel: str, element: dtype) -> None:
@@ -176,7 +176,7 @@ def _between(start: Any, end: Any, steps: int, element: dtype) -> Tensor:
     computed = element if element.name == "float32" else _FLOAT64
     # One number alone is the first.
     last = start if steps == 1 else end
-    return factories.sequence_between(
+    return sequences.sequence_between(
         steps, start, last, (last - start) / max(steps - 1, 1), computed
     )
 

@@ -1,7 +1,7 @@
 """Random numbers written into tensors, and what all operators that draw them have in common.
 
 Numbers are drawn for the elements in the order they have in memory, as torch does. All of them are
-torch's, bit for bit: the kernels are in _core/generator.pyx.
+torch's, bit for bit: the kernels are in _core/random_numbers.pyx.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from aten._core import memory
 from aten._core.device import MEMORY_FORMATS, memory_format
+from aten._core.making import tensor_from_buffer
 from aten._core.storage import Storage
-from aten._core.tensor import Tensor, tensor_from_buffer
+from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.registry import ops
 

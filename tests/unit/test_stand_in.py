@@ -1,0 +1,66 @@
+"""Compiled kernels that stand for composites pass by no kernel of the operators these call."""
+
+from __future__ import annotations
+
+import pytest
+
+import aten
+from aten.dispatch import DispatchKey, trace_dispatch
+from aten.registry import operator
+
+A = aten.arange(24.0).reshape(2, 3, 4)
+B = aten.arange(40.0).reshape(2, 4, 5)
+WEIGHT = aten.arange(8.0).reshape(2, 4)
+CASES = {
+    "bmm": lambda: aten.matmul(A, B),
+    "mv": lambda: aten.matmul(A, WEIGHT[0]),
+    "mm": lambda: aten.nn.functional.linear(A[0], WEIGHT),
+    "addmm": lambda: aten.nn.functional.linear(A[0], WEIGHT, aten.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_kernel_in_the_place_of_a_compiled_product_is_called(name: str) -> None:
+    call = CASES[name]
+    expected = call()
+    compiled = operator(f"aten::{name}").row_contents()[DispatchKey.CPU]
+    called = []
+
+    def product(*operands, **numbers):
+        called.append(operands)
+        return numpy_product(*operands)
+
+    def numpy_product(*operands):
+        arrays = [operand.numpy() for operand in operands]
+        made = arrays[-2] @ arrays[-1]
+        return aten.from_numpy(made + arrays[0] if name == "addmm" else made)
+
+    with pytest.warns(UserWarning, match="overridden"):
+        handle = operator(f"aten::{name}").register(DispatchKey.CPU, product)
+    try:
+        assert call().tolist() == expected.tolist()
+        assert len(called) == 1
+    finally:
+        handle.destroy()
+    assert call().tolist() == expected.tolist()
+    assert len(called) == 1
+    assert operator(f"aten::{name}").row_contents()[DispatchKey.CPU] is compiled
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traces_show_the_products_a_composite_calls(name: str) -> None:
+    lines: list[str] = []
+    with trace_dispatch(lines):
+        CASES[name]()
+    assert any(f"aten::{name}  CPU" in line for line in lines)
+
+
+def test_products_without_memory_are_the_functions() -> None:
+    meta = aten.matmul(aten.empty(2, 3, 4, device="meta"), aten.empty(2, 4, 5, device="meta"))
+    assert meta.is_meta
+    assert meta.shape == (2, 3, 5)
+    layer = aten.nn.functional.linear(
+        aten.empty(2, 3, 4, device="meta"), aten.empty(5, 4, device="meta")
+    )
+    assert layer.is_meta
+    assert layer.shape == (2, 3, 5)
