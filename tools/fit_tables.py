@@ -3,9 +3,9 @@
     python tools/fit_tables.py         # all of them, about a minute
     python tools/fit_tables.py ERFC    # only this one, printed, nothing written
 
-As `fit_polynomials`, which does the fitting. A row of a table holds one coefficient for each of 32
-intervals: the value in the middle in two parts, then the coefficients of the polynomial by which
-the difference from it is to be divided, lowest power first.
+As `fit_polynomials`, which does the fitting. A row of a table holds one number for each of 32
+intervals: first where its middle is and the function's value there, then the coefficients of the
+polynomial by which the distance from the middle is to be multiplied, lowest power first.
 """
 
 from __future__ import annotations
@@ -23,24 +23,35 @@ OUTPUT = Path(__file__).parents[1] / "src/aten/loops/math/table_coefficients.py"
 HEADER = '''"""Coefficients by interval, one row for each. Written by tools/fit_tables.py."""
 '''
 INTERVALS = 32
-ERFC_WIDTH = mp.mpf(9) / 64
 HALF = mp.mpf(1) / 2
 INDENT = " " * 8
+BITS = 24
+# The intervals for erfc are even in x (x + bend), so that erfc falls by about the same share in
+# each, and end where the index would be 31.5.
+ERFC_BEND = mp.mpf("1.5")
+ERFC_SCALE = mp.mpf("1.125")
 
 Function = Callable[[mp.mpf], mp.mpf]
 
 
 @dataclass(frozen=True)
-class Table:
-    """A function by intervals: of `interval(i)` as a function of h, |h| <= half_width.
+class Piece:
+    """A function of the distance from an interval's middle, and what stands in the first rows."""
 
-    None where the interval is never met.
-    """
+    function: Function
+    low: mp.mpf
+    high: mp.mpf
+    leading: tuple[mp.mpf, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A function by intervals, of which some may never be met; `leading` rows come first."""
 
     name: str
     meaning: str
-    interval: Callable[[int], Function | None]
-    half_width: mp.mpf
+    piece: Callable[[int], Piece | None]
+    leading: int
     degree: int
 
 
@@ -48,50 +59,72 @@ def fitted_rows(table: Table) -> tuple[list[list[mp.mpf]], mp.mpf]:
     """The rows, and the largest error relative to the function."""
     columns, worst = [], mp.mpf(0)
     for place in range(INTERVALS):
-        function = table.interval(place)
-        if function is None:
-            columns.append([mp.mpf(0)] * (table.degree + 3))
+        piece = table.piece(place)
+        if piece is None:
+            columns.append([mp.mpf(0)] * (table.leading + table.degree + 1))
             continue
-        column, error = fitted_column(table, function)
-        columns.append(column)
+        coefficients, error = fitted_slope(piece, table.degree)
+        columns.append([*piece.leading, *coefficients])
         worst = max(worst, error)
     return [list(row) for row in zip(*columns, strict=True)], worst
 
 
-def fitted_column(table: Table, function: Function) -> tuple[list[mp.mpf], mp.mpf]:
-    middle = function(mp.mpf(0))
-    head = round_to(middle, 24)
+def fitted_slope(piece: Piece, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
+    middle = piece.function(mp.mpf(0))
 
     def slope(h: mp.mpf) -> mp.mpf:
-        return (function(h) - middle) / h if h else mp.diff(function, 0)
+        return (piece.function(h) - middle) / h if h else mp.diff(piece.function, 0)
 
-    item = Fit(
-        table.name, "", slope, (-table.half_width, table.half_width), table.degree,
-        lambda h: h / function(h), 24,
-    )  # fmt: skip
-    coefficients, error = fit(item)
-    return [head, round_to(middle - head, 24), *coefficients], error
+    def weight(h: mp.mpf) -> mp.mpf:
+        return h / piece.function(h)
+
+    return fit(Fit("", "", slope, (piece.low, piece.high), degree, weight, BITS))
 
 
-def complement_in(place: int) -> Function:
-    return lambda h: mp.erfc(place * ERFC_WIDTH + h)
+def erfc_piece(place: int) -> Piece:
+    """Around a middle where erfc is all but a float32, so that one number holds its value.
+
+    Gal and Bachelis, An accurate elementary mathematical library (1991).
+    """
+    low, middle, high = (erfc_argument(max(place + shift, mp.mpf(0))) for shift in (-HALF, 0, HALF))
+    unit = mp.mpf(2) ** (mp.frexp(middle)[1] - BITS) if place else mp.mpf(0)
+    nearest = round_to(middle, BITS)
+    candidates = (nearest + shift * unit for shift in range(256 if place else 1))
+    middle = min(candidates, key=lambda x: distance_to_float(mp.erfc(x)))
+    leading = (middle, round_to(mp.erfc(middle), BITS))
+    return Piece(lambda h: mp.erfc(middle + h), low - middle, high - middle, leading)
 
 
-def inverse_error_function_in(place: int) -> Function | None:
-    """erfinv(1 - c) / (1 - c) for c = 2^e (1.5 + h); place is e + 127 modulo 32.
+def erfc_argument(index: mp.mpf) -> mp.mpf:
+    """Where ERFC_SCALE x (x + ERFC_BEND) is the index."""
+    return mp.sqrt(ERFC_BEND**2 / 4 + index / ERFC_SCALE) - ERFC_BEND / 2
 
-    From 2^-24 to 1/2; the last place is that of c = 1.
+
+def distance_to_float(value: mp.mpf) -> mp.mpf:
+    """From the nearest float32, relative to the value."""
+    return abs(round_to(value, BITS) - value) / value
+
+
+def erfinv_piece(place: int) -> Piece | None:
+    """erfinv(x) / x with 1 - x = 2^e (1.5 + h), where place is e + 127 modulo 32.
+
+    From 2^-24 to 1/2; the last place is that of x = 0. The value in the middle is in two parts.
     """
     exponent = place - 31
     if exponent < -24:
         return None
-    if exponent == 0:
-        return lambda h: mp.sqrt(mp.pi) / 2
     scale = mp.mpf(2) ** exponent
-    return lambda h: erfinv_of_complement(scale * (3 * HALF + h))
+    ratio = ratio_at_zero if exponent == 0 else lambda h: erfinv_ratio(scale * (3 * HALF + h))
+    middle = ratio(mp.mpf(0))
+    head = round_to(middle, BITS)
+    return Piece(ratio, -HALF, HALF, (head, round_to(middle - head, BITS)))
 
 
-def erfinv_of_complement(c: mp.mpf) -> mp.mpf:
+def ratio_at_zero(h: mp.mpf) -> mp.mpf:
+    return mp.sqrt(mp.pi) / 2
+
+
+def erfinv_ratio(c: mp.mpf) -> mp.mpf:
     """erfinv(x) / x where x is 1 - c; Newton's method on erfc."""
     x = 1 - c
     if x == 0:
@@ -108,16 +141,16 @@ def erfinv_of_complement(c: mp.mpf) -> mp.mpf:
 TABLES = [
     Table(
         "ERFC",
-        "erfc(9/64 i + h), |h| <= 9/128",
-        complement_in,
-        ERFC_WIDTH / 2,
-        6,
+        "erfc(m + h), 9/8 (m + h) (m + h + 3/2) = i to the nearest",
+        erfc_piece,
+        2,
+        5,
     ),
     Table(
         "ERFINV",
-        "erfinv(x) / x, 1 - |x| = 2^(i - 31) (1.5 + h), |h| <= 1/2, 7 <= i",
-        inverse_error_function_in,
-        HALF,
+        "erfinv(x) / x, 1 - |x| = 2^(i - 31) (1.5 + h), 7 <= i",
+        erfinv_piece,
+        2,
         7,
     ),
 ]

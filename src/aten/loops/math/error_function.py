@@ -24,9 +24,9 @@ SQRT_HALF = 0.7071067811865476
 HALF_ROOT_PI = 0.886226925452758
 LARGEST_BELOW_ONE = 1.0 - 2.0**-24  # of float32
 MANTISSA_FLOAT32 = (1 << 23) - 1
-# Of the table for erfc, and where it ends: in the middle of what would be its next interval.
-ERFC_WIDTH = 9.0 / 64.0
-ERFC_END = 4.4287109375
+# Of the table for erfc: its intervals are even in ``x (x + bend)``; and where it ends.
+ERFC_BEND, ERFC_SCALE = 1.5, 1.125
+ERFC_END = 4.59
 
 
 def erf(x: Value) -> Value:
@@ -81,15 +81,15 @@ def erfc(x: Value) -> Value:
 
 
 def erfc_float32(x: Value) -> Value:
-    """`erfc` up to `ERFC_END`: by intervals of 9/64, a polynomial in the distance from the middle.
-
-    Dividing by the width and rounding tells the interval; the distance is exact.
-    """
+    """`erfc` up to `ERFC_END`: by intervals, a polynomial in the distance from the middle."""
     magnitude, rounder = a.abs(x), a.constant(x, FLOAT32.plain_rounder)
-    rounded = a.fma(magnitude, a.constant(x, 1.0 / ERFC_WIDTH), rounder)
-    h = a.fma(rounded - rounder, a.constant(x, -ERFC_WIDTH), magnitude)
-    middle, difference = by_interval(a.bitcast(rounded, "int32"), h, table_coefficients.ERFC)
-    complement = middle + difference
+    scale = a.constant(x, ERFC_SCALE)
+    rounded = a.fma(a.fma(magnitude, scale, scale * ERFC_BEND), magnitude, rounder)
+    place = a.bitcast(rounded, "int32")
+    middles, values, *slopes = table_coefficients.ERFC
+    h = magnitude - a.lookup(place, table=middles)
+    slope = polynomial_by_interval(place, h, slopes)
+    complement = a.fma(slope, h, a.lookup(place, table=values))
     return a.where(x < 0.0, 2.0 - complement, complement)
 
 
@@ -119,16 +119,12 @@ def erfc_of_positive(x: Value, precise: bool) -> Value:
     return decay * (envelope / (limited + limited + 1.0))
 
 
-def by_interval(place: Value, h: Value, rows: Sequence[Sequence[float]]) -> tuple[Value, Value]:
-    """A polynomial whose coefficients depend on the place: its value at 0, and what is to be added.
-
-    The rows hold the former in two parts.
-    """
-    middle, middle_rest, *slope = (a.lookup(place, table=tuple(row)) for row in rows)
-    value = slope.pop()
-    while slope:
-        value = a.fma(value, h, slope.pop())
-    return middle, a.fma(value, h, middle_rest)
+def polynomial_by_interval(place: Value, h: Value, rows: Sequence[tuple[float, ...]]) -> Value:
+    """A polynomial whose coefficients depend on the place, one row of them for each power."""
+    *lower, value = (a.lookup(place, table=row) for row in rows)
+    for coefficient in reversed(lower):
+        value = a.fma(value, h, coefficient)
+    return value
 
 
 def erfinv(x: Value) -> Value:
@@ -170,5 +166,8 @@ def erfinv_float32(x: Value) -> Value:
     """`erfinv` of a float32 between -1 and 1."""
     bits = a.bitcast(1.0 - a.abs(x), "int32")
     mantissa = a.bitcast((bits & MANTISSA_FLOAT32) | bits_of(1.0, x), "float32")
-    middle, difference = by_interval(bits >> 23, mantissa - 1.5, table_coefficients.ERFINV)
-    return a.fma(x, middle, x * difference)
+    place, h = bits >> 23, mantissa - 1.5
+    values, rests, *slopes = table_coefficients.ERFINV
+    slope = polynomial_by_interval(place, h, slopes)
+    difference = a.fma(slope, h, a.lookup(place, table=rests))
+    return a.fma(x, a.lookup(place, table=values), x * difference)
