@@ -21,6 +21,8 @@ from fit_polynomials import Fit, fit, round_to
 
 OUTPUT = Path(__file__).parents[1] / "src/aten/loops/math/table_coefficients.py"
 HEADER = '''"""Coefficients by interval, one row for each. Written by tools/fit_tables.py."""
+
+# fmt: off
 '''
 INTERVALS = 32
 HALF = mp.mpf(1) / 2
@@ -160,8 +162,11 @@ def source_of(table: Table, rows: list[list[mp.mpf]], error: mp.mpf) -> str:
     lines = [f"# {table.meaning}: error 2^{mp.nstr(mp.log(error, 2), 4)}", f"{table.name} = ("]
     for row in rows:
         listed = ", ".join(repr(float(one)) for one in row)
-        lines += ["    (", textwrap.fill(f"{listed},", 100, initial_indent=INDENT,
-                                         subsequent_indent=INDENT), "    ),"]
+        lines += [
+            "    (",
+            textwrap.fill(f"{listed},", 100, initial_indent=INDENT, subsequent_indent=INDENT),
+            "    ),",
+        ]
     return "\n".join([*lines, ")"])
 
 

@@ -54,13 +54,12 @@ class KernelEmitter(ScalarEmitter):
         )
 
     def _kept(self) -> list[str]:
+        """What keeps functions in the module that only the vectorizer will call."""
         if not self.kept:
             return []
         listed = ", ".join(f"ptr {name}" for name in self.kept)
-        return [
-            f"@llvm.compiler.used = appending global [{len(self.kept)} x ptr] [{listed}], "
-            'section "llvm.metadata"'
-        ]
+        kind, section = f"[{len(self.kept)} x ptr]", 'section "llvm.metadata"'
+        return [f"@llvm.compiler.used = appending global {kind} [{listed}], {section}"]
 
     # Loops
 

@@ -81,15 +81,9 @@ def _vector(
         lines, result = _permuted_by_512(emit, lanes, literals)
     else:
         lines, result = _permuted_by_256(emit, literals)
-    return "\n".join(
-        [
-            f"define private <{lanes} x float> @{name}_{lanes}(<{lanes} x i32> %index) "
-            f"{_ATTRIBUTES} {{",
-            *lines,
-            f"  ret <{lanes} x float> {result}",
-            "}",
-        ]
-    )
+    kind = f"<{lanes} x float>"
+    head = f"define private {kind} @{name}_{lanes}(<{lanes} x i32> %index) {_ATTRIBUTES} {{"
+    return "\n".join([head, *lines, f"  ret {kind} {result}", "}"])
 
 
 def _constants(literals: Sequence[str], first: int, lanes: int) -> str:
@@ -98,9 +92,7 @@ def _constants(literals: Sequence[str], first: int, lanes: int) -> str:
     return f"<{', '.join(f'float {one}' for one in listed)}>"
 
 
-def _permuted_by_512(
-    emit: Emitter, lanes: int, literals: Sequence[str]
-) -> tuple[list[str], str]:
+def _permuted_by_512(emit: Emitter, lanes: int, literals: Sequence[str]) -> tuple[list[str], str]:
     """Of one or two registers; eight lanes are half of such a permutation."""
     function = "llvm.x86.avx512.vpermi2var.ps.512"
     emit.declarations[function] = (

@@ -128,15 +128,6 @@ def reduce_by_ln2(x: Value, plain: bool = False) -> tuple[Value, Value]:
     return a.fma(k, a.constant(x, -layout.ln2_low), r), rounded
 
 
-def reduce_by_ln2_in_two_parts(x: Value) -> tuple[Value, Value, Value]:
-    """`reduce_by_ln2` with the plain rounder, and what is to be added to ``r``."""
-    layout = layout_of(x)
-    rounder = a.constant(x, layout.plain_rounder)
-    rounded = a.fma(x, a.constant(x, LOG2_E), rounder)
-    k = rounded - rounder
-    return a.fma(k, a.constant(x, -layout.ln2_high), x), rounded, k * -layout.ln2_low
-
-
 def exp_terms(x: Value, precise: bool) -> tuple[float, ...]:
     """The coefficients of ``P`` in ``exp(r) = 1 + r + r^2 P(r)``."""
     if is_float32(x):

@@ -1,5 +1,7 @@
 """Coefficients by interval, one row for each. Written by tools/fit_tables.py."""
 
+# fmt: off
+
 # erfc(m + h), 9/8 (m + h) (m + h + 3/2) = i to the nearest: error 2^-27.13
 ERFC = (
     (
