@@ -55,11 +55,16 @@ def is_unusual(x: Value, least: float | None = None) -> Value:
     return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (infinity - low - 1)
 
 
-def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
-    """The values of a logarithm at 0, infinity, below 0 and at NaN."""
+def logarithm_edges(x: Value, of_positive: Value) -> Value:
+    """The values of a logarithm at 0, infinity, below 0 and at NaN; else `of_positive`."""
     result = a.where((x > 0.0) & (x < math.inf), of_positive, x)
     result = choose(x == 0.0, x, -math.inf, result)
-    return a.shortcut(is_unusual(x), choose(x < 0.0, x, math.nan, result), of_positive)
+    return choose(x < 0.0, x, math.nan, result)
+
+
+def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
+    """`logarithm_edges`, which are seldom met."""
+    return a.shortcut(is_unusual(x), logarithm_edges(x, of_positive), of_positive)
 
 
 def log(x: Value) -> Value:
