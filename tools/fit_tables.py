@@ -31,7 +31,10 @@ BITS = 24
 # The intervals for erfc are even in x (x + bend), so that erfc falls by about the same share in
 # each, and end where the index would be 31.5.
 ERFC_BEND = mp.mpf("1.5")
-ERFC_SCALE = mp.mpf("1.125")
+ERFC_SCALE = mp.mpf("1.25")
+ERFC_DEGREE = 5
+# Float32s that may be an interval's middle.
+CANDIDATES = 1024
 
 Function = Callable[[mp.mpf], mp.mpf]
 
@@ -72,6 +75,14 @@ def fitted_rows(table: Table) -> tuple[list[list[mp.mpf]], mp.mpf]:
 
 
 def fitted_slope(piece: Piece, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
+    return fit(slope_of(piece, degree, BITS))
+
+
+def fitted_exactly(piece: Piece, degree: int) -> list[mp.mpf]:
+    return fit(slope_of(piece, degree, 53))[0]
+
+
+def slope_of(piece: Piece, degree: int, bits: int) -> Fit:
     middle = piece.function(mp.mpf(0))
 
     def slope(h: mp.mpf) -> mp.mpf:
@@ -80,21 +91,36 @@ def fitted_slope(piece: Piece, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
     def weight(h: mp.mpf) -> mp.mpf:
         return h / piece.function(h)
 
-    return fit(Fit("", "", slope, (piece.low, piece.high), degree, weight, BITS))
+    return Fit("", "", slope, (piece.low, piece.high), degree, weight, bits)
 
 
 def erfc_piece(place: int) -> Piece:
-    """Around a middle where erfc is all but a float32, so that one number holds its value.
+    """Around a middle where erfc and its slope are all but float32s, so that they round little.
 
     Gal and Bachelis, An accurate elementary mathematical library (1991).
     """
     low, middle, high = (erfc_argument(max(place + shift, mp.mpf(0))) for shift in (-HALF, 0, HALF))
-    unit = mp.mpf(2) ** (mp.frexp(middle)[1] - BITS) if place else mp.mpf(0)
-    nearest = round_to(middle, BITS)
-    candidates = (nearest + shift * unit for shift in range(256 if place else 1))
-    middle = min(candidates, key=lambda x: distance_to_float(mp.erfc(x)))
+    middle = round_to(middle, BITS)
+    if place:
+        guess = erfc_around(middle, low, high)
+        excess = fitted_exactly(guess, ERFC_DEGREE)[0] - erfc_slope(middle)
+        unit = mp.mpf(2) ** (mp.frexp(middle)[1] - BITS)
+        middle = min(
+            (middle + shift * unit for shift in range(CANDIDATES)),
+            key=lambda x: max(
+                distance_to_float(mp.erfc(x)), distance_to_float(erfc_slope(x) + excess)
+            ),
+        )
+    return erfc_around(middle, low, high)
+
+
+def erfc_around(middle: mp.mpf, low: mp.mpf, high: mp.mpf) -> Piece:
     leading = (middle, round_to(mp.erfc(middle), BITS))
     return Piece(lambda h: mp.erfc(middle + h), low - middle, high - middle, leading)
+
+
+def erfc_slope(x: mp.mpf) -> mp.mpf:
+    return -2 / mp.sqrt(mp.pi) * mp.exp(-x * x)
 
 
 def erfc_argument(index: mp.mpf) -> mp.mpf:
@@ -104,13 +130,14 @@ def erfc_argument(index: mp.mpf) -> mp.mpf:
 
 def distance_to_float(value: mp.mpf) -> mp.mpf:
     """From the nearest float32, relative to the value."""
-    return abs(round_to(value, BITS) - value) / value
+    return abs((round_to(value, BITS) - value) / value)
 
 
 def erfinv_piece(place: int) -> Piece | None:
     """erfinv(x) / x with 1 - x = 2^e (1.5 + h), where place is e + 127 modulo 32.
 
-    From 2^-24 to 1/2; the last place is that of x = 0. The value in the middle is in two parts.
+    From 2^-24 to 1/2; the last place is that of x = 0. The value in the middle is in two parts,
+    both positive: at -0, their products with x must not cancel to 0.
     """
     exponent = place - 31
     if exponent < -24:
@@ -118,7 +145,8 @@ def erfinv_piece(place: int) -> Piece | None:
     scale = mp.mpf(2) ** exponent
     ratio = ratio_at_zero if exponent == 0 else lambda h: erfinv_ratio(scale * (3 * HALF + h))
     middle = ratio(mp.mpf(0))
-    head = round_to(middle, BITS)
+    with mp.workprec(BITS):
+        head = mp.fadd(middle, 0, rounding="f")
     return Piece(ratio, -HALF, HALF, (head, round_to(middle - head, BITS)))
 
 
@@ -143,10 +171,10 @@ def erfinv_ratio(c: mp.mpf) -> mp.mpf:
 TABLES = [
     Table(
         "ERFC",
-        "erfc(m + h), 9/8 (m + h) (m + h + 3/2) = i to the nearest",
+        "erfc(m + h), 5/4 (m + h) (m + h + 3/2) = i to the nearest",
         erfc_piece,
         2,
-        5,
+        ERFC_DEGREE,
     ),
     Table(
         "ERFINV",

@@ -24,9 +24,10 @@ SQRT_HALF = 0.7071067811865476
 HALF_ROOT_PI = 0.886226925452758
 LARGEST_BELOW_ONE = 1.0 - 2.0**-24  # of float32
 MANTISSA_FLOAT32 = (1 << 23) - 1
+ERFINV_UPSCALE = 2.0**64
 # Of the table for erfc: its intervals are even in ``x (x + bend)``; and where it ends.
-ERFC_BEND, ERFC_SCALE = 1.5, 1.125
-ERFC_END = 4.59
+ERFC_BEND, ERFC_SCALE = 1.5, 1.25
+ERFC_END = 4.325
 
 
 def erf(x: Value) -> Value:
@@ -163,11 +164,13 @@ def erfinv_of_positive(x: Value) -> Value:
 
 
 def erfinv_float32(x: Value) -> Value:
-    """`erfinv` of a float32 between -1 and 1."""
+    """`erfinv` of a float32 between -1 and 1; scaled, so that subnormal results round once."""
     bits = a.bitcast(1.0 - a.abs(x), "int32")
     mantissa = a.bitcast((bits & MANTISSA_FLOAT32) | bits_of(1.0, x), "float32")
     place, h = bits >> 23, mantissa - 1.5
     values, rests, *slopes = table_coefficients.ERFINV
     slope = polynomial_by_interval(place, h, slopes)
     difference = a.fma(slope, h, a.lookup(place, table=rests))
-    return a.fma(x, a.lookup(place, table=values), x * difference)
+    scaled = x * ERFINV_UPSCALE
+    value = a.fma(scaled, a.lookup(place, table=values), scaled * difference)
+    return value * (1.0 / ERFINV_UPSCALE)

@@ -49,7 +49,8 @@ def lgamma_of_positive_float32(x: Value) -> Value:
     logarithm = log_of_positive(wide, precise=False)
     below_one = x < 1.0
     distance = a.where(below_one, wide - 1.0, wide - 2.0)
-    small = polynomial(distance, coefficients.LGAMMA_SHORT) * distance * (distance + 1.0)
+    zeros = a.fma(distance, distance, distance)
+    small = polynomial(distance, coefficients.LGAMMA_SHORT) * zeros
     small = a.where(below_one, small - logarithm, small)
     reciprocal = short_reciprocal(wide)
     series = reciprocal * polynomial(reciprocal * reciprocal, coefficients.STIRLING_SHORT)
