@@ -272,7 +272,8 @@ def _fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     total = product + z
     from_z = total - product
     rest = (product - (total - from_z)) + (z - from_z) + error
-    return np.where(np.isfinite(rest), total + rest, total).astype(np.float64)
+    is_exact = ~np.isfinite(rest) | (rest == 0)  # a total of -0 stays that
+    return np.where(is_exact, total, total + rest).astype(np.float64)
 
 
 def _upper_half(x: np.ndarray) -> np.ndarray:

@@ -108,13 +108,14 @@ def erfc_of_positive(x: Value, precise: bool) -> Value:
     """``exp(-x^2)`` times a function that varies little, which is a polynomial in (x-4)/(x+4).
 
     Shepherd and Laframboise, Mathematics of Computation 36 (1981), with newly fitted coefficients.
-    The rounding error of ``x^2`` is made good after the exponential.
+    The rounding error of ``x^2`` is made good after the exponential; of a float32 there is none.
     """
     end = 28.0 if precise else 10.25
     limited = choose(x > end, x, end, x)
     square, rest = two_product(limited, limited)
     decay = scaled_exp(-square, precise)
-    decay = a.fma(-decay, rest, decay)
+    if precise:
+        decay = a.fma(-decay, rest, decay)
     terms = coefficients.ERFCX if precise else coefficients.ERFCX_SHORT
     envelope = polynomial((limited - 4.0) / (limited + 4.0), terms)
     return decay * (envelope / (limited + limited + 1.0))

@@ -16,7 +16,6 @@ from aten.loops.math.building_blocks import (
     computed_in_float64,
     is_float32,
     polynomial,
-    short_reciprocal,
 )
 from aten.loops.math.logarithm import is_unusual, log_of_positive
 from aten.prims import Value
@@ -52,7 +51,7 @@ def lgamma_of_positive_float32(x: Value) -> Value:
     zeros = a.fma(distance, distance, distance)
     small = polynomial(distance, coefficients.LGAMMA_SHORT) * zeros
     small = a.where(below_one, small - logarithm, small)
-    reciprocal = short_reciprocal(wide)
+    reciprocal = 1.0 / wide
     series = reciprocal * polynomial(reciprocal * reciprocal, coefficients.STIRLING_SHORT)
     large = a.fma(wide - 0.5, logarithm - 1.0, series + (HALF_LOG_TWO_PI - 0.5))
     return a.convert(a.where(x < 3.0, small, large), "float32")

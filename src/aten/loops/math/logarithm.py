@@ -20,7 +20,6 @@ from aten.loops.math.building_blocks import (
     is_float32,
     ordered_two_sum,
     polynomial,
-    short_reciprocal,
     two_product,
     two_sum,
 )
@@ -142,7 +141,7 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
 def decompose(x: Value, precise: bool, rest: Value | None = None) -> Decomposition:
     """Take the positive finite float64 ``x + rest`` apart."""
     k, f = split_exponent(x, precise, rest)
-    s = f / (f + 2.0) if precise else f * short_reciprocal(f + 2.0)
+    s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
     terms = coefficients.LOG if precise else coefficients.LOG_SHORT
