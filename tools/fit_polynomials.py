@@ -284,21 +284,37 @@ NDTR_SLOPE = 1 / mp.sqrt(2 * mp.pi)
 ERF_SLOPE = 2 / mp.sqrt(mp.pi) - 1
 
 
-def erfcx_fit(name: str, end: float, degree: int) -> Fit:
-    """Over 0 <= x <= end; Shepherd and Laframboise, Mathematics of Computation 36 (1981)."""
+def erfcx_fits() -> list[Fit]:
+    """The first as Shepherd and Laframboise, Mathematics of Computation 36 (1981)."""
+
+    def erfcx(x: mp.mpf) -> mp.mpf:
+        return mp.exp(x * x) * mp.erfc(x)
 
     def scaled(t: mp.mpf) -> mp.mpf:
         x = 4 * (1 + t) / (1 - t)
-        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+        return (1 + 2 * x) * erfcx(x)
 
-    return Fit(
-        name,
-        f"(1 + 2 x) exp(x^2) erfc(x) in t = (x - 4) / (x + 4), 0 <= x <= {end}",
-        scaled,
-        (mp.mpf(-1), (mp.mpf(end) - 4) / (mp.mpf(end) + 4)),
-        degree,
-        lambda t: 1 / scaled(t),
-    )
+    def far_out(u: mp.mpf) -> mp.mpf:
+        return erfcx(1 / mp.sqrt(u)) / mp.sqrt(u)
+
+    return [
+        Fit(
+            "ERFCX",
+            "(1 + 2 x) exp(x^2) erfc(x) in t = (x - 4) / (x + 4), 0 <= x <= 28",
+            scaled,
+            (mp.mpf(-1), mp.mpf(3) / 4),
+            24,
+            lambda t: 1 / scaled(t),
+        ),
+        Fit(
+            "ERFCX_FAR",
+            "x exp(x^2) erfc(x) in u = 1/x^2, 4.3 <= x <= 10.25",
+            far_out,
+            (1 / mp.mpf("10.25") ** 2, 1 / mp.mpf("4.3") ** 2),
+            5,
+            lambda u: 1 / far_out(u),
+        ),
+    ]
 
 
 def even_cosine(z: mp.mpf) -> mp.mpf:
@@ -516,8 +532,7 @@ FITS = [
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
-    erfcx_fit("ERFCX_SHORT", 10.25, 13),
-    erfcx_fit("ERFCX", 28, 24),
+    *erfcx_fits(),
     Fit(
         "ERFC_TAIL_FLOAT32",
         "erfc(u + 2.53125), 1.125 <= u + 2.53125 <= 3.9375",

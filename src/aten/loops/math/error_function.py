@@ -9,7 +9,6 @@ from aten.loops.math import coefficients, table_coefficients
 from aten.loops.math.building_blocks import (
     bits_of,
     choose,
-    computed_in_float64,
     exceeds,
     is_float32,
     polynomial,
@@ -28,6 +27,7 @@ ERFINV_UPSCALE = 2.0**64
 # Of the table for erfc: its intervals are even in ``x (x + bend)``; and where it ends.
 ERFC_BEND, ERFC_SCALE = 1.5, 1.25
 ERFC_END = 4.325
+ERFC_ZERO = 10.25  # of float32
 
 
 def erf(x: Value) -> Value:
@@ -43,7 +43,7 @@ def erf(x: Value) -> Value:
         limited = choose(magnitude > 3.9375, x, 3.9375, magnitude)
         complement = polynomial(limited - 2.53125, coefficients.ERFC_TAIL_FLOAT32)
     else:
-        complement = erfc_of_positive(magnitude, precise=True)
+        complement = erfc_of_positive(magnitude)
     return a.copysign(a.where(magnitude < 1.125, small, 1.0 - complement), x)
 
 
@@ -76,48 +76,47 @@ def erfc(x: Value) -> Value:
 
     Error: float32 0.93 ULP (every 16th input), float64 4 ULP.
     """
-    if is_float32(x):
-        return a.where_rare(exceeds(x, ERFC_END), wide_erfc(x), erfc_float32(x))
-    return wide_erfc(x)
-
-
-def erfc_float32(x: Value) -> Value:
-    """`erfc` up to `ERFC_END`: by intervals, a polynomial in the distance from the middle."""
-    magnitude, rounder = a.abs(x), a.constant(x, FLOAT32.plain_rounder)
-    scale = a.constant(x, ERFC_SCALE)
-    rounded = a.fma(a.fma(magnitude, scale, scale * ERFC_BEND), magnitude, rounder)
-    place = a.bitcast(rounded, "int32")
-    middles, values, *slopes = table_coefficients.ERFC
-    h = magnitude - a.lookup(place, table=middles)
-    slope = polynomial_by_interval(place, h, slopes)
-    complement = a.fma(slope, h, a.lookup(place, table=values))
-    return a.where(x < 0.0, 2.0 - complement, complement)
-
-
-@computed_in_float64
-def wide_erfc(x: Value, precise: bool) -> Value:
-    """`erfc` of a float64."""
     magnitude = a.abs(x)
-    complement = erfc_of_positive(magnitude, precise)
-    if precise:
+    if is_float32(x):
+        near = erfc_by_interval(magnitude)
+        complement = a.where(magnitude <= ERFC_END, near, erfc_far_out(magnitude))
+        complement = a.shortcut(exceeds(x, ERFC_END), complement, near)
+    else:
+        complement = erfc_of_positive(magnitude)
         complement = a.where(magnitude < 0.5, 1.0 - erf_near_zero(magnitude), complement)
     return a.where(x < 0.0, 2.0 - complement, complement)
 
 
-def erfc_of_positive(x: Value, precise: bool) -> Value:
+def erfc_by_interval(x: Value) -> Value:
+    """`erfc` of a float32 from 0 to `ERFC_END`: polynomials in the distance from a middle."""
+    scale, rounder = a.constant(x, ERFC_SCALE), a.constant(x, FLOAT32.plain_rounder)
+    rounded = a.fma(a.fma(x, scale, scale * ERFC_BEND), x, rounder)
+    place = a.bitcast(rounded, "int32")
+    middles, values, *slopes = table_coefficients.ERFC
+    h = x - a.lookup(place, table=middles)
+    return a.fma(polynomial_by_interval(place, h, slopes), h, a.lookup(place, table=values))
+
+
+def erfc_far_out(x: Value) -> Value:
+    """`erfc` of a float32 from `ERFC_END` on, in float64, where the square is exact."""
+    wide = a.convert(choose(x > ERFC_ZERO, x, ERFC_ZERO, x), "float64")
+    inverse = 1.0 / wide
+    decay = scaled_exp(-(wide * wide), precise=False)
+    envelope = inverse * polynomial(inverse * inverse, coefficients.ERFCX_FAR)
+    return a.convert(decay * envelope, "float32")
+
+
+def erfc_of_positive(x: Value) -> Value:
     """``exp(-x^2)`` times a function that varies little, which is a polynomial in (x-4)/(x+4).
 
     Shepherd and Laframboise, Mathematics of Computation 36 (1981), with newly fitted coefficients.
-    The rounding error of ``x^2`` is made good after the exponential; of a float32 there is none.
+    The rounding error of ``x^2`` is made good after the exponential.
     """
-    end = 28.0 if precise else 10.25
-    limited = choose(x > end, x, end, x)
+    limited = choose(x > 28.0, x, 28.0, x)
     square, rest = two_product(limited, limited)
-    decay = scaled_exp(-square, precise)
-    if precise:
-        decay = a.fma(-decay, rest, decay)
-    terms = coefficients.ERFCX if precise else coefficients.ERFCX_SHORT
-    envelope = polynomial((limited - 4.0) / (limited + 4.0), terms)
+    decay = scaled_exp(-square)
+    decay = a.fma(-decay, rest, decay)
+    envelope = polynomial((limited - 4.0) / (limited + 4.0), coefficients.ERFCX)
     return decay * (envelope / (limited + limited + 1.0))
 
 
@@ -158,7 +157,7 @@ def erfinv_of_positive(x: Value) -> Value:
     excess = a.where(
         value < 1.0,
         erf_near_zero(value) - x,
-        (1.0 - x) - erfc_of_positive(value, precise=True),
+        (1.0 - x) - erfc_of_positive(value),
     )
     inverse_slope = scaled_exp(value * value) * HALF_ROOT_PI
     return a.fma(-excess, inverse_slope, value)
