@@ -284,41 +284,37 @@ NDTR_SLOPE = 1 / mp.sqrt(2 * mp.pi)
 ERF_SLOPE = 2 / mp.sqrt(mp.pi) - 1
 
 
-def erfcx_fit(name: str, end: float, degree: int) -> Fit:
-    """Over 0 <= x <= end; Shepherd and Laframboise, Mathematics of Computation 36 (1981)."""
+def erfcx_fits() -> list[Fit]:
+    """The first as Shepherd and Laframboise, Mathematics of Computation 36 (1981)."""
+
+    def erfcx(x: mp.mpf) -> mp.mpf:
+        return mp.exp(x * x) * mp.erfc(x)
 
     def scaled(t: mp.mpf) -> mp.mpf:
         x = 4 * (1 + t) / (1 - t)
-        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+        return (1 + 2 * x) * erfcx(x)
 
-    return Fit(
-        name,
-        f"(1 + 2 x) exp(x^2) erfc(x) in t = (x - 4) / (x + 4), 0 <= x <= {end}",
-        scaled,
-        (mp.mpf(-1), (mp.mpf(end) - 4) / (mp.mpf(end) + 4)),
-        degree,
-        lambda t: 1 / scaled(t),
-    )
+    def far_out(u: mp.mpf) -> mp.mpf:
+        return erfcx(1 / mp.sqrt(u)) / mp.sqrt(u)
 
-
-def erfcx_float32_fit() -> Fit:
-    """Less the value in the middle, which is added in two parts."""
-    middle_width = mp.mpf("0.375")
-
-    def scaled(u: mp.mpf) -> mp.mpf:
-        x = 1 / (u + middle_width) - 1
-        return (1 + x) * mp.exp(x * x) * mp.erfc(x)
-
-    middle = scaled(mp.mpf(0))
-    return Fit(
-        "ERFCX_FLOAT32",
-        "((1 + x) exp(x^2) erfc(x) - m) / u in u = 1 / (1 + x) - 0.375, 0 <= x <= 7",
-        removable(lambda u: (scaled(u) - middle) / u, mp.diff(scaled, 0)),
-        (mp.mpf("0.125") - middle_width, 1 - middle_width),
-        11,
-        lambda u: u / scaled(u),
-        24,
-    )
+    return [
+        Fit(
+            "ERFCX",
+            "(1 + 2 x) exp(x^2) erfc(x) in t = (x - 4) / (x + 4), 0 <= x <= 28",
+            scaled,
+            (mp.mpf(-1), mp.mpf(3) / 4),
+            24,
+            lambda t: 1 / scaled(t),
+        ),
+        Fit(
+            "ERFCX_FAR",
+            "x exp(x^2) erfc(x) in u = 1/x^2, 4.3 <= x <= 10.25",
+            far_out,
+            (1 / mp.mpf("10.25") ** 2, 1 / mp.mpf("4.3") ** 2),
+            5,
+            lambda u: 1 / far_out(u),
+        ),
+    ]
 
 
 def even_cosine(z: mp.mpf) -> mp.mpf:
@@ -370,33 +366,14 @@ def erfinv_fits() -> list[Fit]:
             lambda u: 1 / erfinv_ratio(u + mp.mpf("2.5")),
         ),
         Fit(
-            "ERFINV_CENTER_FLOAT32",
-            "erfinv(x) / x - 1 in u = 1 + log(1 - x^2) >= -2.5",
-            lambda u: erfinv_ratio(1 - u) - 1,
-            (mp.mpf("-2.5"), mp.mpf(1)),
-            8,
-            lambda u: 1 / erfinv_ratio(1 - u),
-            24,
+            "ERFINV_TAIL",
+            "erfinv(x) / x in u = sqrt(w) - 3, w = -log(1 - x^2), 5 <= w <= 37",
+            lambda u: erfinv_ratio((u + 3) ** 2),
+            (mp.sqrt(5) - 3, mp.sqrt(37) - 3),
+            16,
+            lambda u: 1 / erfinv_ratio((u + 3) ** 2),
         ),
-        erfinv_tail_fit("ERFINV_TAIL", 37, 16),
-        erfinv_tail_fit("ERFINV_TAIL_FLOAT32", 16, 11, start="3.5", bits=24, less=1),
     ]
-
-
-def erfinv_tail_fit(
-    name: str, end: int, degree: int, start: str = "5", bits: int = 53, less: int = 0
-) -> Fit:
-    middle = mp.mpf(3)
-    subtracted = " - sqrt(w)" if less else ""
-    return Fit(
-        name,
-        f"erfinv(x) / x{subtracted} in u = sqrt(w) - 3, w = -log(1 - x^2), {start} <= w <= {end}",
-        lambda u: erfinv_ratio((u + middle) ** 2) - less * (u + middle),
-        (mp.sqrt(mp.mpf(start)) - middle, mp.sqrt(end) - middle),
-        degree,
-        lambda u: 1 / erfinv_ratio((u + middle) ** 2),
-        bits,
-    )
 
 
 def lgamma_fits() -> list[Fit]:
@@ -409,6 +386,19 @@ def lgamma_fits() -> list[Fit]:
         leading = (x - half) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
         return (mp.loggamma(x) - leading) * x
 
+    def without_zeros(v: mp.mpf) -> mp.mpf:
+        if v in (-1, 0):
+            return mp.euler if v else 1 - mp.euler
+        return mp.loggamma(2 + v) / (v * (v + 1))
+
+    series = Fit(
+        "STIRLING",
+        "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8",
+        stirling,
+        (mp.mpf(0), mp.mpf(1) / 64),
+        8,
+        removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
+    )
     return [
         Fit(
             "LGAMMA",
@@ -418,13 +408,21 @@ def lgamma_fits() -> list[Fit]:
             19,
             removable(lambda v: v / mp.loggamma(2 + v), 1 / (1 - mp.euler)),
         ),
+        series,
         Fit(
-            "STIRLING",
-            "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8",
-            stirling,
-            (mp.mpf(0), mp.mpf(1) / 64),
-            8,
-            removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
+            "LGAMMA_SHORT",
+            "lgamma(2 + v) / (v (1 + v)), |v| <= 1",
+            without_zeros,
+            (mp.mpf(-1), mp.mpf(1)),
+            15,
+            lambda v: 1 / without_zeros(v),
+        ),
+        replace(
+            series,
+            name="STIRLING_SHORT",
+            meaning=series.meaning.replace("8", "3"),
+            interval=(mp.mpf(0), mp.mpf(1) / 9),
+            degree=3,
         ),
     ]
 
@@ -503,15 +501,6 @@ FITS = [
         removable(lambda f: f**2 / mp.log1p(f), 0),
         24,
     ),
-    Fit(
-        "LOG_SHORT_FLOAT32",
-        "(log(1 + f) - f) / f^2, |f| <= 1/3, to an absolute error",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -mp.mpf(1) / 2),
-        (-THIRD, THIRD),
-        7,
-        lambda f: f**2,
-        24,
-    ),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
     log_tail_fit(),
@@ -543,9 +532,7 @@ FITS = [
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
-    erfcx_fit("ERFCX_SHORT", 10.25, 13),
-    erfcx_fit("ERFCX", 28, 24),
-    erfcx_float32_fit(),
+    *erfcx_fits(),
     Fit(
         "ERFC_TAIL_FLOAT32",
         "erfc(u + 2.53125), 1.125 <= u + 2.53125 <= 3.9375",

@@ -27,7 +27,8 @@ RARE = {
     "sqrt": [0.0, -0.0, -1.0, 1e-45, 1e-35, math.inf, math.nan],
     "rsqrt": [0.0, -0.0, -1.0, 1e-45, math.inf, math.nan],
     "sigmoid": [17.0, -17.0, -100.0, math.inf, -math.inf, math.nan],
-    "erfc": [7.5, -8.0, 10.0, 30.0, math.inf, -math.inf, math.nan],
+    "lgamma": [-0.3, -1.5, -200.25, -3.0, 0.0, -0.0, 1e-45, math.inf, -math.inf, math.nan],
+    "erfc": [4.4, -4.4, 7.5, -8.0, 10.0, 30.0, math.inf, -math.inf, math.nan],
 }
 LENGTHS = (1, 15, 64, 511, 512, 513, 1300)
 

@@ -107,15 +107,6 @@ def computed_in_float64(expansion: Callable[..., Value]) -> Callable[..., Value]
     return expand
 
 
-def short_reciprocal(x: Value) -> Value:
-    """``1 / x`` of a float64 to 2^-46, where ``x`` is a normal number of float32's range too.
-
-    A float32's division and a step of Newton's method take less time than a float64's division.
-    """
-    rough = a.convert(1.0 / a.convert(x, "float32"), "float64")
-    return a.fma(a.fma(-x, rough, a.constant(x, 1.0)), rough, rough)
-
-
 def two_sum(x: Value, y: Value) -> tuple[Value, Value]:
     """``x + y`` rounded, and the rounding error (Knuth, The Art of Computer Programming 2)."""
     total = x + y

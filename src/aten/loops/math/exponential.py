@@ -128,15 +128,6 @@ def reduce_by_ln2(x: Value, plain: bool = False) -> tuple[Value, Value]:
     return a.fma(k, a.constant(x, -layout.ln2_low), r), rounded
 
 
-def reduce_by_ln2_in_two_parts(x: Value) -> tuple[Value, Value, Value]:
-    """`reduce_by_ln2` with the plain rounder, and what is to be added to ``r``."""
-    layout = layout_of(x)
-    rounder = a.constant(x, layout.plain_rounder)
-    rounded = a.fma(x, a.constant(x, LOG2_E), rounder)
-    k = rounded - rounder
-    return a.fma(k, a.constant(x, -layout.ln2_high), x), rounded, k * -layout.ln2_low
-
-
 def exp_terms(x: Value, precise: bool) -> tuple[float, ...]:
     """The coefficients of ``P`` in ``exp(r) = 1 + r + r^2 P(r)``."""
     if is_float32(x):
@@ -183,11 +174,14 @@ def scaled_exp(x: Value, precise: bool = True, halvings: int = 0) -> Value:
 def scaled_exp_of_float32(x: Value, halvings: int) -> Value:
     """`scaled_exp` in float64, of which neither the range nor the last bits are needed."""
     limited = clamp(x, FLOAT32.exp_low - 8.0, FLOAT32.exp_high + 8.0)
-    rounder = a.constant(x, FLOAT64.rounder - halvings)
-    rounded = a.fma(limited, a.constant(x, LOG2_E), rounder)
-    k = rounded - (FLOAT64.rounder - halvings)
-    r = a.fma(k, a.constant(x, -FLOAT64.ln2_high), limited)
+    rounded, r = reduce_by_ln2_short(limited, FLOAT64.rounder - halvings)
     return polynomial(r, (1.0, 1.0, *coefficients.EXP_SHORT)) * power_of_two(rounded)
+
+
+def reduce_by_ln2_short(x: Value, rounder: float) -> tuple[Value, Value]:
+    """``k + rounder`` and ``r`` of a float64 that is to be a float32."""
+    rounded = a.fma(x, a.constant(x, LOG2_E), a.constant(x, rounder))
+    return rounded, a.fma(rounded - rounder, a.constant(x, -FLOAT64.ln2_high), x)
 
 
 def exp(x: Value) -> Value:
@@ -243,10 +237,21 @@ def wide_expm1(x: Value, precise: bool) -> Value:
     Halving keeps ``2^k`` finite at the upper end. Arguments so small that it would cost bits of
     the result are their own result.
     """
+    if not precise:
+        return expm1_of_float32(x)
     r, rounded = reduce_by_ln2(clamp(x, -40.0, 710.0))
     half_scale = power_of_two(rounded - 1.0)
     half = a.fma(half_scale, exp_minus_one_of_reduced(r, precise), half_scale - 0.5)
     return a.where(a.abs(x) < 2.0**-60, x, half + half)
+
+
+def expm1_of_float32(x: Value) -> Value:
+    """`wide_expm1` in float64, of which neither the range nor the last bits are needed."""
+    rounded, r = reduce_by_ln2_short(clamp(x, -40.0, FLOAT32.exp_high + 8.0), FLOAT64.rounder)
+    scale = power_of_two(rounded)
+    # A zero keeps its sign: it is a factor, and what is subtracted from it is 0.
+    growth = polynomial(r, (1.0, *coefficients.EXP_SHORT)) * r
+    return a.fma(scale, growth, -(1.0 - scale))
 
 
 @computed_in_float64

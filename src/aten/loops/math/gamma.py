@@ -1,7 +1,8 @@
 """The logarithm of the gamma function, and its derivative.
 
 Both have zeros away from integers, next to which the result is a small difference: so that a
-float32 still has its bits there, all is computed to the last bits of a float64 for it too.
+float32 still has its bits there, they are computed to the last bits of a float64 for it too, but
+lgamma of positive numbers, whose zeros are factors.
 """
 
 from __future__ import annotations
@@ -9,8 +10,14 @@ from __future__ import annotations
 import math
 
 from aten.loops.math import coefficients
-from aten.loops.math.building_blocks import PI, choose, computed_in_float64, polynomial
-from aten.loops.math.logarithm import log_of_positive
+from aten.loops.math.building_blocks import (
+    PI,
+    choose,
+    computed_in_float64,
+    is_float32,
+    polynomial,
+)
+from aten.loops.math.logarithm import is_unusual, log_of_positive
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
@@ -19,15 +26,42 @@ HALF_LOG_TWO_PI = 0.9189385332046728
 SHIFT_STEPS = 6
 
 
-@computed_in_float64
-def lgamma(x: Value, precise: bool) -> Value:
+def lgamma(x: Value) -> Value:
     """log|Gamma(x)|.
-
-    Below -1/2 by reflection: ``log(pi / |x sin(pi x)|) - lgamma(-x)``.
 
     Error: float32 0.51 ULP (all inputs). float64: 6 ULP of the larger of the result and 1
     (the result is 0 at 1 and 2, where it keeps its relative accuracy, and once between any two
     negative integers, where it does not).
+    """
+    if is_float32(x):
+        return a.where_rare(is_unusual(x), wide_lgamma(x), lgamma_of_positive_float32(x))
+    return wide_lgamma(x)
+
+
+def lgamma_of_positive_float32(x: Value) -> Value:
+    """`lgamma` of a positive normal float32, computed in float64 to 2^-33.
+
+    Up to 3 a polynomial times the factors that have the zeros, for ``x + 1`` where x is below 1;
+    Stirling's series from there on.
+    """
+    wide = a.convert(x, "float64")
+    logarithm = log_of_positive(wide, precise=False)
+    below_one = x < 1.0
+    distance = a.where(below_one, wide - 1.0, wide - 2.0)
+    zeros = a.fma(distance, distance, distance)
+    small = polynomial(distance, coefficients.LGAMMA_SHORT) * zeros
+    small = a.where(below_one, small - logarithm, small)
+    reciprocal = 1.0 / wide
+    series = reciprocal * polynomial(reciprocal * reciprocal, coefficients.STIRLING_SHORT)
+    large = a.fma(wide - 0.5, logarithm - 1.0, series + (HALF_LOG_TWO_PI - 0.5))
+    return a.convert(a.where(x < 3.0, small, large), "float32")
+
+
+@computed_in_float64
+def wide_lgamma(x: Value, precise: bool) -> Value:
+    """`lgamma` of a float64.
+
+    Below -1/2 by reflection: ``log(pi / |x sin(pi x)|) - lgamma(-x)``.
     """
     reflected = x < -0.5
     direct = lgamma_above_minus_half(a.where(reflected, -x, x))

@@ -20,7 +20,6 @@ from aten.loops.math.building_blocks import (
     is_float32,
     ordered_two_sum,
     polynomial,
-    short_reciprocal,
     two_product,
     two_sum,
 )
@@ -55,11 +54,16 @@ def is_unusual(x: Value, least: float | None = None) -> Value:
     return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (infinity - low - 1)
 
 
-def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
-    """The values of a logarithm at 0, infinity, below 0 and at NaN."""
+def logarithm_edges(x: Value, of_positive: Value) -> Value:
+    """The values of a logarithm at 0, infinity, below 0 and at NaN; else `of_positive`."""
     result = a.where((x > 0.0) & (x < math.inf), of_positive, x)
     result = choose(x == 0.0, x, -math.inf, result)
-    return a.shortcut(is_unusual(x), choose(x < 0.0, x, math.nan, result), of_positive)
+    return choose(x < 0.0, x, math.nan, result)
+
+
+def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
+    """`logarithm_edges`, which are seldom met."""
+    return a.shortcut(is_unusual(x), logarithm_edges(x, of_positive), of_positive)
 
 
 def log(x: Value) -> Value:
@@ -137,7 +141,7 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
 def decompose(x: Value, precise: bool, rest: Value | None = None) -> Decomposition:
     """Take the positive finite float64 ``x + rest`` apart."""
     k, f = split_exponent(x, precise, rest)
-    s = f / (f + 2.0) if precise else f * short_reciprocal(f + 2.0)
+    s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
     terms = coefficients.LOG if precise else coefficients.LOG_SHORT
