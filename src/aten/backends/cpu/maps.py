@@ -25,8 +25,8 @@ _STRETCH = 512
 _LONGEST_TEST = 12
 # From so many instructions on, elements with a stride are worth a copy.
 _WORTH_A_COPY = 10
-# Up to so many instructions, two groups of lanes side by side; half of it, four.
-_SMALL_BODY = 28
+# Up to so many instructions, two groups of lanes side by side, and four.
+_BODY_TWICE, _BODY_FOUR_TIMES = 48, 14
 _FREE = frozenset({"constant", "load", "bitcast"})
 _LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
 
@@ -324,7 +324,7 @@ class Map:
         size = sum(one.operation != "constant" for one in body)
         if not self._lanes(body):
             return 0
-        return 4 if size <= _SMALL_BODY // 2 else 2 if size <= _SMALL_BODY else 1
+        return 4 if size <= _BODY_FOUR_TIMES else 2 if size <= _BODY_TWICE else 1
 
 
 def _terms(condition: Instruction) -> list[Instruction]:
