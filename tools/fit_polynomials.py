@@ -343,6 +343,18 @@ def trigonometric_fits(
     ]
 
 
+def cotangent_fit(name: str, degree: int, bits: int) -> Fit:
+    return Fit(
+        name,
+        "(1/x - cot(x)) / x in z = x^2, |x| <= pi/4",
+        removable(lambda z: (1 / mp.sqrt(z) - mp.cot(mp.sqrt(z))) / mp.sqrt(z), THIRD),
+        (mp.mpf(0), (mp.pi / 4) ** 2 * mp.mpf("1.01")),
+        degree,
+        lambda z: z * mp.tan(mp.sqrt(z)) / mp.sqrt(z) if z else z,
+        bits,
+    )
+
+
 def erfinv_ratio(w: mp.mpf) -> mp.mpf:
     """erfinv(x) / x where w = -log(1 - x^2); Newton's method on erfc, which does not cancel."""
     if w == 0:
@@ -540,6 +552,7 @@ FITS = [
     *trigonometric_fits("", 5),
     *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
     odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
+    cotangent_fit("COT_FLOAT32", 3, 24),
     odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from aten.loops.math import coefficients
-from aten.loops.math.argument_reduction import HALF_PI_FLOAT32
 from aten.loops.math.building_blocks import (
     PI,
     PI_TAIL,
@@ -22,6 +21,8 @@ from aten.prims import arithmetic as a
 LOWER_BREAK = math.sqrt(2.0) - 1.0
 UPPER_BREAK = math.sqrt(2.0) + 1.0
 
+# pi/2 in two parts of 24 bits
+HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08)
 # Less the bits of a number, those of half its inverse, to 5 percent.
 HALF_INVERSE_BITS = 0x7E730000
 
