@@ -178,6 +178,12 @@ def _shift_right_logical(left: Any, right: Any) -> Any:
     return (unsigned >> right.view(unsigned.dtype)).view(left.dtype)
 
 
+def _lookup(index: Any, *, table: Sequence[float]) -> Any:
+    import numpy
+
+    return numpy.asarray(table, numpy.float32)[index & (len(table) - 1)]
+
+
 # Arithmetic
 add = elementwise("add", 2, "add")
 sub = elementwise("sub", 2, "subtract")
@@ -266,6 +272,14 @@ convert_element_type = elementwise(
     _convert,
     schema="convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
     result=lambda types, params: params["dtype"],
+)
+lookup = elementwise(
+    "lookup",
+    1,
+    _lookup,
+    schema="lookup(Tensor index, float[] table) -> Tensor",
+    result=lambda types, params: DTYPES["float32"],
+    doc="The entry of a table of 16 or 32 float32 that the low bits of an int32 tell.",
 )
 bitcast = elementwise(
     "bitcast",

@@ -26,6 +26,8 @@ _MAGIC = b"ATENOBJ1"
 _FORMAT_VERSION = "2"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
+# Parts a module's text from what is linked to it and inlined after the passes.
+LINKED = "; linked after the passes\n"
 # Seconds after which a file not moved into place yet was left behind by a process that died.
 _ABANDONED = 3600
 # One write in this many, as the key decides, looks whether the folder has outgrown its bound.
@@ -95,6 +97,7 @@ class Session:
         """The module for LLVM IR text, after the passes."""
         llvm = self.llvm
         header = f'target triple = "{self.triple}"\ntarget datalayout = "{self.layout}"\n'
+        text, _, definitions = text.partition(LINKED)
         module = llvm.parse_assembly(header + text)
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
@@ -103,6 +106,11 @@ class Session:
         options.loop_unrolling = True
         builder = llvm.create_pass_builder(self.machine, options)
         builder.getModulePassManager().run(module, builder)
+        if definitions:
+            module.link_in(llvm.parse_assembly(header + definitions))
+            inliner = llvm.create_new_module_pass_manager()
+            inliner.add_always_inliner_pass()
+            inliner.run(module, builder)
         return module
 
     def streaming(self, module: Any) -> Any:

@@ -51,6 +51,7 @@ class KernelEmitter(ScalarEmitter):
             + "".join(f"{line}\n" for line in self.declarations.values())
             + 'attributes #0 = { nounwind "prefer-vector-width"="512" }\n'
             + "".join(f"{line}\n" for line in self.metadata)
+            + self.lookups.declarations()
         )
 
     # Loops

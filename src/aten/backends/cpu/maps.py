@@ -285,7 +285,7 @@ class Map:
         usual: bool = False,
     ) -> None:
         writer = self.writer
-        writer.values = kept
+        writer.values, writer.mark = kept, mark
         for one in body:
             if one.has_result and id(one) in writer.values:
                 continue
@@ -308,11 +308,14 @@ class Map:
     def _lanes(self, body: list[Instruction]) -> int:
         """How many elements fill a vector register: the vectorizer would look at the widest value.
 
-        Left to it where the operands are not all floating-point numbers, and where a function of
-        the C library is called, which there is for single elements only.
+        Left to it where the operands are not all floating-point numbers, unless there are tables,
+        whose entries are float32; and where a function of the C library is called, which there is
+        for single elements only.
         """
         if any(map(calls_library, body)):
             return 0
+        if any(one.operation == "lookup" for one in body):
+            return session().vector_bytes // 4
         moving = [one.dtype for one in self.operands if one.access != "zero"]
         if any(one.name not in _LANE_TYPES for one in moving):
             return 0

@@ -15,6 +15,7 @@ from typing import Any
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.float8 import encode
 from aten.backends.cpu import float8
+from aten.backends.cpu.lookups import Lookups, permutes
 from aten.loops.program import Instruction
 
 Operand = Any  # an SSA name or literal; for complex values a pair of them
@@ -114,6 +115,9 @@ class ScalarEmitter:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
+        self.lookups = Lookups()
+        # What marks the memory accesses of the loop that is being written.
+        self.mark = ""
         self.narrows_to_half = False
         self._count = 0
 
@@ -180,6 +184,8 @@ class ScalarEmitter:
             return self.convert(arguments[0], source, instruction.dtype)
         if name == "complex":
             return tuple(arguments)
+        if name == "lookup":
+            return self._lookup(instruction, arguments[0])
         if source.is_complex:
             return self._complex(name, source, arguments)
         if name == "bitcast":
@@ -190,6 +196,16 @@ class ScalarEmitter:
         if source.kind == "float":
             return self._float(name, source, arguments)
         return self._integer(name, source, arguments)
+
+    def _lookup(self, instruction: Instruction, index: str) -> str:
+        entries = tuple(literal(one, instruction.dtype) for one in instruction.params["table"])
+        if permutes():
+            before, after = self.lookups.call(entries)
+            return self.let(f"{before}{index}{after}")
+        low = self.let(f"and i32 {index}, {len(entries) - 1}")
+        place = self.lookups.place(entries)
+        address = self.let(f"getelementptr inbounds {place}, i32 0, i32 {low}")
+        return self.let(f"load float, ptr {address}, align 4{self.mark}")
 
     def where(self, element: dtype, arguments: list[Operand]) -> Operand:
         """The choice between two values of `element` by a condition."""

@@ -98,7 +98,7 @@ def tan_float32(x: Value) -> Value:
     of_cotangent = a.fma(r, polynomial(z, coefficients.COT_FLOAT32), quotient * residual)
     terms = polynomial(z, coefficients.TAN_FLOAT32)
     # The tail counts by the slope, about 1 + 1.6 z.
-    slope = a.fma(z, a.constant(x, 1.6), a.constant(x, 1.0))
+    slope = a.fma(z, a.constant(x, 1.62), a.constant(x, 1.0))
     cube = a.fma(r, a.fma(r, r, -z), z * r)
     of_tangent = a.fma(cube, terms, -(excess * slope))
     return leading + a.where(odd, of_cotangent, of_tangent)
