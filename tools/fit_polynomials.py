@@ -549,7 +549,6 @@ FITS = [
     *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
     odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
     replace(cotangent_fit("COT_FLOAT32", 3, 24), moved=700),
-    odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
     erfcx_fit("ERFCX_SHORT", 10.25, 13),
