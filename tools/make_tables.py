@@ -26,7 +26,7 @@ mp.mp.dps = 40
 OUTPUT = Path(__file__).parents[1] / "src/aten/loops/math/tables.py"
 HEADER = '''"""Tables of the math functions, by leading bits. Written by tools/make_tables.py."""
 '''
-PER_LINE = 6
+PER_LINE = 5
 ENTRIES = 32
 CANDIDATES = 500
 QUARTER = mp.mpf(1) / 4
