@@ -202,14 +202,16 @@ def log_fit(name: str, degree: int) -> Fit:
     )
 
 
-def log_float32_fit(name: str, text: str, base: mp.mpf) -> Fit:
+def log_float32_fit(
+    name: str, text: str, base: mp.mpf, low: mp.mpf, high: mp.mpf, degree: int
+) -> Fit:
     slope = "" if base == 1 else f" {text}(e)"
     return Fit(
         name,
-        f"({text}(1 + f) - f{slope}) / f^2, |f| <= 1/3",
+        f"({text}(1 + f) - f{slope}) / f^2, {mp.nstr(low, 4)} <= f <= {mp.nstr(high, 4)}",
         removable(lambda f: (mp.log1p(f) - f) / f**2 * base, -base / 2),
-        (-THIRD, THIRD),
-        8,
+        (low, high),
+        degree,
         removable(lambda f: f**2 / mp.log1p(f) / base, 0),
         24,
     )
@@ -337,6 +339,18 @@ def trigonometric_fits(
             bits,
         ),
     ]
+
+
+def cotangent_fit(name: str, degree: int, bits: int) -> Fit:
+    return Fit(
+        name,
+        "(1/x - cot(x)) / x in z = x^2, |x| <= pi/4",
+        removable(lambda z: (1 / mp.sqrt(z) - mp.cot(mp.sqrt(z))) / mp.sqrt(z), THIRD),
+        (mp.mpf(0), (mp.pi / 4) ** 2 * mp.mpf("1.01")),
+        degree,
+        lambda z: z * mp.tan(mp.sqrt(z)) / mp.sqrt(z) if z else z,
+        bits,
+    )
 
 
 def erfinv_ratio(w: mp.mpf) -> mp.mpf:
@@ -483,6 +497,7 @@ def log_tail_fit() -> Fit:
 THIRD = mp.mpf(1) / 3
 SIXTH = mp.mpf(1) / 6
 ATAN_BOUND = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")
+NEAR_ONE = (mp.mpf(-3) / 64, mp.mpf(1) / 16, 3)
 FITS = [
     exp_fit("EXP_FLOAT32", 4, 24),
     exp_fit("EXP_SHORT", 5),
@@ -490,8 +505,6 @@ FITS = [
     exp2_fit("EXP2_FLOAT32", 5, 24),
     exp2_fit("EXP2_SHORT", 6),
     exp2_fit("EXP2", 10),
-    log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1)),
-    log_float32_fit("LOG2_FLOAT32", "log2", 1 / LN2),
     Fit(
         "LOG_TO_ROOT_TWO_FLOAT32",
         "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2)",
@@ -499,6 +512,19 @@ FITS = [
         (mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1),
         9,
         removable(lambda f: f**2 / mp.log1p(f), 0),
+        24,
+    ),
+    log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1), -THIRD, THIRD, 8),
+    log_float32_fit("LOG_NEAR_ONE_FLOAT32", "log", mp.mpf(1), *NEAR_ONE),
+    log_float32_fit("LOG2_NEAR_ONE_FLOAT32", "log2", 1 / LN2, *NEAR_ONE),
+    log_float32_fit("LOG10_NEAR_ONE_FLOAT32", "log10", 1 / mp.log(10), *NEAR_ONE),
+    Fit(
+        "LOG_SHORT_FLOAT32",
+        "(log(1 + f) - f) / f^2, |f| <= 1/3, to an absolute error",
+        removable(lambda f: (mp.log1p(f) - f) / f**2, -mp.mpf(1) / 2),
+        (-THIRD, THIRD),
+        7,
+        lambda f: f**2,
         24,
     ),
     log_fit("LOG_SHORT", 3),
@@ -529,7 +555,7 @@ FITS = [
     *trigonometric_fits("", 5),
     *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
     odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
-    odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
+    replace(cotangent_fit("COT_FLOAT32", 3, 24), moved=700),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
     *erfcx_fits(),

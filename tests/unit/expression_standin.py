@@ -138,6 +138,11 @@ def bitcast(x: Value, dtype: str) -> Value:
     return Value("bitcast", (x,), dtype)
 
 
+def lookup(table: tuple[float, ...], index: Value) -> Value:
+    assert index.dtype.name == "int32"
+    return Value("lookup", (table, index), "float32")
+
+
 def _other(like: Value, operand: Any) -> Value:
     return operand if isinstance(operand, Value) else constant(like, operand)
 
@@ -148,10 +153,6 @@ def _unary(operation: str) -> Any:
 
 def _binary(operation: str) -> Any:
     return lambda x, y: Value(operation, (x, _other(x, y)), x.dtype.name)
-
-
-def lookup(index: Value, *, table: tuple[float, ...]) -> Value:
-    return Value("lookup", (index, np.array(table, np.float32)), "float32")
 
 
 def load_expansions() -> dict[str, Any]:
@@ -238,8 +239,8 @@ def _apply(node: Value, operands: list[Any], arrays: tuple[np.ndarray, ...]) -> 
         case "bitcast":
             return np.ascontiguousarray(operands[0]).view(dtype).reshape(operands[0].shape)
         case "lookup":
-            index, table = operands
-            return table[index & (len(table) - 1)]
+            table, index = operands
+            return np.array(table, dtype)[index & (len(table) - 1)]
         case "where" | "copysign" | "sqrt" | "floor" | "trunc" | "abs":
             return getattr(np, node.operation)(*operands)
         case "round":

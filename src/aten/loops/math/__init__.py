@@ -17,9 +17,9 @@ from aten.loops.math.gamma import digamma, lgamma
 from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from aten.loops.math.inverse_trigonometric import acos, asin, atan, atan2
 from aten.loops.math.logarithm import log, log1p, log2, log10
+from aten.loops.math.lookup import lookup
 from aten.loops.math.power import pow, rsqrt, sqrt
 from aten.loops.math.remainder import fmod
-from aten.loops.math.tables import lookup
 from aten.loops.math.trigonometric import cos, sin, tan
 from aten.prims import Value
 

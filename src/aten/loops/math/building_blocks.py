@@ -90,6 +90,41 @@ def horner(x: Value, coefficients: Sequence[float]) -> Value:
     return result
 
 
+def piecewise_polynomial(
+    x: Value, place: Value, centers: tuple[float, ...], terms: tuple[tuple[float, ...], ...]
+) -> Value:
+    """The polynomial of ``x - c`` whose center and coefficients are looked up at ``place``."""
+    distance = x - a.lookup(centers, place)
+    leading = a.lookup(terms[0], place)
+    return a.fma(_piece_slope(distance, place, terms), distance, leading)
+
+
+def piecewise_odd_polynomial(
+    x: Value, place: Value, centers: tuple[float, ...], terms: tuple[tuple[float, ...], ...]
+) -> Value:
+    """The same for ``x >= 0``, of a function that is about ``x`` where the center is 0.
+
+    There ``x`` itself takes the place of the first term, and the slope is less by 1. Elsewhere that
+    term is larger than the distance.
+    """
+    distance = x - a.lookup(centers, place)
+    leading = a.lookup(terms[0], place)
+    leading = a.where(distance > leading, distance, leading)
+    return a.fma(_piece_slope(distance, place, terms), distance, leading)
+
+
+def _piece_slope(distance: Value, place: Value, terms: tuple[tuple[float, ...], ...]) -> Value:
+    slope = a.lookup(terms[-1], place)
+    for term in reversed(terms[1:-1]):
+        slope = a.fma(slope, distance, a.lookup(term, place))
+    return slope
+
+
+def place_above_one(x: Value) -> Value:
+    """Where ``x`` from 0 to 15 stands in tables that go by five bits of ``x + 1``."""
+    return a.bitcast(x + 1.0, "int32") >> 20
+
+
 def computed_in_float64(expansion: Callable[..., Value]) -> Callable[..., Value]:
     """Make an expansion over float64 serve float32 too, by computing it in float64.
 

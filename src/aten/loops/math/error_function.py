@@ -93,8 +93,8 @@ def erfc_by_interval(x: Value) -> Value:
     rounded = a.fma(a.fma(x, scale, scale * ERFC_BEND), x, rounder)
     place = a.bitcast(rounded, "int32")
     middles, values, *slopes = table_coefficients.ERFC
-    h = x - a.lookup(place, table=middles)
-    return a.fma(polynomial_by_interval(place, h, slopes), h, a.lookup(place, table=values))
+    h = x - a.lookup(middles, place)
+    return a.fma(polynomial_by_interval(place, h, slopes), h, a.lookup(values, place))
 
 
 def erfc_far_out(x: Value) -> Value:
@@ -122,7 +122,7 @@ def erfc_of_positive(x: Value) -> Value:
 
 def polynomial_by_interval(place: Value, h: Value, rows: Sequence[tuple[float, ...]]) -> Value:
     """A polynomial whose coefficients depend on the place, one row of them for each power."""
-    *lower, value = (a.lookup(place, table=row) for row in rows)
+    *lower, value = (a.lookup(row, place) for row in rows)
     for coefficient in reversed(lower):
         value = a.fma(value, h, coefficient)
     return value
@@ -170,7 +170,7 @@ def erfinv_float32(x: Value) -> Value:
     place, h = bits >> 23, mantissa - 1.5
     values, rests, *slopes = table_coefficients.ERFINV
     slope = polynomial_by_interval(place, h, slopes)
-    difference = a.fma(slope, h, a.lookup(place, table=rests))
+    difference = a.fma(slope, h, a.lookup(rests, place))
     scaled = x * ERFINV_UPSCALE
-    value = a.fma(scaled, a.lookup(place, table=values), scaled * difference)
+    value = a.fma(scaled, a.lookup(values, place), scaled * difference)
     return value * (1.0 / ERFINV_UPSCALE)

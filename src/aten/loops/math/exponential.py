@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aten.loops.math import coefficients
+from aten.loops.math import coefficients, tables
 from aten.loops.math.building_blocks import (
     LOG2_E,
     choose,
@@ -19,13 +19,14 @@ from aten.loops.math.building_blocks import (
     exceeds,
     is_float32,
     ordered_two_sum,
+    piecewise_polynomial,
     polynomial,
 )
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
-# Up to here the differences of 1 and 1 + e^-x are exact in float32.
-SIGMOID_NEAR = 16.0
+# Up to here the table of the sigmoid goes.
+SIGMOID_NEAR = 7.5
 
 
 @dataclass(frozen=True)
@@ -276,18 +277,10 @@ def sigmoid(x: Value) -> Value:
 
 
 def sigmoid_near_zero_float32(x: Value) -> Value:
-    """``1 / (1 + e^-x)`` up to `SIGMOID_NEAR`; the sum is carried in two parts."""
-    r, rounded = reduce_by_ln2(-x, plain=True)
-    one = a.constant(x, 1.0)
-    slope = polynomial(r, (1.0, *coefficients.EXP_FLOAT32))
-    exp_r = a.fma(r, slope, one)
-    exp_tail = a.fma(r, slope, 1.0 - exp_r)
-    scale = shifted_exponent(one, rounded)
-    divisor = a.fma(scale, exp_r, one)
-    divisor_tail = a.fma(scale, exp_tail, a.fma(scale, exp_r, 1.0 - divisor))
-    reciprocal = 1.0 / divisor
-    residual = a.fma(-reciprocal, divisor_tail, a.fma(-reciprocal, divisor, one))
-    return a.fma(residual, reciprocal, reciprocal)
+    """``1 / (1 + e^-x)`` up to `SIGMOID_NEAR`, by polynomials on 32 intervals."""
+    rounded = a.fma(x, a.constant(x, 2.0), a.constant(x, FLOAT32.plain_rounder))
+    place = a.bitcast(rounded, "int32")
+    return piecewise_polynomial(x, place, tables.SIGMOID_CENTERS, tables.SIGMOID_TERMS)
 
 
 def sigmoid_float32(x: Value) -> Value:
@@ -312,4 +305,5 @@ def sigmoid_float32(x: Value) -> Value:
     quotient = dividend * reciprocal
     residual = a.fma(-quotient, divisor, dividend) + a.fma(-quotient, divisor_tail, dividend_tail)
     quotient = a.fma(residual, reciprocal, quotient)
-    return a.where(is_negative, quotient * scale, quotient)
+    # The scale alone may be less than the smallest number.
+    return a.where(is_negative, scale_by_rounded(quotient, rounded), quotient)
