@@ -18,7 +18,6 @@ from aten.loops.math.building_blocks import (
     computed_in_float64,
     exceeds,
     is_float32,
-    ordered_two_sum,
     piecewise_polynomial,
     polynomial,
 )
@@ -27,6 +26,8 @@ from aten.prims import arithmetic as a
 
 # Up to here the table of the sigmoid goes.
 SIGMOID_NEAR = 7.5
+# From here on it is 1.
+SIGMOID_ONE = 20.0
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,7 @@ def sigmoid(x: Value) -> Value:
     """
     if is_float32(x):
         is_far = exceeds(x, SIGMOID_NEAR)
-        return a.where_rare(is_far, sigmoid_float32(x), sigmoid_near_zero_float32(x))
+        return a.where_rare(is_far, sigmoid_far_out_float32(x), sigmoid_near_zero_float32(x))
     decay = scaled_exp(-a.abs(x))
     return choose(x >= 0.0, x, 1.0, decay) / (decay + 1.0)
 
@@ -283,27 +284,19 @@ def sigmoid_near_zero_float32(x: Value) -> Value:
     return piecewise_polynomial(x, place, tables.SIGMOID_CENTERS, tables.SIGMOID_TERMS)
 
 
-def sigmoid_float32(x: Value) -> Value:
-    """The exponential's own error is all there is room for: the quotient must be exact.
+def sigmoid_far_out_float32(x: Value) -> Value:
+    """``1 / (1 + e^-x)`` beyond `SIGMOID_NEAR`, where a few powers of ``e^-|x|`` are enough.
 
-    Dividend and divisor are therefore sums of two parts, and the quotient is corrected by its
-    residual.
+    For negative numbers the exponential's own error is all there is room for, so it is a sum of two
+    parts. For others, 1 is reached early, and what underflows is not computed.
     """
-    magnitude = -a.abs(x)
-    r, rounded = reduce_by_ln2(choose(magnitude < FLOAT32.exp_low, x, FLOAT32.exp_low, magnitude))
+    is_zero = x < FLOAT32.exp_low
+    limited = choose(is_zero, x, 0.0, choose(x > SIGMOID_ONE, x, SIGMOID_ONE, x))
+    r, rounded = reduce_by_ln2(-a.abs(limited))
     one, slope = a.constant(x, 1.0), polynomial(r, (1.0, *coefficients.EXP_FLOAT32))
     exp_r = a.fma(r, slope, one)
     exp_tail = a.fma(r, slope, 1.0 - exp_r)
-    scale = scale_by_rounded(one, rounded)
-    divisor, divisor_tail = ordered_two_sum(one, exp_r * scale)
-    divisor_tail = a.fma(scale, exp_tail, divisor_tail)
-
-    is_negative = x < 0.0
-    dividend = a.where(is_negative, exp_r, one)
-    dividend_tail = a.where(is_negative, exp_tail, a.constant(x, 0.0))
-    reciprocal = 1.0 / divisor
-    quotient = dividend * reciprocal
-    residual = a.fma(-quotient, divisor, dividend) + a.fma(-quotient, divisor_tail, dividend_tail)
-    quotient = a.fma(residual, reciprocal, quotient)
-    # The scale alone may be less than the smallest number.
-    return a.where(is_negative, scale_by_rounded(quotient, rounded), quotient)
+    decay = scale_by_rounded(exp_r, rounded)
+    share = decay * (1.0 - decay)
+    lower = scale_by_rounded(exp_r + a.fma(-exp_r, share, exp_tail), rounded)
+    return a.where(x < 0.0, choose(is_zero, x, 0.0, lower), 1.0 - share)
