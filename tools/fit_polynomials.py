@@ -553,15 +553,6 @@ FITS = [
     erfcx_fit("ERFCX_SHORT", 10.25, 13),
     erfcx_fit("ERFCX", 28, 24),
     erfcx_float32_fit(),
-    Fit(
-        "ERFC_TAIL_FLOAT32",
-        "erfc(u + 2.53125), 1.125 <= u + 2.53125 <= 3.9375",
-        lambda u: mp.erfc(u + mp.mpf("2.53125")),
-        (mp.mpf("-1.40625"), mp.mpf("1.40625")),
-        14,
-        lambda u: mp.mpf(1),
-        24,
-    ),
     *ndtr_fits(),
 ]
 
