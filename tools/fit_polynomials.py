@@ -536,20 +536,10 @@ FITS = [
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),
     *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
-    odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
-    replace(cotangent_fit("COT_FLOAT32", 3, 24), moved=700),
+    cotangent_fit("COT_FLOAT32", 3, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
     *erfcx_fits(),
-    Fit(
-        "ERFC_TAIL_FLOAT32",
-        "erfc(u + 2.53125), 1.125 <= u + 2.53125 <= 3.9375",
-        lambda u: mp.erfc(u + mp.mpf("2.53125")),
-        (mp.mpf("-1.40625"), mp.mpf("1.40625")),
-        14,
-        lambda u: mp.mpf(1),
-        24,
-    ),
     *ndtr_fits(),
 ]
 

@@ -161,6 +161,7 @@ def piecewise_tables(pieces: Pieces) -> list[str]:
 PIECES = [
     Pieces("TANH", "tanh(c + d), x + 1 in [1, 16)", mp.tanh, octaves_above_one(), 5, QUARTER),
     Pieces("ATAN", "atan(c + d), x + 1 in [1, 16)", mp.atan, octaves_above_one(), 5, QUARTER),
+    Pieces("ERF", "erf(c + d), x + 1 in [1, 16)", mp.erf, octaves_above_one(), 6, QUARTER),
     Pieces(
         "SIGMOID",
         "1 / (1 + exp(-c - d)), |2 x| rounded up to 16",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aten.loops.math import coefficients, table_coefficients
+from aten.loops.math import coefficients, table_coefficients, tables
 from aten.loops.math.building_blocks import (
     bits_of,
     choose,
     exceeds,
     is_float32,
+    piecewise_odd_polynomial,
+    place_above_one,
     polynomial,
     two_product,
 )
@@ -33,18 +35,20 @@ ERFC_ZERO = 10.25  # of float32
 def erf(x: Value) -> Value:
     """The error function: ``x + x P(x^2 - 1/2)`` up to 1.125, and ``1 - erfc(x)`` beyond.
 
-    In float32 the complement is a polynomial too, and nothing from 3.9375 on.
+    In float32 polynomials on 32 intervals.
 
-    Error: float32 0.89 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.80 ULP (all inputs), float64 1 ULP.
     """
     magnitude = a.abs(x)
-    small = erf_near_zero(magnitude)
     if is_float32(x):
-        limited = choose(magnitude > 3.9375, x, 3.9375, magnitude)
-        complement = polynomial(limited - 2.53125, coefficients.ERFC_TAIL_FLOAT32)
-    else:
-        complement = erfc_of_positive(magnitude)
-    return a.copysign(a.where(magnitude < 1.125, small, 1.0 - complement), x)
+        # From 5 on the pieces are 1.
+        limited = choose(magnitude > 6.0, x, 6.0, magnitude)
+        place = place_above_one(limited)
+        value = piecewise_odd_polynomial(limited, place, tables.ERF_CENTERS, tables.ERF_TERMS)
+        return a.copysign(value, x)
+    complement = erfc_of_positive(magnitude)
+    value = a.where(magnitude < 1.125, erf_near_zero(magnitude), 1.0 - complement)
+    return a.copysign(value, x)
 
 
 def ndtr(x: Value) -> Value:

@@ -26,6 +26,7 @@ UPPER_BREAK = math.sqrt(2.0) + 1.0
 
 # pi/2 in two parts of 24 bits
 HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08)
+# Up to here the table of the arctangent goes, and a little further.
 ATAN_NEAR = 14.5
 # Less the bits of a number, those of half its inverse, to 5 percent.
 HALF_INVERSE_BITS = 0x7E730000
@@ -168,7 +169,7 @@ def atan_near_zero_float32(x: Value) -> Value:
 def atan(x: Value) -> Value:
     """Arctangent.
 
-    Error: float32 1.00 ULP (all inputs), float64 2 ULP.
+    Error: float32 0.78 ULP (all inputs), float64 2 ULP.
     """
     if is_float32(x):
         return a.where_rare(exceeds(x, ATAN_NEAR), atan_float32(x), atan_near_zero_float32(x))

@@ -2,7 +2,8 @@
 
 All of them write ``x = 2^k (1 + f)`` with ``1 + f`` around 1. In float64 ``s = f / (2 + f)`` then
 gives ``log(1 + f) = 2 atanh(s)`` by a short polynomial, arranged as in FreeBSD's msun (Sun
-Microsystems, 1993) so that the rounding errors stay in small terms.
+Microsystems, 1993) so that the rounding errors stay in small terms. In float32 a table brings
+``1 + f`` close to 1 first.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def with_logarithm_edges(x: Value, of_positive: Value) -> Value:
 def log(x: Value) -> Value:
     """Natural logarithm.
 
-    Error: float32 0.91 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.77 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
         return log_float32(x, NATURAL)
@@ -234,7 +235,7 @@ def log2_of_positive(x: Value, precise: bool = False) -> Value:
 def log2(x: Value) -> Value:
     """Logarithm to base 2.
 
-    Error: float32 0.94 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.72 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
         return log_float32(x, TWO)
@@ -244,7 +245,7 @@ def log2(x: Value) -> Value:
 def log10(x: Value) -> Value:
     """Logarithm to base 10.
 
-    Error: float32 0.67 ULP (all inputs), float64 1 ULP.
+    Error: float32 0.81 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
         return log_float32(x, TEN)

@@ -22,6 +22,7 @@ from aten.prims import arithmetic as a
 NEAR = 2.0**17
 # Up to here the square of a tail does not count beside that of the remainder, for any argument.
 TAN_NEAR = 2.0**11
+SLOPE_OF_COTANGENT = 0.72
 
 
 def sine_of_reduced(angle: Angle, precise: bool) -> Value:
@@ -85,23 +86,27 @@ def with_sign_bit_float32(value: Value, sign: Value) -> Value:
 def tan_float32(x: Value) -> Value:
     """Tangent of a float32 up to `TAN_NEAR`.
 
-    Of the remainder ``r`` it is ``r + r^3 P(r^2)`` or the negative cotangent ``-1/r + r Q(r^2)``,
-    whose quotient is corrected by its residual.
+    Of the remainder ``r`` it is ``r / g`` or ``-g / r``, where ``g = r cot(r) = 1 - z P(z)`` with
+    ``z = r^2`` is carried with its rounding error: a lane chooses what is divided by what.
     """
     angle = reduce_near_float32(x)
     r, excess = angle.r, angle.tail
     odd = is_odd(angle.quadrant)
     z = r * r
-    quotient = -1.0 / r
-    leading = a.where(odd, quotient, r)
-    residual = a.fma(-quotient, excess, a.fma(quotient, r, a.constant(x, 1.0)))
-    of_cotangent = a.fma(r, polynomial(z, coefficients.COT_FLOAT32), quotient * residual)
-    terms = polynomial(z, coefficients.TAN_FLOAT32)
-    # The tail counts by the slope, about 1 + 1.6 z.
-    slope = a.fma(z, a.constant(x, 1.62), a.constant(x, 1.0))
-    cube = a.fma(r, a.fma(r, r, -z), z * r)
-    of_tangent = a.fma(cube, terms, -(excess * slope))
-    return leading + a.where(odd, of_cotangent, of_tangent)
+    one = a.constant(x, 1.0)
+    terms = polynomial(z, coefficients.COT_FLOAT32)
+    g = a.fma(-z, terms, one)
+    # By the tail, g falls about 0.72 r times as much.
+    g_rest = a.fma(r * SLOPE_OF_COTANGENT, excess, a.fma(-z, terms, 1.0 - g))
+    dividend, divisor = a.where(odd, 0.0 - g, r), a.where(odd, r, g)
+    dividend_excess = a.where(odd, g_rest, excess)
+    divisor_rest = a.where(odd, 0.0 - excess, g_rest)
+    inverse = 1.0 / divisor
+    quotient = dividend * inverse
+    # Taken off instead of added, so that a zero keeps its sign.
+    too_much = a.fma(quotient, divisor, -dividend) + dividend_excess
+    too_much = a.fma(quotient, divisor_rest, too_much)
+    return a.fma(-too_much, inverse, quotient)
 
 
 def sin(x: Value) -> Value:
