@@ -405,38 +405,22 @@ def lgamma_fits() -> list[Fit]:
             return mp.euler if v else 1 - mp.euler
         return mp.loggamma(2 + v) / (v * (v + 1))
 
-    series = Fit(
-        "STIRLING",
-        "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8",
-        stirling,
-        (mp.mpf(0), mp.mpf(1) / 64),
-        8,
-        removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
-    )
     return [
         Fit(
             "LGAMMA",
-            "lgamma(2 + v) / v, |v| <= 1/2",
-            removable(lambda v: mp.loggamma(2 + v) / v, 1 - mp.euler),
-            (-half, half),
-            19,
-            removable(lambda v: v / mp.loggamma(2 + v), 1 / (1 - mp.euler)),
-        ),
-        series,
-        Fit(
-            "LGAMMA_SHORT",
             "lgamma(2 + v) / (v (1 + v)), |v| <= 1",
             without_zeros,
             (mp.mpf(-1), mp.mpf(1)),
-            15,
+            26,
             lambda v: 1 / without_zeros(v),
         ),
-        replace(
-            series,
-            name="STIRLING_SHORT",
-            meaning=series.meaning.replace("8", "3"),
-            interval=(mp.mpf(0), mp.mpf(1) / 9),
-            degree=3,
+        Fit(
+            "STIRLING",
+            "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 3",
+            stirling,
+            (mp.mpf(0), mp.mpf(1) / 9),
+            9,
+            removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
         ),
     ]
 
@@ -496,6 +480,7 @@ def log_tail_fit() -> Fit:
 
 THIRD = mp.mpf(1) / 3
 SIXTH = mp.mpf(1) / 6
+HALF = mp.mpf(1) / 2
 ATAN_BOUND = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")
 NEAR_ONE = (mp.mpf(-3) / 64, mp.mpf(1) / 16, 3)
 FITS = [
@@ -518,7 +503,15 @@ FITS = [
     odd_fit("ATAN_SHORT", "atan", mp.atan, -THIRD, ATAN_BOUND, 5),
     replace(odd_fit("ATAN_FLOAT32", "atan", mp.atan, -THIRD, 1, 9, 24), moved=20),
     odd_fit("ATAN", "atan", mp.atan, -THIRD, ATAN_BOUND, 11),
-    odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, 1, 3),
+    odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, LN2**2 / 4, 2),
+    Fit(
+        "COSH_SHORT",
+        "(cosh(r) - 1) / z in z = r^2, |r| <= log(2)/2",
+        removable(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, HALF),
+        (mp.mpf(0), LN2**2 / 4),
+        2,
+        lambda z: z,
+    ),
     odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
     *erfinv_fits(),
     Fit(

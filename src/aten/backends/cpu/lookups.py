@@ -13,8 +13,9 @@ from typing import Protocol
 
 # What a module with lookups has that others do not: the mark by which `Session` knows it.
 VARIANT = "vector-function-abi-variant"
+_PURE = "nounwind willreturn memory(none)"
 # Kept out of line until the loops are vectorized.
-_ATTRIBUTES = "nounwind willreturn memory(none) noinline"
+_ATTRIBUTES = f"{_PURE} noinline"
 _WHOLE, _HALF = 16, 8  # lanes of float32 in a register of AVX-512, of AVX2
 
 
@@ -35,7 +36,7 @@ def lookup(
     variants = ",".join(
         f"_ZGV_LLVM_N{lanes}v_{name}({name}_{lanes})" for lanes in _lanes_of(vector_bytes)
     )
-    marked = f' nounwind willreturn memory(none) "{VARIANT}"="{variants}"' if variants else ""
+    marked = f' {_PURE} "{VARIANT}"="{variants}"' if variants else ""
     return emit.let(f"call float @{name}(i32 {index}){marked}")
 
 
@@ -51,20 +52,21 @@ def _function_of(
     if key in emit.declarations:
         return emit.declarations[key].partition("\n")[0].removeprefix("; ")
     name = f"lookup{sum(one.startswith('table ') for one in emit.declarations)}"
-    parts = [f"; {name}", _scalar(name, literals)]
-    for lanes in _lanes_of(vector_bytes):
+    vectors = _lanes_of(vector_bytes)
+    parts = [f"; {name}", _scalar(name, literals, _ATTRIBUTES if vectors else _PURE)]
+    for lanes in vectors:
         parts.append(_vector(emit, name, lanes, literals, vector_bytes))
         emit.kept.append(f"@{name}_{lanes}")
     emit.declarations[key] = "\n".join(parts)
     return name
 
 
-def _scalar(name: str, literals: Sequence[str]) -> str:
+def _scalar(name: str, literals: Sequence[str], attributes: str) -> str:
     count = len(literals)
     listed = ", ".join(f"float {one}" for one in literals)
     return (
         f"@{name}_table = private constant [{count} x float] [{listed}], align 64\n"
-        f"define private float @{name}(i32 %index) {_ATTRIBUTES} {{\n"
+        f"define private float @{name}(i32 %index) {attributes} {{\n"
         f"  %place = and i32 %index, {count - 1}\n"
         f"  %address = getelementptr inbounds [{count} x float], ptr @{name}_table, "
         "i32 0, i32 %place\n"

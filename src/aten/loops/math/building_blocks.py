@@ -1,9 +1,9 @@
 """What the expansions of the math functions have in common.
 
 Everything here is straight-line arithmetic on `aten.prims` values: no branches, and no tables but
-such as fit into registers, so that a loop over it is vectorized by any backend. The backends must
-not contract, reassociate or otherwise change it: the error terms below are what a fast-math
-optimizer would throw away.
+those of `lookup`, which fit in registers, so that a loop over it is vectorized by any backend. The
+backends must not contract, reassociate or otherwise change it: the error terms below are what a
+fast-math optimizer would throw away.
 """
 
 from __future__ import annotations

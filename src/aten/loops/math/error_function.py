@@ -78,7 +78,7 @@ def erf_near_zero(x: Value) -> Value:
 def erfc(x: Value) -> Value:
     """1 - erf(x), also where it is small.
 
-    Error: float32 0.93 ULP (every 16th input), float64 4 ULP.
+    Error: float32 0.96 ULP (all inputs), float64 4 ULP.
     """
     magnitude = a.abs(x)
     if is_float32(x):
@@ -140,7 +140,7 @@ def erfinv(x: Value) -> Value:
     erfinv function, GPU Computing Gems, 2011; the coefficients are new); a step of Newton's method
     follows, on ``erf`` below 1 and on ``erfc`` above.
 
-    Error: float32 0.97 ULP (all inputs), float64 3 ULP.
+    Error: float32 0.85 ULP (all inputs), float64 3 ULP.
     """
     magnitude = a.abs(x)
     edge = choose(magnitude == 1.0, x, math.inf, a.constant(x, math.nan))

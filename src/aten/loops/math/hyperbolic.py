@@ -8,6 +8,7 @@ from aten.loops.math import coefficients, tables
 from aten.loops.math.building_blocks import (
     bits_of,
     choose,
+    clamp,
     computed_in_float64,
     is_float32,
     piecewise_odd_polynomial,
@@ -15,6 +16,10 @@ from aten.loops.math.building_blocks import (
     polynomial,
 )
 from aten.loops.math.exponential import (
+    FLOAT32,
+    FLOAT64,
+    power_of_two,
+    reduce_by_ln2_short,
     scaled_exp,
     wide_expm1,
 )
@@ -42,13 +47,30 @@ def sinh(x: Value, precise: bool) -> Value:
 
     Error: float32 0.51 ULP (all inputs), float64 2 ULP.
     """
+    if not precise:
+        return sinh_of_float32(x)
     magnitude = a.abs(x)
     z = magnitude * magnitude
-    terms = coefficients.SINH if precise else coefficients.SINH_SHORT
-    small = a.fma(magnitude * z, polynomial(z, terms), magnitude)
-    half_exp = scaled_exp(magnitude, precise, halvings=1)
+    small = a.fma(magnitude * z, polynomial(z, coefficients.SINH), magnitude)
+    half_exp = scaled_exp(magnitude, halvings=1)
     large = half_exp - 0.25 / half_exp
     return a.copysign(a.where(magnitude < 1.0, small, large), x)
+
+
+def sinh_of_float32(x: Value) -> Value:
+    """`sinh` in float64, of which neither the range nor the last bits are needed.
+
+    With ``x = k log(2) + r`` by the addition theorem, where the functions of ``k log(2)`` are the
+    sum and the difference of powers of two.
+    """
+    bound = FLOAT32.exp_high + 8.0
+    growing, r = reduce_by_ln2_short(clamp(x, -bound, bound), FLOAT64.rounder - 1.0)
+    above, below = power_of_two(growing), power_of_two(2.0 * (FLOAT64.rounder - 1.0) - growing)
+    z = r * r
+    sine = r * polynomial(z, (1.0, *coefficients.SINH_SHORT))
+    cosine = polynomial(z, (1.0, *coefficients.COSH_SHORT))
+    # A zero keeps its sign: what is subtracted from it is 0.
+    return a.fma(-cosine, below - above, sine * (above + below))
 
 
 @computed_in_float64
