@@ -202,14 +202,16 @@ def log_fit(name: str, degree: int) -> Fit:
     )
 
 
-def log_float32_fit(name: str, text: str, base: mp.mpf) -> Fit:
+def log_float32_fit(
+    name: str, text: str, base: mp.mpf, low: mp.mpf, high: mp.mpf, degree: int
+) -> Fit:
     slope = "" if base == 1 else f" {text}(e)"
     return Fit(
         name,
-        f"({text}(1 + f) - f{slope}) / f^2, |f| <= 1/3",
+        f"({text}(1 + f) - f{slope}) / f^2, {mp.nstr(low, 4)} <= f <= {mp.nstr(high, 4)}",
         removable(lambda f: (mp.log1p(f) - f) / f**2 * base, -base / 2),
-        (-THIRD, THIRD),
-        8,
+        (low, high),
+        degree,
         removable(lambda f: f**2 / mp.log1p(f) / base, 0),
         24,
     )
@@ -284,41 +286,37 @@ NDTR_SLOPE = 1 / mp.sqrt(2 * mp.pi)
 ERF_SLOPE = 2 / mp.sqrt(mp.pi) - 1
 
 
-def erfcx_fit(name: str, end: float, degree: int) -> Fit:
-    """Over 0 <= x <= end; Shepherd and Laframboise, Mathematics of Computation 36 (1981)."""
+def erfcx_fits() -> list[Fit]:
+    """The first as Shepherd and Laframboise, Mathematics of Computation 36 (1981)."""
+
+    def erfcx(x: mp.mpf) -> mp.mpf:
+        return mp.exp(x * x) * mp.erfc(x)
 
     def scaled(t: mp.mpf) -> mp.mpf:
         x = 4 * (1 + t) / (1 - t)
-        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+        return (1 + 2 * x) * erfcx(x)
 
-    return Fit(
-        name,
-        f"(1 + 2 x) exp(x^2) erfc(x) in t = (x - 4) / (x + 4), 0 <= x <= {end}",
-        scaled,
-        (mp.mpf(-1), (mp.mpf(end) - 4) / (mp.mpf(end) + 4)),
-        degree,
-        lambda t: 1 / scaled(t),
-    )
+    def far_out(u: mp.mpf) -> mp.mpf:
+        return erfcx(1 / mp.sqrt(u)) / mp.sqrt(u)
 
-
-def erfcx_float32_fit() -> Fit:
-    """Less the value in the middle, which is added in two parts."""
-    middle_width = mp.mpf("0.375")
-
-    def scaled(u: mp.mpf) -> mp.mpf:
-        x = 1 / (u + middle_width) - 1
-        return (1 + x) * mp.exp(x * x) * mp.erfc(x)
-
-    middle = scaled(mp.mpf(0))
-    return Fit(
-        "ERFCX_FLOAT32",
-        "((1 + x) exp(x^2) erfc(x) - m) / u in u = 1 / (1 + x) - 0.375, 0 <= x <= 7",
-        removable(lambda u: (scaled(u) - middle) / u, mp.diff(scaled, 0)),
-        (mp.mpf("0.125") - middle_width, 1 - middle_width),
-        11,
-        lambda u: u / scaled(u),
-        24,
-    )
+    return [
+        Fit(
+            "ERFCX",
+            "(1 + 2 x) exp(x^2) erfc(x) in t = (x - 4) / (x + 4), 0 <= x <= 28",
+            scaled,
+            (mp.mpf(-1), mp.mpf(3) / 4),
+            24,
+            lambda t: 1 / scaled(t),
+        ),
+        Fit(
+            "ERFCX_FAR",
+            "x exp(x^2) erfc(x) in u = 1/x^2, 4.3 <= x <= 10.25",
+            far_out,
+            (1 / mp.mpf("10.25") ** 2, 1 / mp.mpf("4.3") ** 2),
+            5,
+            lambda u: 1 / far_out(u),
+        ),
+    ]
 
 
 def even_cosine(z: mp.mpf) -> mp.mpf:
@@ -341,6 +339,18 @@ def trigonometric_fits(
             bits,
         ),
     ]
+
+
+def cotangent_fit(name: str, degree: int, bits: int) -> Fit:
+    return Fit(
+        name,
+        "(1/x - cot(x)) / x in z = x^2, |x| <= pi/4",
+        removable(lambda z: (1 / mp.sqrt(z) - mp.cot(mp.sqrt(z))) / mp.sqrt(z), THIRD),
+        (mp.mpf(0), (mp.pi / 4) ** 2 * mp.mpf("1.01")),
+        degree,
+        lambda z: z * mp.tan(mp.sqrt(z)) / mp.sqrt(z) if z else z,
+        bits,
+    )
 
 
 def erfinv_ratio(w: mp.mpf) -> mp.mpf:
@@ -370,33 +380,14 @@ def erfinv_fits() -> list[Fit]:
             lambda u: 1 / erfinv_ratio(u + mp.mpf("2.5")),
         ),
         Fit(
-            "ERFINV_CENTER_FLOAT32",
-            "erfinv(x) / x - 1 in u = 1 + log(1 - x^2) >= -2.5",
-            lambda u: erfinv_ratio(1 - u) - 1,
-            (mp.mpf("-2.5"), mp.mpf(1)),
-            8,
-            lambda u: 1 / erfinv_ratio(1 - u),
-            24,
+            "ERFINV_TAIL",
+            "erfinv(x) / x in u = sqrt(w) - 3, w = -log(1 - x^2), 5 <= w <= 37",
+            lambda u: erfinv_ratio((u + 3) ** 2),
+            (mp.sqrt(5) - 3, mp.sqrt(37) - 3),
+            16,
+            lambda u: 1 / erfinv_ratio((u + 3) ** 2),
         ),
-        erfinv_tail_fit("ERFINV_TAIL", 37, 16),
-        erfinv_tail_fit("ERFINV_TAIL_FLOAT32", 16, 11, start="3.5", bits=24, less=1),
     ]
-
-
-def erfinv_tail_fit(
-    name: str, end: int, degree: int, start: str = "5", bits: int = 53, less: int = 0
-) -> Fit:
-    middle = mp.mpf(3)
-    subtracted = " - sqrt(w)" if less else ""
-    return Fit(
-        name,
-        f"erfinv(x) / x{subtracted} in u = sqrt(w) - 3, w = -log(1 - x^2), {start} <= w <= {end}",
-        lambda u: erfinv_ratio((u + middle) ** 2) - less * (u + middle),
-        (mp.sqrt(mp.mpf(start)) - middle, mp.sqrt(end) - middle),
-        degree,
-        lambda u: 1 / erfinv_ratio((u + middle) ** 2),
-        bits,
-    )
 
 
 def lgamma_fits() -> list[Fit]:
@@ -409,21 +400,26 @@ def lgamma_fits() -> list[Fit]:
         leading = (x - half) * mp.log(x) - x + mp.log(2 * mp.pi) / 2
         return (mp.loggamma(x) - leading) * x
 
+    def without_zeros(v: mp.mpf) -> mp.mpf:
+        if v in (-1, 0):
+            return mp.euler if v else 1 - mp.euler
+        return mp.loggamma(2 + v) / (v * (v + 1))
+
     return [
         Fit(
             "LGAMMA",
-            "lgamma(2 + v) / v, |v| <= 1/2",
-            removable(lambda v: mp.loggamma(2 + v) / v, 1 - mp.euler),
-            (-half, half),
-            19,
-            removable(lambda v: v / mp.loggamma(2 + v), 1 / (1 - mp.euler)),
+            "lgamma(2 + v) / (v (1 + v)), |v| <= 1",
+            without_zeros,
+            (mp.mpf(-1), mp.mpf(1)),
+            26,
+            lambda v: 1 / without_zeros(v),
         ),
         Fit(
             "STIRLING",
-            "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8",
+            "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 3",
             stirling,
-            (mp.mpf(0), mp.mpf(1) / 64),
-            8,
+            (mp.mpf(0), mp.mpf(1) / 9),
+            9,
             removable(lambda u: mp.sqrt(u) / mp.loggamma(1 / mp.sqrt(u)), 0),
         ),
     ]
@@ -484,7 +480,9 @@ def log_tail_fit() -> Fit:
 
 THIRD = mp.mpf(1) / 3
 SIXTH = mp.mpf(1) / 6
+HALF = mp.mpf(1) / 2
 ATAN_BOUND = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")
+NEAR_ONE = (mp.mpf(-3) / 64, mp.mpf(1) / 16, 3)
 FITS = [
     exp_fit("EXP_FLOAT32", 4, 24),
     exp_fit("EXP_SHORT", 5),
@@ -492,26 +490,10 @@ FITS = [
     exp2_fit("EXP2_FLOAT32", 5, 24),
     exp2_fit("EXP2_SHORT", 6),
     exp2_fit("EXP2", 10),
-    log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1)),
-    log_float32_fit("LOG2_FLOAT32", "log2", 1 / LN2),
-    Fit(
-        "LOG_TO_ROOT_TWO_FLOAT32",
-        "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2)",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -0.5),
-        (mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1),
-        9,
-        removable(lambda f: f**2 / mp.log1p(f), 0),
-        24,
-    ),
-    Fit(
-        "LOG_SHORT_FLOAT32",
-        "(log(1 + f) - f) / f^2, |f| <= 1/3, to an absolute error",
-        removable(lambda f: (mp.log1p(f) - f) / f**2, -mp.mpf(1) / 2),
-        (-THIRD, THIRD),
-        7,
-        lambda f: f**2,
-        24,
-    ),
+    log_float32_fit("LOG_FLOAT32", "log", mp.mpf(1), -THIRD, THIRD, 8),
+    log_float32_fit("LOG_NEAR_ONE_FLOAT32", "log", mp.mpf(1), *NEAR_ONE),
+    log_float32_fit("LOG2_NEAR_ONE_FLOAT32", "log2", 1 / LN2, *NEAR_ONE),
+    log_float32_fit("LOG10_NEAR_ONE_FLOAT32", "log10", 1 / mp.log(10), *NEAR_ONE),
     log_fit("LOG_SHORT", 3),
     log_fit("LOG", 6),
     log_tail_fit(),
@@ -521,7 +503,15 @@ FITS = [
     odd_fit("ATAN_SHORT", "atan", mp.atan, -THIRD, ATAN_BOUND, 5),
     replace(odd_fit("ATAN_FLOAT32", "atan", mp.atan, -THIRD, 1, 9, 24), moved=20),
     odd_fit("ATAN", "atan", mp.atan, -THIRD, ATAN_BOUND, 11),
-    odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, 1, 3),
+    odd_fit("SINH_SHORT", "sinh", mp.sinh, SIXTH, LN2**2 / 4, 2),
+    Fit(
+        "COSH_SHORT",
+        "(cosh(r) - 1) / z in z = r^2, |r| <= log(2)/2",
+        removable(lambda z: (mp.cosh(mp.sqrt(z)) - 1) / z, HALF),
+        (mp.mpf(0), LN2**2 / 4),
+        2,
+        lambda z: z,
+    ),
     odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
     *erfinv_fits(),
     Fit(
@@ -539,22 +529,10 @@ FITS = [
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),
     *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
-    odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, (mp.pi / 4) ** 2 * mp.mpf("1.01"), 6, 24),
-    odd_fit("TANH_FLOAT32", "tanh", mp.tanh, -THIRD, 1, 6, 24),
+    cotangent_fit("COT_FLOAT32", 3, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
-    erfcx_fit("ERFCX_SHORT", 10.25, 13),
-    erfcx_fit("ERFCX", 28, 24),
-    erfcx_float32_fit(),
-    Fit(
-        "ERFC_TAIL_FLOAT32",
-        "erfc(u + 2.53125), 1.125 <= u + 2.53125 <= 3.9375",
-        lambda u: mp.erfc(u + mp.mpf("2.53125")),
-        (mp.mpf("-1.40625"), mp.mpf("1.40625")),
-        14,
-        lambda u: mp.mpf(1),
-        24,
-    ),
+    *erfcx_fits(),
     *ndtr_fits(),
 ]
 

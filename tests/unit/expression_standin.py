@@ -138,6 +138,11 @@ def bitcast(x: Value, dtype: str) -> Value:
     return Value("bitcast", (x,), dtype)
 
 
+def lookup(table: tuple[float, ...], index: Value) -> Value:
+    assert index.dtype.name == "int32"
+    return Value("lookup", (table, index), "float32")
+
+
 def _other(like: Value, operand: Any) -> Value:
     return operand if isinstance(operand, Value) else constant(like, operand)
 
@@ -159,7 +164,7 @@ def load_expansions() -> dict[str, Any]:
     import aten.loops
 
     arithmetic = types.ModuleType("aten.prims.arithmetic")
-    for name in ("constant", "fma", "where", "convert", "bitcast"):
+    for name in ("constant", "fma", "where", "convert", "bitcast", "lookup"):
         setattr(arithmetic, name, globals()[name])
     arithmetic.where_rare = arithmetic.shortcut = where  # type: ignore[attr-defined]
     for name in ("abs", "sqrt", "floor", "trunc", "round"):
@@ -233,6 +238,9 @@ def _apply(node: Value, operands: list[Any], arrays: tuple[np.ndarray, ...]) -> 
             return operands[0].astype(dtype)
         case "bitcast":
             return np.ascontiguousarray(operands[0]).view(dtype).reshape(operands[0].shape)
+        case "lookup":
+            table, index = operands
+            return np.array(table, dtype)[index & (len(table) - 1)]
         case "where" | "copysign" | "sqrt" | "floor" | "trunc" | "abs":
             return getattr(np, node.operation)(*operands)
         case "round":
@@ -265,7 +273,8 @@ def _fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     total = product + z
     from_z = total - product
     rest = (product - (total - from_z)) + (z - from_z) + error
-    return np.where(np.isfinite(rest), total + rest, total).astype(np.float64)
+    is_exact = ~np.isfinite(rest) | (rest == 0)  # a total of -0 stays that
+    return np.where(is_exact, total, total + rest).astype(np.float64)
 
 
 def _upper_half(x: np.ndarray) -> np.ndarray:

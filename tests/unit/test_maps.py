@@ -23,11 +23,13 @@ RARE = {
     "log10": [0.0, -2.0, 1e-40, math.inf, math.nan],
     "sin": [2e5, 1e30, math.inf, math.nan],
     "cos": [-2e5, -3e38, -math.inf, math.nan],
-    "tan": [131073.0, 1e20, math.inf, math.nan],
+    "tan": [2049.0, 131073.0, 1e20, math.inf, math.nan],
     "sqrt": [0.0, -0.0, -1.0, 1e-45, 1e-35, math.inf, math.nan],
     "rsqrt": [0.0, -0.0, -1.0, 1e-45, math.inf, math.nan],
-    "sigmoid": [17.0, -17.0, -100.0, math.inf, -math.inf, math.nan],
-    "erfc": [7.5, -8.0, 10.0, 30.0, math.inf, -math.inf, math.nan],
+    "atan": [15.0, -15.0, 1e30, math.inf, -math.inf, math.nan],
+    "sigmoid": [7.6, -7.6, 17.0, -17.0, -100.0, math.inf, -math.inf, math.nan],
+    "lgamma": [-0.3, -1.5, -200.25, -3.0, 0.0, -0.0, 1e-45, math.inf, -math.inf, math.nan],
+    "erfc": [4.4, -4.4, 7.5, -8.0, 10.0, 30.0, math.inf, -math.inf, math.nan],
 }
 LENGTHS = (1, 15, 64, 511, 512, 513, 1300)
 

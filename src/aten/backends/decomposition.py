@@ -17,7 +17,7 @@ from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.keys import DispatchKey
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor
-from aten.loops.math import EXPANSIONS
+from aten.loops.math import DECOMPOSITIONS
 from aten.ops.definition import (
     Definition,
     Parameter,
@@ -48,8 +48,8 @@ class DispatchInterpreter:
     def bind(self, prim: Prim, operands: tuple[Value, ...], params: dict[str, Any]) -> Value:
         """Call the primitive, or the expansion of a function that the backend lacks."""
         op = registry.operator(f"prims::{prim.name}")
-        if not self._has_kernel(op) and prim.name in EXPANSIONS:
-            return EXPANSIONS[prim.name](*operands, **params)
+        if not self._has_kernel(op) and prim.name in DECOMPOSITIONS:
+            return DECOMPOSITIONS[prim.name](*operands, **params)
         shape = None
         if prim.kind == "elementwise":
             shape = broadcast_shapes([operand.shape for operand in operands])

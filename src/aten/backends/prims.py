@@ -54,6 +54,8 @@ def _function(prim: Prim, op: OpOverload) -> Callable[..., Value]:
         if "dims" in named:
             rank = len(operands[0].shape)
             named["dims"] = tuple(range(rank)) if named["dims"] is None else tuple(named["dims"])
+        if "table" in named:
+            named["table"] = tuple(named["table"])
         return prim(*operands, **named)
 
     return call

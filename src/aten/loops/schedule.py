@@ -252,7 +252,7 @@ class _Scheduler:
     def _instruction(self, node: Node, operands: tuple[Instruction, ...]) -> Instruction:
         if node.prim == "input":
             return Instruction("load", (), node.dtype, memory=self.inputs[id(node)])
-        kept = ("dtype", "rare")
+        kept = ("dtype", "rare", "table")
         params = {key: value for key, value in node.params.items() if key in kept}
         return Instruction(node.prim, operands, node.dtype, params)
 

@@ -22,6 +22,9 @@ from aten.prims.elementwise import (
 from aten.prims.elementwise import (
     bitcast as _bitcast,
 )
+from aten.prims.elementwise import (
+    lookup as _lookup,
+)
 from aten.prims.prim import Number, Value
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "floor",
     "fma",
     "fmod",
+    "lookup",
     "maximum",
     "minimum",
     "round",
@@ -71,6 +75,15 @@ def convert(value: Value, name: str) -> Value:
 def bitcast(value: Value, name: str) -> Value:
     """The bits of `value` read as the type called `name`, of the same size."""
     return _bitcast(value, dtype=DTYPES[name])
+
+
+def lookup(table: tuple[float, ...], index: Value) -> Value:
+    """The float32 of `table`, of 16 or 32, that the low bits of an int32 tell.
+
+    So many fit into vector registers, where all lanes look up their entries as fast as they
+    multiply.
+    """
+    return _lookup(index, table=table)
 
 
 def constant(like: Value, number: Number) -> Value:

@@ -178,6 +178,22 @@ def _shift_right_logical(left: Any, right: Any) -> Any:
     return (unsigned >> right.view(unsigned.dtype)).view(left.dtype)
 
 
+def _type_of_lookup(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    """Float32; raises where the index or the length of the table is not as documented."""
+    count = len(params["table"])
+    if types[0] is not DTYPES["int32"]:
+        raise TypeError(f"prims.lookup: expected an int32 index, got {types[0].name}")
+    if count not in (16, 32):
+        raise ValueError(f"prims.lookup: expected a table of 16 or 32 numbers, got {count}")
+    return DTYPES["float32"]
+
+
+def _lookup(index: Any, *, table: Sequence[float]) -> Any:
+    import numpy
+
+    return numpy.array(table, numpy.float32)[index & (len(table) - 1)]
+
+
 # Arithmetic
 add = elementwise("add", 2, "add")
 sub = elementwise("sub", 2, "subtract")
@@ -274,4 +290,12 @@ bitcast = elementwise(
     schema="bitcast(Tensor a, ScalarType dtype) -> Tensor",
     result=lambda types, params: params["dtype"],
     doc="The same bits read as another type of the same size.",
+)
+lookup = elementwise(
+    "lookup",
+    1,
+    _lookup,
+    schema="lookup(Tensor index, float[] table) -> Tensor",
+    result=_type_of_lookup,
+    doc="The element of the table, 16 or 32 float32s, at an int32 taken modulo their number.",
 )

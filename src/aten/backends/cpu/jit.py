@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from aten import config
+from aten.backends.cpu.lookups import VARIANT
 
 _MAGIC = b"ATENOBJ1"
 _FORMAT_VERSION = "2"
@@ -35,6 +36,8 @@ _STREAMED_STORE = re.compile(
     r"(?P<store>store <(?P<count>\d+) x (?P<kind>[a-z]+)(?P<bits>\d*)> .*?, ptr %[\w.]+), align \d+"
     r"(?P<marks>.*!alias\.scope)"
 )
+# What keeps functions that nothing calls in a module.
+_KEPT = re.compile(r"^@llvm\.compiler\.used = .*$", re.M)
 _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 # The least alignment of memory that is written past the caches, and the widest store's.
 _STREAM_ALIGNMENT = 64
@@ -112,6 +115,16 @@ class Session:
         options.loop_unrolling = True
         builder = llvm.create_pass_builder(self.machine, options)
         builder.getModulePassManager().run(module, builder)
+        return self.inlined(module, builder) if VARIANT in text else module
+
+    def inlined(self, module: Any, builder: Any) -> Any:
+        """`module` with the functions inlined that were to be called until loops were vectors."""
+        text = _KEPT.sub("", str(module).replace("noinline", "alwaysinline"))
+        module = self.llvm.parse_assembly(text)
+        passes = self.llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(module, builder)
         return module
 
     def streaming(self, module: Any) -> Any:

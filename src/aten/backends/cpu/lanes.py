@@ -28,11 +28,15 @@ class Part:
 def lanes_of(operands: Iterable[Operand], body: Iterable[Instruction]) -> int:
     """How many elements fill a vector register: the vectorizer would look at the widest value.
 
-    0, which leaves it to the vectorizer, where the operands are not all floating-point numbers, and
-    where a function of the C library is called, which there is for single elements only.
+    0, which leaves it to the vectorizer, where the operands are not all floating-point numbers,
+    unless there are tables, whose entries are float32; and where a function of the C library is
+    called, which there is for single elements only.
     """
+    body = list(body)
     if any(map(calls_library, body)):
         return 0
+    if any(one.operation == "lookup" for one in body):
+        return session().vector_bytes // 4
     moving = [one.dtype for one in operands if one.access != "zero"]
     if any(one.name not in LANE_TYPES for one in moving):
         return 0

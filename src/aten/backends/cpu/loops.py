@@ -48,10 +48,18 @@ class KernelEmitter(ScalarEmitter):
         return (
             f"define void @{symbol}(ptr %data, i64 %n0, ptr %s0, i64 %n1, ptr %s1, ptr %g) #0 {{\n"
             f"entry:\n{body}\n  ret void\n}}\n\n"
-            + "".join(f"{line}\n" for line in self.declarations.values())
+            + "".join(f"{line}\n" for line in [*self.declarations.values(), *self._kept()])
             + 'attributes #0 = { nounwind "prefer-vector-width"="512" }\n'
             + "".join(f"{line}\n" for line in self.metadata)
         )
+
+    def _kept(self) -> list[str]:
+        """What keeps functions in the module that only the vectorizer will call."""
+        if not self.kept:
+            return []
+        listed = ", ".join(f"ptr {name}" for name in self.kept)
+        kind, section = f"[{len(self.kept)} x ptr]", 'section "llvm.metadata"'
+        return [f"@llvm.compiler.used = appending global {kind} [{listed}], {section}"]
 
     # Loops
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.float8 import encode
-from aten.backends.cpu import float8
+from aten.backends.cpu import float8, lookups
+from aten.backends.cpu.jit import session
 from aten.loops.program import Instruction
 
 Operand = Any  # an SSA name or literal; for complex values a pair of them
@@ -114,6 +115,8 @@ class ScalarEmitter:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
+        # Functions that nothing calls yet: the vectorizer will.
+        self.kept: list[str] = []
         self.narrows_to_half = False
         self._count = 0
 
@@ -182,6 +185,10 @@ class ScalarEmitter:
             return tuple(arguments)
         if source.is_complex:
             return self._complex(name, source, arguments)
+        if name == "lookup":
+            table = instruction.params["table"]
+            literals = [literal(one, instruction.dtype) for one in table]
+            return lookups.lookup(self, arguments[0], table, literals, session().vector_bytes)
         if name == "bitcast":
             target = register_type(instruction.dtype)
             return self.let(f"bitcast {register_type(source)} {arguments[0]} to {target}")

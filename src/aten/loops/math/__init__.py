@@ -17,6 +17,7 @@ from aten.loops.math.gamma import digamma, lgamma
 from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from aten.loops.math.inverse_trigonometric import acos, asin, atan, atan2
 from aten.loops.math.logarithm import log, log1p, log2, log10
+from aten.loops.math.lookup import lookup
 from aten.loops.math.power import pow, rsqrt, sqrt
 from aten.loops.math.remainder import fmod
 from aten.loops.math.trigonometric import cos, sin, tan
@@ -56,6 +57,9 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
     "tanh": tanh,
 }
 """From the name of a prim to the function that expands it."""
+
+DECOMPOSITIONS: dict[str, Callable[..., Value]] = {**EXPANSIONS, "lookup": lookup}
+"""The same with what loops know as it is, but a device may not."""
 
 COMPLEX_EXPANSIONS: dict[str, Callable[..., Value]] = {
     name: getattr(module, name)

@@ -23,8 +23,8 @@ from aten.prims import arithmetic as a
 TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts of 53 bits
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-# The same in three parts of 24 bits
-HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+# The same in three parts of 24 bits, none of them negative
+HALF_PI_FLOAT32 = (1.5707962512969971, 7.549789415861596e-08, 5.390302953474238e-15)
 ROUNDER = 1.5 * 2.0**52
 ROUNDER_FLOAT32 = 1.5 * 2.0**23
 LOW_WORD = 0xFFFFFFFF
@@ -88,19 +88,22 @@ def reduce_near(x: Value) -> Angle:
     return Angle(a.bitcast(rounded, "int64"), r, tail)
 
 
-def reduce_near_float32(x: Value) -> Angle:
-    """`reduce_near` of a float32 up to 2^17; the first difference is exact here too.
+def reduce_near_float32(x: Value, quarters: int = 0) -> Angle:
+    """`reduce_near` of a float32 up to 2^17, its tail negated; the first difference is exact here.
 
-    So is what the second one takes away: where it cancels, the first has few bits.
+    So is what the second one takes away: where it cancels, the first has few bits. ``quarters``
+    are added to the quadrant. A zero keeps its sign, and its negated tail is +0, so that products
+    with ``r`` less the tail do so, too.
     """
-    rounded = a.fma(x, a.constant(x, TWO_OVER_PI), a.constant(x, ROUNDER_FLOAT32))
-    k = rounded - ROUNDER_FLOAT32
+    rounder = ROUNDER_FLOAT32 + quarters
+    rounded = a.fma(x, a.constant(x, TWO_OVER_PI), a.constant(x, rounder))
+    k = rounded - rounder
     first = a.fma(k, a.constant(x, -HALF_PI_FLOAT32[0]), x)
     second = a.constant(x, HALF_PI_FLOAT32[1])
     r = first - k * second
-    tail = a.fma(-k, second, first - r)
-    tail = a.fma(k, a.constant(x, -HALF_PI_FLOAT32[2]), tail)
-    return Angle(a.bitcast(rounded, "int32"), r, tail)
+    excess = a.fma(k, second, r - first)
+    excess = a.fma(k, a.constant(x, HALF_PI_FLOAT32[2]), excess)
+    return Angle(a.bitcast(rounded, "int32"), r, excess)
 
 
 def reduce_far(x: Value) -> Angle:

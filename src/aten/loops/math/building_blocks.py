@@ -1,8 +1,9 @@
 """What the expansions of the math functions have in common.
 
-Everything here is straight-line arithmetic on `aten.prims` values: no branches and no tables, so
-that a loop over it is vectorized by any backend. The backends must not contract, reassociate or
-otherwise change it: the error terms below are what a fast-math optimizer would throw away.
+Everything here is straight-line arithmetic on `aten.prims` values: no branches, and no tables but
+those of `lookup`, which fit in registers, so that a loop over it is vectorized by any backend. The
+backends must not contract, reassociate or otherwise change it: the error terms below are what a
+fast-math optimizer would throw away.
 """
 
 from __future__ import annotations
@@ -90,6 +91,41 @@ def horner(x: Value, coefficients: Sequence[float]) -> Value:
     return result
 
 
+def piecewise_polynomial(
+    x: Value, place: Value, centers: tuple[float, ...], terms: tuple[tuple[float, ...], ...]
+) -> Value:
+    """The polynomial of ``x - c`` whose center and coefficients are looked up at ``place``."""
+    distance = x - a.lookup(centers, place)
+    leading = a.lookup(terms[0], place)
+    return a.fma(_piece_slope(distance, place, terms), distance, leading)
+
+
+def piecewise_odd_polynomial(
+    x: Value, place: Value, centers: tuple[float, ...], terms: tuple[tuple[float, ...], ...]
+) -> Value:
+    """The same for ``x >= 0``, of a function that is about ``x`` where the center is 0.
+
+    There ``x`` itself takes the place of the first term, and the slope is less by 1. Elsewhere that
+    term is larger than the distance.
+    """
+    distance = x - a.lookup(centers, place)
+    leading = a.lookup(terms[0], place)
+    leading = a.where(distance > leading, distance, leading)
+    return a.fma(_piece_slope(distance, place, terms), distance, leading)
+
+
+def _piece_slope(distance: Value, place: Value, terms: tuple[tuple[float, ...], ...]) -> Value:
+    slope = a.lookup(terms[-1], place)
+    for term in reversed(terms[1:-1]):
+        slope = a.fma(slope, distance, a.lookup(term, place))
+    return slope
+
+
+def place_above_one(x: Value) -> Value:
+    """Where ``x`` from 0 to 15 stands in tables that go by five bits of ``x + 1``."""
+    return a.bitcast(x + 1.0, "int32") >> 20
+
+
 def computed_in_float64(expansion: Callable[..., Value]) -> Callable[..., Value]:
     """Make an expansion over float64 serve float32 too, by computing it in float64.
 
@@ -105,15 +141,6 @@ def computed_in_float64(expansion: Callable[..., Value]) -> Callable[..., Value]
         return a.convert(expansion(*wide, precise=False), "float32")
 
     return expand
-
-
-def short_reciprocal(x: Value) -> Value:
-    """``1 / x`` of a float64 to 2^-46, where ``x`` is a normal number of float32's range too.
-
-    A float32's division and a step of Newton's method take less time than a float64's division.
-    """
-    rough = a.convert(1.0 / a.convert(x, "float32"), "float64")
-    return a.fma(a.fma(-x, rough, a.constant(x, 1.0)), rough, rough)
 
 
 def two_sum(x: Value, y: Value) -> tuple[Value, Value]:

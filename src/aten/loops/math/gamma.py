@@ -9,60 +9,66 @@ from __future__ import annotations
 import math
 
 from aten.loops.math import coefficients
-from aten.loops.math.building_blocks import PI, choose, computed_in_float64, polynomial
-from aten.loops.math.logarithm import log_of_positive
+from aten.loops.math.building_blocks import (
+    PI,
+    choose,
+    computed_in_float64,
+    is_float32,
+    polynomial,
+)
+from aten.loops.math.logarithm import is_unusual, log_of_positive
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
 LOG_PI = 1.1447298858494002
 HALF_LOG_TWO_PI = 0.9189385332046728
-SHIFT_STEPS = 6
 
 
-@computed_in_float64
-def lgamma(x: Value, precise: bool) -> Value:
+def lgamma(x: Value) -> Value:
     """log|Gamma(x)|.
 
-    Below -1/2 by reflection: ``log(pi / |x sin(pi x)|) - lgamma(-x)``.
-
-    Error: float32 0.51 ULP (all inputs). float64: 6 ULP of the larger of the result and 1
+    Error: float32 0.51 ULP (every 16th input). float64: 6 ULP of the larger of the result and 1
     (the result is 0 at 1 and 2, where it keeps its relative accuracy, and once between any two
     negative integers, where it does not).
     """
-    reflected = x < -0.5
-    direct = lgamma_above_minus_half(a.where(reflected, -x, x))
+    if not is_float32(x):
+        return lgamma_everywhere(x)
+    wide = a.convert(x, "float64")
+    of_all = a.convert(lgamma_everywhere(wide), "float32")
+    return a.shortcut(is_unusual(x), of_all, a.convert(lgamma_of_positive(wide), "float32"))
+
+
+def lgamma_everywhere(x: Value) -> Value:
+    """`lgamma` of a float64: below 0 it is ``log(pi / |sin(pi x)|) - lgamma(1 - x)``."""
+    reflected = x < 0.0
+    direct = lgamma_of_positive(a.where(reflected, 1.0 - x, x))
     sine, _ = sine_and_cosine_of_half_turns(x)
-    area = a.abs(x * sine)
-    log_area = log_of_positive(area, precise=True)
-    mirrored = a.where(area > 0.0, LOG_PI - log_area - direct, a.constant(x, math.inf))
-    value = a.where(reflected, mirrored, direct)
+    # The sine of a tiny number is pi times it, which may be subnormal.
+    is_tiny = a.abs(x) < 2.0**-60
+    log_sine = log_of_positive(a.abs(a.where(is_tiny, x, sine)), precise=True)
+    mirrored = choose(is_tiny, x, 0.0, a.constant(x, LOG_PI)) - log_sine - direct
+    mirrored = choose(sine == 0.0, x, math.inf, mirrored)
+    value = choose(x == 0.0, x, math.inf, a.where(reflected, mirrored, direct))
     value = a.where(x != x, x, value)
     return choose(a.abs(x) == math.inf, x, math.inf, value)
 
 
-def lgamma_above_minus_half(x: Value) -> Value:
-    """``lgamma(x)`` for ``x > -1/2``.
+def lgamma_of_positive(x: Value) -> Value:
+    """`lgamma` of a positive finite float64.
 
-    Up to 8 the argument is brought to within 1/2 of 2, and the factors on the way are multiplied
-    up, so that one logarithm serves; from 8 on it is Stirling's series.
+    Up to 3 a polynomial times the factors that have the zeros, for ``x + 1`` where x is below 1;
+    Stirling's series from there on.
     """
-    below_half, below_three_halves = x < 0.5, x < 1.5
-    distance, product = x - 2.0, a.constant(x, 1.0)
-    for _ in range(SHIFT_STEPS):
-        is_far = distance >= 0.5
-        product = a.where(is_far, product * (distance + 1.0), product)
-        distance = a.where(is_far, distance - 1.0, distance)
-    distance = a.where(below_half, x, a.where(below_three_halves, x - 1.0, distance))
-    is_large = x >= 8.0
-    factor = a.where(is_large, x, product)
-    factor = a.where(below_half, a.abs(a.fma(x, x, x)), a.where(below_three_halves, x, factor))
-    logarithm = log_of_positive(factor, precise=True)
-    near_two = distance * polynomial(distance, coefficients.LGAMMA)
-    moderate = near_two + a.where(below_three_halves, -logarithm, logarithm)
+    logarithm = log_of_positive(x, precise=True)
+    below_one = x < 1.0
+    distance = a.where(below_one, x - 1.0, x - 2.0)
+    zeros = a.fma(distance, distance, distance)
+    small = polynomial(distance, coefficients.LGAMMA) * zeros
+    small = a.where(below_one, small - logarithm, small)
     reciprocal = 1.0 / x
     series = reciprocal * polynomial(reciprocal * reciprocal, coefficients.STIRLING)
     large = a.fma(x - 0.5, logarithm - 1.0, series + (HALF_LOG_TWO_PI - 0.5))
-    return choose(x == 0.0, x, math.inf, a.where(is_large, large, moderate))
+    return a.where(x < 3.0, small, large)
 
 
 def sine_and_cosine_of_half_turns(x: Value) -> tuple[Value, Value]:

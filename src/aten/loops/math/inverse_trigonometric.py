@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 
-from aten.loops.math import coefficients
-from aten.loops.math.argument_reduction import HALF_PI_FLOAT32
+from aten.loops.math import coefficients, tables
 from aten.loops.math.building_blocks import (
     PI,
     PI_TAIL,
     choose,
     computed_in_float64,
+    exceeds,
     is_float32,
     ordered_two_sum,
+    piecewise_odd_polynomial,
+    place_above_one,
     polynomial,
 )
 from aten.prims import Value
@@ -22,6 +24,10 @@ from aten.prims import arithmetic as a
 LOWER_BREAK = math.sqrt(2.0) - 1.0
 UPPER_BREAK = math.sqrt(2.0) + 1.0
 
+# pi/2 in two parts of 24 bits
+HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08)
+# Up to here the table of the arctangent goes, and a little further.
+ATAN_NEAR = 14.5
 # Less the bits of a number, those of half its inverse, to 5 percent.
 HALF_INVERSE_BITS = 0x7E730000
 
@@ -152,12 +158,22 @@ def atan_float32(x: Value) -> Value:
     return a.copysign(high + (error + excess), x)
 
 
+def atan_near_zero_float32(x: Value) -> Value:
+    """Arctangent up to `ATAN_NEAR`, by polynomials on 32 intervals."""
+    magnitude = a.abs(x)
+    place = place_above_one(magnitude)
+    value = piecewise_odd_polynomial(magnitude, place, tables.ATAN_CENTERS, tables.ATAN_TERMS)
+    return a.copysign(value, x)
+
+
 def atan(x: Value) -> Value:
     """Arctangent.
 
-    Error: float32 1.00 ULP (all inputs), float64 2 ULP.
+    Error: float32 0.78 ULP (all inputs), float64 2 ULP.
     """
-    return atan_float32(x) if is_float32(x) else wide_atan(x)
+    if is_float32(x):
+        return a.where_rare(exceeds(x, ATAN_NEAR), atan_float32(x), atan_near_zero_float32(x))
+    return wide_atan(x)
 
 
 @computed_in_float64

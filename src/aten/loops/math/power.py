@@ -11,6 +11,7 @@ from aten.loops.math.building_blocks import (
     SIGN_BIT,
     choose,
     computed_in_float64,
+    exceeds,
     is_float32,
     ordered_two_sum,
     polynomial,
@@ -19,14 +20,17 @@ from aten.loops.math.building_blocks import (
 )
 from aten.loops.math.exponential import exp2_of_sum
 from aten.loops.math.logarithm import (
+    decompose,
     is_unusual,
     log2_of_positive,
+    logarithm_edges,
     split_exponent,
-    with_logarithm_edges,
 )
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
+# Times the logarithm of a float32 it is far from overflowing a float64.
+LARGEST_USUAL_POWER = 2.0**100
 THIRD = 1.0 / 3.0
 THIRD_TAIL = 1.850371707708594e-17  # 1/3 - THIRD
 
@@ -76,18 +80,36 @@ def rsqrt(x: Value) -> Value:
     return a.shortcut(is_unusual(x), a.where((x > 0.0) & (x < math.inf), refined, rough), refined)
 
 
-@computed_in_float64
-def pow(x: Value, y: Value, precise: bool) -> Value:
+def pow(x: Value, y: Value) -> Value:
     """x^y as ``2^(y log2|x|)``, with the special cases of C's ``pow``.
-
-    In float64 the logarithm and its product with ``y`` are carried in two parts: an absolute error
-    in the exponent is a relative one in the result, and the exponent goes up to 1074.
 
     Error: float32 0.51 ULP (on samples), float64 2 ULP.
     """
+    if is_float32(x):
+        is_rare = is_unusual(x) | exceeds(y, LARGEST_USUAL_POWER)
+        return a.where_rare(is_rare, wide_pow(x, y), pow_of_positive_float32(x, y))
+    return wide_pow(x, y)
+
+
+def pow_of_positive_float32(x: Value, y: Value) -> Value:
+    """`pow` of a positive normal float32 to a finite power, computed in float64 to 2^-30."""
+    parts = decompose(a.convert(x, "float64"), precise=False)
+    logarithm = parts.f - (parts.half_square - parts.correction)
+    logarithm = a.fma(logarithm, a.constant(logarithm, LOG2_E), parts.k)
+    exponent = a.convert(y, "float64") * logarithm
+    return a.convert(exp2_of_sum(exponent, None, precise=False), "float32")
+
+
+@computed_in_float64
+def wide_pow(x: Value, y: Value, precise: bool) -> Value:
+    """`pow` of float64s.
+
+    The logarithm and its product with ``y`` are carried in two parts: an absolute error in the
+    exponent is a relative one in the result, and the exponent goes up to 1074.
+    """
     magnitude = a.abs(x)
     high, low = log2_in_two_parts(magnitude) if precise else (log2_of_positive(magnitude), None)
-    high = with_logarithm_edges(magnitude, high)
+    high = logarithm_edges(magnitude, high)
     exponent = y * high
     tail = None
     if low is not None:

@@ -14,14 +14,15 @@ from aten.loops.math.building_blocks import (
     computed_in_float64,
     exceeds,
     is_float32,
-    ordered_two_sum,
     polynomial,
-    two_product,
 )
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
 NEAR = 2.0**17
+# Up to here the square of a tail does not count beside that of the remainder, for any argument.
+TAN_NEAR = 2.0**11
+SLOPE_OF_COTANGENT = 0.72
 
 
 def sine_of_reduced(angle: Angle, precise: bool) -> Value:
@@ -55,21 +56,26 @@ def with_sign_bit(value: Value, sign: Value) -> Value:
     return a.bitcast(a.bitcast(value, "int64") ^ (sign & SIGN_BIT), "float64")
 
 
-def sine_of_reduced_float32(angle: Angle) -> Value:
-    """`sine_of_reduced` of float32."""
-    z = angle.r * angle.r
-    return angle.r + a.fma(z * angle.r, polynomial(z, coefficients.SIN_FLOAT32), angle.tail)
+def sine_float32(x: Value, quarters: int) -> Value:
+    """``sin(x + quarters pi/2)`` of a float32 up to `NEAR`.
 
-
-def cosine_of_reduced_float32(angle: Angle) -> Value:
-    """`cosine_of_reduced` of float32; ``1 - z/2`` is carried with its rounding error."""
-    z = angle.r * angle.r
-    minus_half = a.constant(z, -0.5)
-    leading = a.fma(z, minus_half, a.constant(z, 1.0))
-    small = a.fma(
-        z * z, polynomial(z, coefficients.COS_FLOAT32), a.fma(z, minus_half, 1.0 - leading)
+    Of the remainder ``r``, with ``z = r^2``, it is ``r + r z P(z)`` or the cosine
+    ``1 - z/2 + z^2 P(z)``, whose first difference is carried with its rounding error: alike enough
+    for one sum, so that a lane chooses terms instead of results.
+    """
+    angle = reduce_near_float32(x, quarters)
+    r, excess = angle.r, angle.tail
+    odd = is_odd(angle.quadrant)
+    z = r * r
+    half = a.constant(z, 0.5)
+    leading = a.where(odd, a.fma(z, -half, a.constant(z, 1.0)), r)
+    terms = a.where(
+        odd, polynomial(z, coefficients.COS_FLOAT32), polynomial(z, coefficients.SIN_FLOAT32)
     )
-    return leading + a.fma(-angle.r, angle.tail, small)
+    rest = a.fma(-r, excess, a.fma(z, half, leading - 1.0))
+    # Taken off instead of added, so that a zero keeps its sign.
+    small = a.fma(-(z * a.where(odd, z, r)), terms, a.where(odd, rest, excess))
+    return with_sign_bit_float32(leading - small, angle.quadrant << 30)
 
 
 def with_sign_bit_float32(value: Value, sign: Value) -> Value:
@@ -77,39 +83,30 @@ def with_sign_bit_float32(value: Value, sign: Value) -> Value:
     return a.bitcast(a.bitcast(value, "int32") ^ (sign & SIGN_BIT_FLOAT32), "float32")
 
 
-def sin_float32(x: Value) -> Value:
-    """Sine of a float32 up to `NEAR`."""
-    angle = reduce_near_float32(a.abs(x))
-    sine, cosine = sine_of_reduced_float32(angle), cosine_of_reduced_float32(angle)
-    value = a.where(is_odd(angle.quadrant), cosine, sine)
-    return with_sign_bit_float32(value, (angle.quadrant << 30) ^ a.bitcast(x, "int32"))
-
-
-def cos_float32(x: Value) -> Value:
-    """Cosine of a float32 up to `NEAR`."""
-    angle = reduce_near_float32(a.abs(x))
-    sine, cosine = sine_of_reduced_float32(angle), cosine_of_reduced_float32(angle)
-    value = a.where(is_odd(angle.quadrant), sine, cosine)
-    return with_sign_bit_float32(value, (angle.quadrant + 1) << 30)
-
-
 def tan_float32(x: Value) -> Value:
-    """Tangent of a float32 up to `NEAR`.
+    """Tangent of a float32 up to `TAN_NEAR`.
 
-    The tangent of the remainder is carried in two parts, and so is its reciprocal's residual.
+    Of the remainder ``r`` it is ``r / g`` or ``-g / r``, where ``g = r cot(r) = 1 - z P(z)`` with
+    ``z = r^2`` is carried with its rounding error: a lane chooses what is divided by what.
     """
-    angle = reduce_near_float32(a.abs(x))
-    r, tail = ordered_two_sum(angle.r, angle.tail)
-    z, rest = two_product(r, r)
-    cube = a.fma(r, rest, z * r)
-    tangent, rest = ordered_two_sum(r, cube * polynomial(z, coefficients.TAN_FLOAT32))
-    slope = a.fma(tangent, tangent, a.constant(x, 1.0))
-    rest = a.fma(tail, slope, rest)
-    reciprocal = 1.0 / tangent
-    residual = a.fma(-reciprocal, rest, a.fma(-reciprocal, tangent, a.constant(x, 1.0)))
-    cotangent = a.fma(reciprocal, residual, reciprocal)
-    value = a.where(is_odd(angle.quadrant), cotangent, tangent + rest)
-    return with_sign_bit_float32(value, (angle.quadrant << 31) ^ a.bitcast(x, "int32"))
+    angle = reduce_near_float32(x)
+    r, excess = angle.r, angle.tail
+    odd = is_odd(angle.quadrant)
+    z = r * r
+    one = a.constant(x, 1.0)
+    terms = polynomial(z, coefficients.COT_FLOAT32)
+    g = a.fma(-z, terms, one)
+    # By the tail, g falls about 0.72 r times as much.
+    g_rest = a.fma(r * SLOPE_OF_COTANGENT, excess, a.fma(-z, terms, 1.0 - g))
+    dividend, divisor = a.where(odd, 0.0 - g, r), a.where(odd, r, g)
+    dividend_excess = a.where(odd, g_rest, excess)
+    divisor_rest = a.where(odd, 0.0 - excess, g_rest)
+    inverse = 1.0 / divisor
+    quotient = dividend * inverse
+    # Taken off instead of added, so that a zero keeps its sign.
+    too_much = a.fma(quotient, divisor, -dividend) + dividend_excess
+    too_much = a.fma(quotient, divisor_rest, too_much)
+    return a.fma(-too_much, inverse, quotient)
 
 
 def sin(x: Value) -> Value:
@@ -118,7 +115,7 @@ def sin(x: Value) -> Value:
     Error: float32 0.87 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        return a.where_rare(exceeds(x, NEAR), wide_sin(x), sin_float32(x))
+        return a.where_rare(exceeds(x, NEAR), wide_sin(x), sine_float32(x, 0))
     return wide_sin(x)
 
 
@@ -128,7 +125,7 @@ def cos(x: Value) -> Value:
     Error: float32 0.87 ULP (all inputs), float64 1 ULP.
     """
     if is_float32(x):
-        return a.where_rare(exceeds(x, NEAR), wide_cos(x), cos_float32(x))
+        return a.where_rare(exceeds(x, NEAR), wide_cos(x), sine_float32(x, 1))
     return wide_cos(x)
 
 
@@ -138,7 +135,7 @@ def tan(x: Value) -> Value:
     Error: float32 0.99 ULP (all inputs), float64 3 ULP.
     """
     if is_float32(x):
-        return a.where_rare(exceeds(x, NEAR), wide_tan(x), tan_float32(x))
+        return a.where_rare(exceeds(x, TAN_NEAR), wide_tan(x), tan_float32(x))
     return wide_tan(x)
 
 

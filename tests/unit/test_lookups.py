@@ -1,0 +1,149 @@
+"""Lookups in tables of constants: values, and the functions for whole vectors behind them."""
+
+import ctypes
+import importlib
+import sys
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import aten
+from aten._core.dtypes import DTYPES
+from aten.backends.cpu import jit
+from aten.backends.cpu.codegen import compile_program, llvm_ir
+from aten.loops import math
+from aten.loops.math import table_coefficients
+from aten.loops.pipeline import lower, prepare
+from aten.prims import Graph, GraphInterpreter
+from aten.prims import elementwise as p
+
+INDICES = np.arange(-70, 133, dtype=np.int32)
+
+
+def table_of(count, seed):
+    return tuple(float(x) for x in np.random.default_rng(seed).standard_normal(count, np.float32))
+
+
+def expected(table, indices):
+    return np.array(table, np.float32)[indices % len(table)]
+
+
+def program_for(table, dtype="int32"):
+    """The element at the integer part of the operand, times 2."""
+    interpreter = GraphInterpreter()
+    x = interpreter.input(0, DTYPES[dtype], ())
+    index = x if dtype == "int32" else p.convert_element_type(x, dtype=DTYPES["int32"])
+    result = p.lookup(index, table=table) * 2.0
+    graph = Graph("lookup", [x.payload], [result.payload])
+    return lower(prepare(graph), accesses=("unit", "unit"))
+
+
+def run(program, x):
+    result = np.zeros(x.size, np.float32)
+    data = (ctypes.c_void_p * 2)(x.ctypes.data, result.ctypes.data)
+    steps = (ctypes.c_int64 * 2)(x.itemsize, 4)
+    kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2)
+    compiled = compile_program(program)
+    kernel(compiled.address)(data, x.size, steps, 1, steps, None)
+    return result
+
+
+@pytest.mark.parametrize("count", [16, 32])
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_an_index_counts_modulo_the_length(count, device):
+    table = table_of(count, 0)
+    found = aten.ops.prims.lookup(aten.from_numpy(INDICES).to(device), table)
+    assert found.dtype is aten.float32
+    np.testing.assert_array_equal(found.to("cpu").numpy(), expected(table, INDICES))
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_other_tables_and_indices_are_refused(device):
+    index = aten.from_numpy(INDICES).to(device)
+    for count in (0, 1, 8, 31, 64):
+        with pytest.raises(ValueError, match=f"table of 16 or 32 numbers, got {count}"):
+            aten.ops.prims.lookup(index, [1.0] * count)
+    with pytest.raises(TypeError, match="int32 index, got int64"):
+        aten.ops.prims.lookup(index.to(aten.int64), [1.0] * 16)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (5, 7)])
+def test_shapes_and_steps(shape):
+    table = table_of(32, 1)
+    whole = aten.from_numpy(INDICES)
+    index = whole[: int(np.prod(shape))].reshape(shape)
+    found = aten.ops.prims.lookup(index, table)
+    np.testing.assert_array_equal(found.numpy(), expected(table, index.numpy()))
+    found = aten.ops.prims.lookup(whole[::3], table)
+    np.testing.assert_array_equal(found.numpy(), expected(table, INDICES[::3]))
+
+
+@pytest.mark.parametrize("count", [16, 32])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("vector_bytes", [64, 32, 16])
+def test_registers_of_every_size_find_the_same(count, dtype, vector_bytes, monkeypatch):
+    """Each size has its own way; tables differ, so that no kernel is taken for another."""
+    if jit.session().vector_bytes < vector_bytes:
+        pytest.skip("this processor has no such registers")
+    monkeypatch.setattr(jit.Session, "vector_bytes", vector_bytes)
+    table = table_of(count, vector_bytes)
+    program = program_for(table, dtype)
+    assert f"_{vector_bytes // 4}(" in llvm_ir(program) or vector_bytes == 16
+    assert "call" not in jit.assembly(llvm_ir(program))
+    found = run(program, INDICES.astype(dtype))
+    np.testing.assert_array_equal(found, expected(table, INDICES) * np.float32(2))
+
+
+def test_a_loop_permutes_registers():
+    if jit.session().vector_bytes < 32:
+        pytest.skip("this processor permutes no registers")
+    text = jit.assembly(llvm_ir(program_for(table_of(32, 2), "float32")))
+    assert "vperm" in text
+    assert "gather" not in text
+
+
+@pytest.mark.parametrize("count", [16, 32])
+def test_a_device_without_lookups_chooses_bit_by_bit(count):
+    table = table_of(count, 3)
+    interpreter = GraphInterpreter()
+    index = interpreter.input(0, DTYPES["int32"], ())
+    result = math.DECOMPOSITIONS["lookup"](index, table=table)
+    graph = Graph("choices", [index.payload], [result.payload])
+    assert all(node.prim != "lookup" for node in graph.nodes())
+    found = run(lower(graph, accesses=("unit", "unit")), INDICES)
+    np.testing.assert_array_equal(found, expected(table, INDICES))
+
+
+@pytest.mark.parametrize("name", ["ERFC", "ERFINV"])
+def test_committed_tables_are_what_the_tool_fits(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "tools"))
+    monkeypatch.delitem(sys.modules, "fit_polynomials", raising=False)
+    with mp.workdps(60):
+        tool = importlib.import_module("fit_tables")
+        assert [table.name for table in tool.TABLES] == ["ERFC", "ERFINV"]
+        (table,) = (one for one in tool.TABLES if one.name == name)
+        rows = getattr(table_coefficients, name)
+        assert {len(row) for row in rows} == {tool.INTERVALS}
+        piece = table.piece(12)
+        coefficients, _ = tool.fitted_slope(piece, table.degree)
+    column = [row[12] for row in rows]
+    assert column == [float(number) for number in (*piece.leading, *coefficients)]
+
+
+@pytest.mark.parametrize("name", ["erfc", "erfinv"])
+def test_functions_are_continuous_across_intervals(name):
+    """All float32s around the places where an interval ends, against the function in float64."""
+    ends = {
+        "erfc": [((0.5625 + (i + 0.5) / 1.25) ** 0.5 - 0.75) for i in range(32)],
+        "erfinv": [1.0 - 2.0**-i for i in range(1, 25)],
+    }[name]
+    bits = np.array(ends, np.float32).view(np.int32)[:, None] + np.arange(-40, 41)
+    x = np.concatenate([bits.astype(np.int32).view(np.float32).ravel()] * 2)
+    x[x.size // 2 :] *= -1
+    x = x[np.abs(x) < 1] if name == "erfinv" else x
+    function = getattr(aten, name)
+    exact = function(aten.from_numpy(x.astype(np.float64))).numpy()
+    error = np.abs(function(aten.from_numpy(x)).numpy() - exact)
+    np.testing.assert_array_less(error, np.spacing(np.abs(exact).astype(np.float32)))
