@@ -22,7 +22,7 @@ from aten._core.transfer cimport Block, transfer
 cdef extern from "matrix_levels.h" nogil:
     ctypedef struct aten_block:
         int64_t rows, columns, depth, width, stretch
-        int pack
+        int pack, fetch
         const void* left
         const void* right
         const void* addend
@@ -47,6 +47,10 @@ cdef enum:
     STREAM = 16
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
     NEAR = 1 << 15
+    # Rows that read a packed strip of it so often that it must stay there, with all that passes
+    # by, and the bytes for which it does.
+    MANY_ROWS = 256
+    STRIP = 3 << 13
     # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
     PIECE_SIDE = 512
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
@@ -188,6 +192,9 @@ cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
     tiling.dots = tiling.dots or (by_depth and columns == 1)
     block.stretch = ATEN_DEPTH
     block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR)
+    block.fetch = block.pack and product.rows >= MANY_ROWS
+    if block.fetch:
+        block.stretch = min(<int64_t>ATEN_DEPTH, STRIP // (VECTORS * _vector_bytes))
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
         block.stretch = STREAM
     vectors = (columns + lanes - 1) // lanes
