@@ -153,65 +153,62 @@ static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t colum
 
 /* All rows of one strip of columns, over one stretch of the depth. Its tiles share what lies
    ahead. */
-static TARGET void NAME(strip)(aten_tile tile, int64_t rows)
+static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
 {
-    const int vectors = (int)((tile.columns - 1) / LANES);
-    const ELEMENT *left = tile.left, *addend = tile.addend, *ahead = tile.ahead;
-    ELEMENT *out = tile.out;
-    int64_t to_fetch = tile.ahead_rows;
+    const int vectors = (int)((tile->columns - 1) / LANES);
+    const ELEMENT *left = tile->left, *addend = tile->addend, *ahead = tile->ahead;
+    ELEMENT *out = tile->out;
+    int64_t to_fetch = tile->ahead_rows;
     const int64_t share = to_fetch ? (to_fetch * ROWS + rows - 1) / rows : 0;
     int shape = ROWS == 8 ? 3 : 2;
     int64_t row;
     for (row = 0; row < rows; row += (int64_t)1 << shape) {
         while (rows - row < (int64_t)1 << shape)
             shape--;
-        tile.left = left + row * tile.left_row;
-        tile.addend = addend ? addend + row * tile.addend_row : addend;
-        tile.out = out + row * tile.out_row;
-        tile.ahead = ahead;
-        tile.ahead_rows = to_fetch < share ? to_fetch : share;
-        NAME(tiles)[shape][vectors](&tile);
-        ahead += tile.ahead_rows * tile.ahead_row;
-        to_fetch -= tile.ahead_rows;
+        tile->left = left + row * tile->left_row;
+        tile->addend = addend ? addend + row * tile->addend_row : addend;
+        tile->out = out + row * tile->out_row;
+        tile->ahead = ahead;
+        tile->ahead_rows = to_fetch < share ? to_fetch : share;
+        NAME(tiles)[shape][vectors](tile);
+        ahead += tile->ahead_rows * tile->ahead_row;
+        to_fetch -= tile->ahead_rows;
     }
 }
 
-/* What all strips of the stretch that begins at `begin` have in common. */
-static TARGET aten_tile NAME(begin_stretch)(const aten_block *block, int64_t begin)
+/* A tile of the stretch that begins at `begin`, as far as all strips have it in common. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(begin_stretch)(const aten_block *block, int64_t begin, aten_tile *tile)
 {
     const int64_t depth = block->depth - begin;
-    aten_tile tile;
-    tile.depth = depth < block->stretch ? depth : block->stretch;
-    tile.left = (const ELEMENT *)block->left + begin * block->left_step;
-    tile.left_row = block->left_row;
-    tile.left_step = block->left_step;
-    tile.right = (const ELEMENT *)block->right + begin * block->right_step;
-    tile.right_step = block->right_step;
-    tile.addend = begin ? block->out : block->addend;
-    tile.addend_row = begin ? block->out_row : block->addend_row;
-    tile.out = block->out;
-    tile.out_row = block->out_row;
-    tile.alpha = block->alpha;
-    tile.beta = begin ? 1 : block->beta;
-    tile.fetch = block->fetch;
-    return tile;
+    tile->depth = depth < block->stretch ? depth : block->stretch;
+    tile->left_row = block->left_row;
+    tile->left_step = block->left_step;
+    tile->right_step = block->pack ? block->width : block->right_step;
+    tile->addend_row = begin ? block->out_row : block->addend_row;
+    tile->out_row = block->out_row;
+    tile->alpha = block->alpha;
+    tile->beta = begin ? 1 : block->beta;
+    tile->fetch = block->fetch;
+    tile->ahead_row = block->right_step;
 }
 
-/* The strip at `column` of such a stretch. Ahead of it lie the rows of the next strip, which is
-   packed when this one is done. */
-static TARGET aten_tile NAME(begin_strip)(const aten_block *block, const aten_tile *stretch,
-                                          int64_t column)
+/* Where the strip at `column` of that stretch lies. Ahead of it are the rows of the next strip,
+   which is packed when this one is done. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t column, aten_tile *tile)
 {
-    aten_tile tile = *stretch;
-    const int64_t left_over = block->columns - column - block->width;
-    tile.columns = left_over < 0 ? block->columns - column : block->width;
-    tile.right = (const ELEMENT *)stretch->right + column * block->right_column;
-    tile.addend = stretch->addend ? (const ELEMENT *)stretch->addend + column : NULL;
-    tile.out = (ELEMENT *)stretch->out + column;
-    tile.ahead = (const ELEMENT *)tile.right + block->width;
-    tile.ahead_row = block->right_step;
-    tile.ahead_rows = block->fetch && block->right_column == 1 && left_over > 0 ? tile.depth : 0;
-    return tile;
+    const int64_t columns = block->columns - column;
+    const ELEMENT *addend = begin ? block->out : block->addend;
+    tile->columns = columns < block->width ? columns : block->width;
+    tile->right = (const ELEMENT *)block->right + begin * block->right_step
+        + column * block->right_column;
+    tile->addend = addend ? addend + column : NULL;
+    tile->out = (ELEMENT *)block->out + column;
+    tile->ahead = (const ELEMENT *)tile->right + block->width;
+    tile->ahead_rows = 0;
+    if (block->fetch && block->right_column == 1 && columns > block->width)
+        tile->ahead_rows = tile->depth;
 }
 
 /* Whether a stretch of the left operand is copied, row after row, before the strips read it: each
@@ -219,8 +216,9 @@ static TARGET aten_tile NAME(begin_strip)(const aten_block *block, const aten_ti
 static TARGET int NAME(copies_left)(const aten_block *block)
 {
     const int64_t row = block->left_row * (int64_t)sizeof(ELEMENT);
+    const int far = row >= ATEN_FAR || row <= -ATEN_FAR;
     return block->pack && block->columns > 2 * block->width
-        && (block->left_step != 1 || row >= ATEN_FAR || row <= -ATEN_FAR);
+        && (block->left_step != 1 || (block->fetch && far));
 }
 
 /* A block of the result: stretch after stretch of the depth, strip after strip of the columns. */
@@ -230,27 +228,29 @@ static TARGET void NAME(multiply)(const aten_block *block)
     const int64_t row = block->stretch + ATEN_GAP / sizeof(ELEMENT);
     ELEMENT *copied = NULL;
     int64_t begin = 0, column;
+    aten_tile tile;
     /* Without memory the left operand is read where it lies. */
     if (NAME(copies_left)(block))
         copied = aligned_alloc(64, (block->rows * row * sizeof(ELEMENT) + 63) / 64 * 64);
     do {
-        aten_tile stretch = NAME(begin_stretch)(block, begin);
+        const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+        NAME(begin_stretch)(block, begin, &tile);
         if (copied) {
-            NAME(pack)(stretch.left, block->left_row, block->left_step, block->rows,
-                       stretch.depth, row, copied);
-            stretch.left = copied;
-            stretch.left_row = row;
-            stretch.left_step = 1;
+            NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth, row,
+                       copied);
+            left = copied;
+            tile.left_row = row;
+            tile.left_step = 1;
         }
         for (column = 0; column < block->columns; column += block->width) {
-            aten_tile tile = NAME(begin_strip)(block, &stretch, column);
+            NAME(begin_strip)(block, begin, column, &tile);
+            tile.left = left;
             if (block->pack) {
                 NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth,
                            tile.columns, block->width, packed);
                 tile.right = packed;
-                tile.right_step = block->width;
             }
-            NAME(strip)(tile, block->rows);
+            NAME(strip)(&tile, block->rows);
         }
         begin += block->stretch;
     } while (begin < block->depth);
