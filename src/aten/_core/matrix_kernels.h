@@ -193,18 +193,19 @@ NAME(begin_stretch)(const aten_block *block, int64_t begin, aten_tile *tile)
     tile->ahead_row = block->right_step;
 }
 
-/* Where the strip at `column` of that stretch lies. Ahead of it are the rows of the next strip,
-   which is packed when this one is done. */
+/* Where the strip at `column` of that stretch begins, at `row`. Ahead of it are the rows of the
+   next strip, which is packed when this one is done. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t column, aten_tile *tile)
+NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t row, int64_t column,
+                  aten_tile *tile)
 {
     const int64_t columns = block->columns - column;
     const ELEMENT *addend = begin ? block->out : block->addend;
     tile->columns = columns < block->width ? columns : block->width;
     tile->right = (const ELEMENT *)block->right + begin * block->right_step
         + column * block->right_column;
-    tile->addend = addend ? addend + column : NULL;
-    tile->out = (ELEMENT *)block->out + column;
+    tile->addend = addend ? addend + row * tile->addend_row + column : NULL;
+    tile->out = (ELEMENT *)block->out + row * tile->out_row + column;
     tile->ahead = (const ELEMENT *)tile->right + block->width;
     tile->ahead_rows = 0;
     if (block->fetch && block->right_column == 1 && columns > block->width)
@@ -221,37 +222,67 @@ static TARGET int NAME(copies_left)(const aten_block *block)
         && (block->left_step != 1 || (block->fetch && far));
 }
 
-/* A block of the result: stretch after stretch of the depth, strip after strip of the columns. */
-static TARGET void NAME(multiply)(const aten_block *block)
+/* A stretch of a block whose right operand is read where it lies. A large result is written as it
+   lies, too, along its rows. */
+static TARGET void NAME(multiply_in_place)(const aten_block *block, int64_t begin)
+{
+    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    const int small = block->columns <= block->width || block->rows * block->columns < ATEN_LARGE;
+    const int64_t together = small ? block->rows : ROWS;
+    int64_t row, column, rows;
+    aten_tile tile;
+    NAME(begin_stretch)(block, begin, &tile);
+    for (row = 0; row < block->rows; row += together) {
+        rows = block->rows - row < together ? block->rows - row : together;
+        for (column = 0; column < block->columns; column += block->width) {
+            NAME(begin_strip)(block, begin, row, column, &tile);
+            tile.left = left + row * block->left_row;
+            NAME(strip)(&tile, rows);
+        }
+    }
+}
+
+/* A stretch of a block whose right operand is packed, strip after strip. `copied`, if there is
+   one, has room for a stretch of the left operand with rows `copied_row` apart. */
+static TARGET void NAME(multiply_packed)(const aten_block *block, int64_t begin, ELEMENT *copied,
+                                         int64_t copied_row)
 {
     ELEMENT packed[3 * LANES * ATEN_DEPTH] __attribute__((aligned(64)));
+    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    int64_t column;
+    aten_tile tile;
+    NAME(begin_stretch)(block, begin, &tile);
+    if (copied) {
+        NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth, copied_row,
+                   copied);
+        left = copied;
+        tile.left_row = copied_row;
+        tile.left_step = 1;
+    }
+    for (column = 0; column < block->columns; column += block->width) {
+        NAME(begin_strip)(block, begin, 0, column, &tile);
+        NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth, tile.columns,
+                   block->width, packed);
+        tile.left = left;
+        tile.right = packed;
+        NAME(strip)(&tile, block->rows);
+    }
+}
+
+/* A block of the result, stretch after stretch of the depth. */
+static TARGET void NAME(multiply)(const aten_block *block)
+{
     const int64_t row = block->stretch + ATEN_GAP / sizeof(ELEMENT);
     ELEMENT *copied = NULL;
-    int64_t begin = 0, column;
-    aten_tile tile;
+    int64_t begin = 0;
     /* Without memory the left operand is read where it lies. */
     if (NAME(copies_left)(block))
         copied = aligned_alloc(64, (block->rows * row * sizeof(ELEMENT) + 63) / 64 * 64);
     do {
-        const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
-        NAME(begin_stretch)(block, begin, &tile);
-        if (copied) {
-            NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth, row,
-                       copied);
-            left = copied;
-            tile.left_row = row;
-            tile.left_step = 1;
-        }
-        for (column = 0; column < block->columns; column += block->width) {
-            NAME(begin_strip)(block, begin, column, &tile);
-            tile.left = left;
-            if (block->pack) {
-                NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth,
-                           tile.columns, block->width, packed);
-                tile.right = packed;
-            }
-            NAME(strip)(&tile, block->rows);
-        }
+        if (block->pack)
+            NAME(multiply_packed)(block, begin, copied, row);
+        else
+            NAME(multiply_in_place)(block, begin);
         begin += block->stretch;
     } while (begin < block->depth);
     free(copied);

@@ -32,6 +32,9 @@
    page of its own, and all of them share few places of the caches. */
 #define ATEN_FAR 4096
 
+/* Elements of a result that does not stay in the nearest cache. */
+#define ATEN_LARGE (1 << 14)
+
 typedef struct {
     /* out = alpha * left @ right + beta * addend, in elements. `columns` of neighbours; the
        addend may be absent. With `fetch`, a largest tile also fetches `ahead_rows` rows at
