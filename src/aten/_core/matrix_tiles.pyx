@@ -47,6 +47,8 @@ cdef enum:
     STREAM = 16
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
     NEAR = 1 << 15
+    # Bytes from row to row of one that is not packed either unless many rows read it.
+    CLOSE = 1 << 10
     # Rows that read a packed strip of it so often that it must stay there, with all that passes
     # by, and the bytes for which it does.
     MANY_ROWS = 256
@@ -191,7 +193,8 @@ cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
         product.rows <= 2 or (product.rows <= FEW_ROWS and depth >= 8 * lanes))
     tiling.dots = tiling.dots or (by_depth and columns == 1)
     block.stretch = ATEN_DEPTH
-    block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR)
+    block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR and (
+        product.rows >= MANY_ROWS or product.right.row_stride * tiling.size > CLOSE))
     block.fetch = block.pack and product.rows >= MANY_ROWS
     if block.fetch:
         block.stretch = min(<int64_t>ATEN_DEPTH, STRIP // (VECTORS * _vector_bytes))
