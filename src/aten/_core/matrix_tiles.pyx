@@ -245,7 +245,7 @@ cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
     tiling.down = tiling.across = 1
     if work < 2 * PIECE_WORK:
         return max(1, PIECE_WORK // work)
-    pieces = max(2 * threads, min(PIECES_PER_THREAD * threads,
+    pieces = max((1 if block.rows <= FEW_ROWS else 2) * threads, min(PIECES_PER_THREAD * threads,
                                   rows * columns // (PIECE_SIDE * PIECE_SIDE)))
     pieces = min((pieces + batch - 1) // batch, work // PIECE_WORK)
     # Nearly square, so that little is read for much that is computed.
