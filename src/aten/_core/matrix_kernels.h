@@ -217,9 +217,8 @@ NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t row, int64_t c
 static TARGET int NAME(copies_left)(const aten_block *block)
 {
     const int64_t row = block->left_row * (int64_t)sizeof(ELEMENT);
-    const int far = row >= ATEN_FAR || row <= -ATEN_FAR;
     return block->pack && block->columns > 2 * block->width
-        && (block->left_step != 1 || (block->fetch && far));
+        && (block->left_step != 1 || (block->fetch && row >= ATEN_FAR));
 }
 
 /* A stretch of a block whose right operand is read where it lies. A large result is written as it

@@ -3,11 +3,12 @@
 """Matrix products of float32 and float64 by kernels of our own.
 
 A kernel holds a tile of results in registers and sums it over a stretch of the depth. There is
-one for each width of vectors, and the processor's widest are used. The left operand is read where
-it lies, whatever its strides; so is the right one where the elements of a row are neighbours and
-are not read often, else it is packed strip by strip as the kernel comes to it. Few rows whose
-depth, like that of the columns, lies in a run are multiplied as dots: linear layers of small
-batches are.
+one for each width of vectors, and the processor's widest are used. The right operand is read where
+it lies if the elements of a row are neighbours and are not read often, else it is packed strip by
+strip as the kernel comes to it: a strip's stretch stays in the nearest cache while all rows of the
+left operand pass by. Those are read where they lie, too, unless they lie far apart. Results and
+strips to come are fetched while a tile sums. Few rows whose depth, like that of the columns, lies
+in a run are multiplied as dots: linear layers of small batches are.
 
 Threads claim pieces of the result. A result is summed in an order that sizes and strides alone
 decide, so how it is cut may depend on the number of threads, and its bits do not.
