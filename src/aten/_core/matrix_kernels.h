@@ -152,14 +152,17 @@ static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t colum
 }
 
 /* All rows of one strip of columns, over one stretch of the depth. Its tiles share what lies
-   ahead. */
+   ahead: a few rows for each, or a column in pieces as wide as a tile. */
 static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
 {
     const int vectors = (int)((tile->columns - 1) / LANES);
     const ELEMENT *left = tile->left, *addend = tile->addend, *ahead = tile->ahead;
     ELEMENT *out = tile->out;
-    int64_t to_fetch = tile->ahead_rows;
-    const int64_t share = to_fetch ? (to_fetch * ROWS + rows - 1) / rows : 0;
+    const int64_t all = tile->ahead_rows;
+    const int64_t share = tile->ahead_column ? (tile->depth + 3 * LANES - 1) / (3 * LANES)
+        : all ? (all * ROWS + rows - 1) / rows : 0;
+    const int64_t ahead_step = tile->ahead_column ? tile->ahead_column : share * tile->ahead_row;
+    int64_t to_fetch = tile->ahead_column ? all * share : all;
     int shape = ROWS == 8 ? 3 : 2;
     int64_t row;
     for (row = 0; row < rows; row += (int64_t)1 << shape) {
@@ -171,7 +174,7 @@ static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
         tile->ahead = ahead;
         tile->ahead_rows = to_fetch < share ? to_fetch : share;
         NAME(tiles)[shape][vectors](tile);
-        ahead += tile->ahead_rows * tile->ahead_row;
+        ahead += ahead_step;
         to_fetch -= tile->ahead_rows;
     }
 }
@@ -190,11 +193,28 @@ NAME(begin_stretch)(const aten_block *block, int64_t begin, aten_tile *tile)
     tile->alpha = block->alpha;
     tile->beta = begin ? 1 : block->beta;
     tile->fetch = block->fetch;
-    tile->ahead_row = block->right_step;
+    tile->ahead_row = 0;
 }
 
-/* Where the strip at `column` of that stretch begins, at `row`. Ahead of it are the rows of the
-   next strip, which is packed when this one is done. */
+/* Ahead of a strip is the next one, which is packed when this one is done. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(look_ahead)(const aten_block *block, int is_last, aten_tile *tile)
+{
+    tile->ahead = (const ELEMENT *)tile->right + block->width * block->right_column;
+    tile->ahead_rows = tile->ahead_column = 0;
+    if (is_last || !block->fetch)
+        return;
+    if (block->right_column == 1) {
+        tile->ahead_rows = tile->depth;
+        tile->ahead_row = block->right_step;
+    } else if (block->right_step == 1) {
+        tile->ahead_rows = block->width;
+        tile->ahead_row = 3 * LANES;
+        tile->ahead_column = block->right_column;
+    }
+}
+
+/* Where the strip at `column` of that stretch begins, at `row`. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t row, int64_t column,
                   aten_tile *tile)
@@ -206,10 +226,7 @@ NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t row, int64_t c
         + column * block->right_column;
     tile->addend = addend ? addend + row * tile->addend_row + column : NULL;
     tile->out = (ELEMENT *)block->out + row * tile->out_row + column;
-    tile->ahead = (const ELEMENT *)tile->right + block->width;
-    tile->ahead_rows = 0;
-    if (block->fetch && block->right_column == 1 && columns > block->width)
-        tile->ahead_rows = tile->depth;
+    NAME(look_ahead)(block, columns <= block->width, tile);
 }
 
 /* Whether a stretch of the left operand is copied, row after row, before the strips read it: each

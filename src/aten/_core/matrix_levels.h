@@ -38,12 +38,14 @@
 typedef struct {
     /* out = alpha * left @ right + beta * addend, in elements. `columns` of neighbours; the
        addend may be absent. With `fetch`, a largest tile also fetches `ahead_rows` rows at
-       `ahead`, as wide as it is, if there is time. */
+       `ahead`, as wide as it is, if there is time. A strip's tiles share its rows ahead, or, where
+       `ahead_column` is not zero, as many columns that lie so far from each other. */
     int fetch;
     int64_t columns, depth;
     const void *left, *right, *addend, *ahead;
     void *out;
-    int64_t left_row, left_step, right_step, addend_row, out_row, ahead_row, ahead_rows;
+    int64_t left_row, left_step, right_step, addend_row, out_row;
+    int64_t ahead_row, ahead_rows, ahead_column;
     double alpha, beta;
 } aten_tile;
 
