@@ -9,7 +9,9 @@ import aten
 from aten._core import matrix_tiles
 
 ELEMENTS = {"float32": 1e-4, "float64": 1e-12}
-# Around tiles, vectors and the stretch of the depth; few rows, few columns, and one of either.
+# Around tiles, vectors and the stretch of the depth; few rows, few columns, and one of either;
+# right operands read in place and packed; results of many rows, whose operands are fetched ahead,
+# also from rows that lie far apart; a thin product.
 SHAPES = (
     (1, 1, 5),
     (1, 700, 1),
@@ -22,6 +24,10 @@ SHAPES = (
     (33, 40, 1),
     (70, 513, 100),
     (260, 65, 97),
+    (70, 150, 300),
+    (300, 300, 101),
+    (261, 1030, 130),
+    (600, 3, 150),
 )
 
 
@@ -97,6 +103,19 @@ def test_values_beside_do_not_leak_in(width):
     assert (untouched == 7).all()
 
 
+@pytest.mark.parametrize("shape", [(300, 1100, 200), (300, 3, 200)])
+def test_large_results_stay_within_their_place(width, shape):
+    rows, depth, columns = shape
+    left, right = drawn(rows, depth), drawn(depth, columns)
+    out = aten.full((rows + 2, columns + 9), 7.0)
+    place = out[1 : rows + 1, 5 : columns + 5]
+    aten.mm(aten.from_numpy(left), aten.from_numpy(right), out=place)
+    assert_near(place, left @ right, 1e-4, depth)
+    untouched = out.numpy().copy()
+    untouched[1 : rows + 1, 5 : columns + 5] = 7
+    assert (untouched == 7).all()
+
+
 def test_infinities_and_nans(width):
     left, right = drawn(9, 30), drawn(30, 20)
     left[2, 3], left[4, 5], right[7, 11] = numpy.inf, numpy.nan, -numpy.inf
@@ -123,7 +142,8 @@ def test_a_matrix_does_not_depend_on_the_others(width, layout, batch):
 
 
 @pytest.mark.parametrize(
-    "shape", [(1, 3000, 700), (12, 900, 800), (600, 300, 500), (1, 200_000, 1)]
+    "shape",
+    [(1, 3000, 700), (12, 900, 800), (600, 300, 500), (530, 1100, 300), (1, 200_000, 1)],
 )
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 def test_threads_do_not_change_bits(width, shape, layout):

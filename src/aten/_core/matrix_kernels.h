@@ -25,9 +25,12 @@ NAME(load)(const ELEMENT *from, int partial, MASK mask)
     return (NAME(vector))*(const NAME(unaligned) *)from;
 }
 
-/* One tile: `rows` times `vectors` vectors of results, of which the last may be partial. */
+/* One tile: `rows` times `vectors` vectors of results, of which the last may be partial. With
+   `fetch`, what it adds to, or else writes over, comes into the cache while it sums, then what lies
+   ahead. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(tile)(const int rows, const int vectors, const int partial, const aten_tile *tile)
+NAME(tile)(const int rows, const int vectors, const int partial, const int fetch,
+           const aten_tile *tile)
 {
     NAME(vector) total[ROWS][3];
     NAME(vector) line[3];
@@ -38,22 +41,40 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_tile
     const ELEMENT *lower = left + 4 * left_row;
     const ELEMENT alpha = (ELEMENT)tile->alpha, beta = (ELEMENT)tile->beta;
     ELEMENT *out = tile->out;
-    int64_t k;
+    const ELEMENT *fetched = addend ? addend : out;
+    int64_t fetched_row = addend ? tile->addend_row : tile->out_row;
+    int64_t fetches = rows, fetches_ahead = tile->ahead_rows;
+    int64_t k = 0, end;
     int i, j;
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[i][j] = (NAME(vector)){0};
-    for (k = 0; k < depth; k++) {
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            line[j] = NAME(load)(right + j * LANES, partial && j == vectors - 1, mask);
-        ATEN_UNROLL for (i = 0; i < rows; i++) {
-            const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                total[i][j] += factor * line[j];
+    while (k < depth) {
+        end = fetch && depth - k > ATEN_FETCH_STEPS ? k + ATEN_FETCH_STEPS : depth;
+        if (fetch && fetches == 0) {
+            fetched = tile->ahead;
+            fetched_row = tile->ahead_row;
+            fetches = fetches_ahead;
+            fetches_ahead = 0;
         }
-        left += left_step;
-        lower += left_step;
-        right += right_step;
+        if (fetch && fetches > 0) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                __builtin_prefetch(fetched + j * LANES);
+            fetched += fetched_row;
+            fetches--;
+        }
+        for (; k < end; k++) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                line[j] = NAME(load)(right + j * LANES, partial && j == vectors - 1, mask);
+            ATEN_UNROLL for (i = 0; i < rows; i++) {
+                const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
+                ATEN_UNROLL for (j = 0; j < vectors; j++)
+                    total[i][j] += factor * line[j];
+            }
+            left += left_step;
+            lower += left_step;
+            right += right_step;
+        }
     }
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++) {
@@ -72,10 +93,12 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_tile
     static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
         const aten_tile *tile)                                                                   \
     {                                                                                            \
-        if (tile->columns == vectors * LANES)                                                    \
-            NAME(tile)(rows, vectors, 0, tile);                                                  \
+        if (tile->columns != vectors * LANES)                                                    \
+            NAME(tile)(rows, vectors, 1, 0, tile);                                               \
+        else if (rows == ROWS && vectors == 3 && tile->fetch)                                    \
+            NAME(tile)(rows, vectors, 0, 1, tile);                                               \
         else                                                                                     \
-            NAME(tile)(rows, vectors, 1, tile);                                                  \
+            NAME(tile)(rows, vectors, 0, 0, tile);                                               \
     }
 #define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
 
@@ -128,77 +151,157 @@ static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t colum
             target[k * width + j] = source[k * step + j * column_step];
 }
 
-/* All rows of one strip of columns, over one stretch of the depth. */
-static TARGET void NAME(strip)(aten_tile tile, int64_t rows)
+/* All rows of one strip of columns, over one stretch of the depth. Its tiles share what lies
+   ahead: a few rows for each, or a column in pieces as wide as a tile. */
+static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
 {
-    const int vectors = (int)((tile.columns - 1) / LANES);
-    const ELEMENT *left = tile.left, *addend = tile.addend;
-    ELEMENT *out = tile.out;
+    const int vectors = (int)((tile->columns - 1) / LANES);
+    const ELEMENT *left = tile->left, *addend = tile->addend, *ahead = tile->ahead;
+    ELEMENT *out = tile->out;
+    const int64_t all = tile->ahead_rows;
+    const int64_t share = tile->ahead_column ? (tile->depth + 3 * LANES - 1) / (3 * LANES)
+        : all ? (all * ROWS + rows - 1) / rows : 0;
+    const int64_t ahead_step = tile->ahead_column ? tile->ahead_column : share * tile->ahead_row;
+    int64_t to_fetch = tile->ahead_column ? all * share : all;
     int shape = ROWS == 8 ? 3 : 2;
     int64_t row;
     for (row = 0; row < rows; row += (int64_t)1 << shape) {
         while (rows - row < (int64_t)1 << shape)
             shape--;
-        tile.left = left + row * tile.left_row;
-        tile.addend = addend ? addend + row * tile.addend_row : addend;
-        tile.out = out + row * tile.out_row;
-        NAME(tiles)[shape][vectors](&tile);
+        tile->left = left + row * tile->left_row;
+        tile->addend = addend ? addend + row * tile->addend_row : addend;
+        tile->out = out + row * tile->out_row;
+        tile->ahead = ahead;
+        tile->ahead_rows = to_fetch < share ? to_fetch : share;
+        NAME(tiles)[shape][vectors](tile);
+        ahead += ahead_step;
+        to_fetch -= tile->ahead_rows;
     }
 }
 
-/* A block of the result: stretch after stretch of the depth, strip after strip of the columns. */
-static TARGET void NAME(multiply)(const aten_block *block)
+/* A tile of the stretch that begins at `begin`, as far as all strips have it in common. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(begin_stretch)(const aten_block *block, int64_t begin, aten_tile *tile)
+{
+    const int64_t depth = block->depth - begin;
+    tile->depth = depth < block->stretch ? depth : block->stretch;
+    tile->left_row = block->left_row;
+    tile->left_step = block->left_step;
+    tile->right_step = block->pack ? block->width : block->right_step;
+    tile->addend_row = begin ? block->out_row : block->addend_row;
+    tile->out_row = block->out_row;
+    tile->alpha = block->alpha;
+    tile->beta = begin ? 1 : block->beta;
+    tile->fetch = block->fetch;
+    tile->ahead_row = 0;
+}
+
+/* Ahead of a strip is the next one, which is packed when this one is done. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(look_ahead)(const aten_block *block, int is_last, aten_tile *tile)
+{
+    tile->ahead = (const ELEMENT *)tile->right + block->width * block->right_column;
+    tile->ahead_rows = tile->ahead_column = 0;
+    if (is_last || !block->fetch)
+        return;
+    if (block->right_column == 1) {
+        tile->ahead_rows = tile->depth;
+        tile->ahead_row = block->right_step;
+    } else if (block->right_step == 1) {
+        tile->ahead_rows = block->width;
+        tile->ahead_row = 3 * LANES;
+        tile->ahead_column = block->right_column;
+    }
+}
+
+/* Where the strip at `column` of that stretch begins, at `row`. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t row, int64_t column,
+                  aten_tile *tile)
+{
+    const int64_t columns = block->columns - column;
+    const ELEMENT *addend = begin ? block->out : block->addend;
+    tile->columns = columns < block->width ? columns : block->width;
+    tile->right = (const ELEMENT *)block->right + begin * block->right_step
+        + column * block->right_column;
+    tile->addend = addend ? addend + row * tile->addend_row + column : NULL;
+    tile->out = (ELEMENT *)block->out + row * tile->out_row + column;
+    NAME(look_ahead)(block, columns <= block->width, tile);
+}
+
+/* Whether a stretch of the left operand is copied, row after row, before the strips read it: each
+   of them would wait anew for rows that lie far apart, and for steps of the depth that do. */
+static TARGET int NAME(copies_left)(const aten_block *block)
+{
+    const int64_t row = block->left_row * (int64_t)sizeof(ELEMENT);
+    return block->pack && block->columns > 2 * block->width
+        && (block->left_step != 1 || (block->fetch && row >= ATEN_FAR));
+}
+
+/* A stretch of a block whose right operand is read where it lies. A large result is written as it
+   lies, too, along its rows. */
+static TARGET void NAME(multiply_in_place)(const aten_block *block, int64_t begin)
+{
+    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    const int small = block->columns <= block->width || block->rows * block->columns < ATEN_LARGE;
+    const int64_t together = small ? block->rows : ROWS;
+    int64_t row, column, rows;
+    aten_tile tile;
+    NAME(begin_stretch)(block, begin, &tile);
+    for (row = 0; row < block->rows; row += together) {
+        rows = block->rows - row < together ? block->rows - row : together;
+        for (column = 0; column < block->columns; column += block->width) {
+            NAME(begin_strip)(block, begin, row, column, &tile);
+            tile.left = left + row * block->left_row;
+            NAME(strip)(&tile, rows);
+        }
+    }
+}
+
+/* A stretch of a block whose right operand is packed, strip after strip. `copied`, if there is
+   one, has room for a stretch of the left operand with rows `copied_row` apart. */
+static TARGET void NAME(multiply_packed)(const aten_block *block, int64_t begin, ELEMENT *copied,
+                                         int64_t copied_row)
 {
     ELEMENT packed[3 * LANES * ATEN_DEPTH] __attribute__((aligned(64)));
-    ELEMENT *turned = NULL;
-    int64_t begin = 0, column;
+    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    int64_t column;
     aten_tile tile;
-    tile.left_row = block->left_row;
-    tile.left_step = block->left_step;
-    /* Where every step of the depth lies far from the one before, each strip would wait for them
-       anew. Without memory it does. */
-    if (block->pack && block->left_step != 1 && block->columns > 2 * block->width)
-        turned = malloc(block->rows * block->stretch * sizeof(ELEMENT));
-    if (turned) {
-        tile.left_row = block->stretch;
+    NAME(begin_stretch)(block, begin, &tile);
+    if (copied) {
+        NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth, copied_row,
+                   copied);
+        left = copied;
+        tile.left_row = copied_row;
         tile.left_step = 1;
     }
-    tile.alpha = block->alpha;
-    tile.beta = block->beta;
-    tile.addend_row = block->addend_row;
-    tile.out_row = block->out_row;
+    for (column = 0; column < block->columns; column += block->width) {
+        NAME(begin_strip)(block, begin, 0, column, &tile);
+        NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth, tile.columns,
+                   block->width, packed);
+        tile.left = left;
+        tile.right = packed;
+        NAME(strip)(&tile, block->rows);
+    }
+}
+
+/* A block of the result, stretch after stretch of the depth. */
+static TARGET void NAME(multiply)(const aten_block *block)
+{
+    const int64_t row = block->stretch + ATEN_GAP / sizeof(ELEMENT);
+    ELEMENT *copied = NULL;
+    int64_t begin = 0;
+    /* Without memory the left operand is read where it lies. */
+    if (NAME(copies_left)(block))
+        copied = aligned_alloc(64, (block->rows * row * sizeof(ELEMENT) + 63) / 64 * 64);
     do {
-        const ELEMENT *right = (const ELEMENT *)block->right + begin * block->right_step;
-        const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
-        const ELEMENT *addend = begin ? block->out : block->addend;
-        tile.depth = block->depth - begin < block->stretch ? block->depth - begin : block->stretch;
-        if (begin) {
-            tile.beta = 1;
-            tile.addend_row = block->out_row;
-        }
-        if (turned)
-            NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth,
-                       block->stretch, turned);
-        for (column = 0; column < block->columns; column += block->width) {
-            tile.columns = block->columns - column;
-            if (tile.columns > block->width)
-                tile.columns = block->width;
-            tile.right = right + column * block->right_column;
-            tile.right_step = block->right_step;
-            if (block->pack) {
-                NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth,
-                           tile.columns, block->width, packed);
-                tile.right = packed;
-                tile.right_step = block->width;
-            }
-            tile.left = turned ? turned : left;
-            tile.addend = addend ? addend + column : addend;
-            tile.out = (ELEMENT *)block->out + column;
-            NAME(strip)(tile, block->rows);
-        }
+        if (block->pack)
+            NAME(multiply_packed)(block, begin, copied, row);
+        else
+            NAME(multiply_in_place)(block, begin);
         begin += block->stretch;
     } while (begin < block->depth);
-    free(turned);
+    free(copied);
 }
 
 static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)

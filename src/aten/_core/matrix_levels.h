@@ -20,22 +20,42 @@
 /* The longest stretch of the depth that is summed in registers. */
 #define ATEN_DEPTH 256
 
+/* Steps of the depth for which a tile fetches one row of memory that is needed later. All rows at
+   once would hold up its operands. */
+#define ATEN_FETCH_STEPS 12
+
+/* Rows of the left operand are copied a line of the cache further apart than they are long: where
+   the distance is a power of two, they would push each other out. */
+#define ATEN_GAP 64
+
+/* Bytes from one row of the left operand to the next from which rows are copied: each lies on a
+   page of its own, and all of them share few places of the caches. */
+#define ATEN_FAR 4096
+
+/* Elements of a result that does not stay in the nearest cache. */
+#define ATEN_LARGE (1 << 14)
+
 typedef struct {
     /* out = alpha * left @ right + beta * addend, in elements. `columns` of neighbours; the
-       addend may be absent. */
+       addend may be absent. With `fetch`, a largest tile also fetches `ahead_rows` rows at
+       `ahead`, as wide as it is, if there is time. A strip's tiles share its rows ahead, or, where
+       `ahead_column` is not zero, as many columns that lie so far from each other. */
+    int fetch;
     int64_t columns, depth;
-    const void *left, *right, *addend;
+    const void *left, *right, *addend, *ahead;
     void *out;
     int64_t left_row, left_step, right_step, addend_row, out_row;
+    int64_t ahead_row, ahead_rows, ahead_column;
     double alpha, beta;
 } aten_tile;
 
 typedef struct {
     /* The same for a block of any size, summed over stretches of the depth, at most ATEN_DEPTH,
        in strips of `width` columns, at most three vectors. Right operands whose columns do not
-       step by one must be packed. Where dots are asked for, left_step and right_step are one. */
+       step by one must be packed. `fetch` asks for results and right operands ahead of their use:
+       they come from far. Where dots are asked for, left_step and right_step are one. */
     int64_t rows, columns, depth, width, stretch;
-    int pack;
+    int pack, fetch;
     const void *left, *right, *addend;
     void *out;
     int64_t left_row, left_step, right_step, right_column;

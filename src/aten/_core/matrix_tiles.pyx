@@ -3,11 +3,12 @@
 """Matrix products of float32 and float64 by kernels of our own.
 
 A kernel holds a tile of results in registers and sums it over a stretch of the depth. There is
-one for each width of vectors, and the processor's widest are used. The left operand is read where
-it lies, whatever its strides; so is the right one where the elements of a row are neighbours and
-are not read often, else it is packed strip by strip as the kernel comes to it. Few rows whose
-depth, like that of the columns, lies in a run are multiplied as dots: linear layers of small
-batches are.
+one for each width of vectors, and the processor's widest are used. The right operand is read where
+it lies if the elements of a row are neighbours and are not read often, else it is packed strip by
+strip as the kernel comes to it: a strip's stretch stays in the nearest cache while all rows of the
+left operand pass by. Those are read where they lie, too, unless they lie far apart. Results and
+strips to come are fetched while a tile sums. Few rows whose depth, like that of the columns, lies
+in a run are multiplied as dots: linear layers of small batches are.
 
 Threads claim pieces of the result. A result is summed in an order that sizes and strides alone
 decide, so how it is cut may depend on the number of threads, and its bits do not.
@@ -22,7 +23,7 @@ from aten._core.transfer cimport Block, transfer
 cdef extern from "matrix_levels.h" nogil:
     ctypedef struct aten_block:
         int64_t rows, columns, depth, width, stretch
-        int pack
+        int pack, fetch
         const void* left
         const void* right
         const void* addend
@@ -47,6 +48,12 @@ cdef enum:
     STREAM = 16
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
     NEAR = 1 << 15
+    # Bytes from row to row of one that is not packed either unless many rows read it.
+    CLOSE = 1 << 10
+    # Rows that read a packed strip of it so often that it must stay there, with all that passes
+    # by, and the bytes for which it does.
+    MANY_ROWS = 256
+    STRIP = 3 << 13
     # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
     PIECE_SIDE = 512
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
@@ -187,7 +194,11 @@ cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
         product.rows <= 2 or (product.rows <= FEW_ROWS and depth >= 8 * lanes))
     tiling.dots = tiling.dots or (by_depth and columns == 1)
     block.stretch = ATEN_DEPTH
-    block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR)
+    block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR and (
+        product.rows >= MANY_ROWS or product.right.row_stride * tiling.size > CLOSE))
+    block.fetch = block.pack and product.rows >= MANY_ROWS
+    if block.fetch:
+        block.stretch = min(<int64_t>ATEN_DEPTH, STRIP // (VECTORS * _vector_bytes))
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
         block.stretch = STREAM
     vectors = (columns + lanes - 1) // lanes
@@ -235,7 +246,7 @@ cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
     tiling.down = tiling.across = 1
     if work < 2 * PIECE_WORK:
         return max(1, PIECE_WORK // work)
-    pieces = max(2 * threads, min(PIECES_PER_THREAD * threads,
+    pieces = max((1 if block.rows <= FEW_ROWS else 2) * threads, min(PIECES_PER_THREAD * threads,
                                   rows * columns // (PIECE_SIDE * PIECE_SIDE)))
     pieces = min((pieces + batch - 1) // batch, work // PIECE_WORK)
     # Nearly square, so that little is read for much that is computed.
