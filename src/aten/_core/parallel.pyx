@@ -88,9 +88,11 @@ cdef enum:
     # processors, so time is looked at after every few.
     POLLING_NANOSECONDS = 1000000
     PAUSES = 32
-    # Chunks of a region: enough to even out a slow thread and to come back to what a cache holds,
-    # few enough to claim cheaply.
-    CHUNKS_PER_REGION = 16
+    # Chunks of a region: enough to even out a slow thread, few enough to claim cheaply. Of a large
+    # region more, enough to come back to what a cache holds.
+    FEWEST_CHUNKS = 4
+    MOST_CHUNKS = 16
+    LARGE_CHUNK = 32768
     MOST_THREADS = 256
     # Chunks of many points end where cache lines and vectors do.
     ALIGNED_POINTS = 1024
@@ -232,9 +234,10 @@ cdef void _part(int64_t total, int64_t grain) noexcept nogil:
     """Part [0, total) into regions of whole chunks; the last ones may be short or empty."""
     cdef Job* job = &_pool.job
     cdef Region* region
-    cdef int64_t pieces = job.threads * CHUNKS_PER_REGION
-    cdef int64_t chunks, place
-    job.chunk = max((total + pieces - 1) // pieces, grain)
+    cdef int64_t each = (total + job.threads - 1) // job.threads
+    cdef int64_t pieces, chunks, place
+    job.chunk = min((each + FEWEST_CHUNKS - 1) // FEWEST_CHUNKS, LARGE_CHUNK)
+    job.chunk = max(max(job.chunk, (each + MOST_CHUNKS - 1) // MOST_CHUNKS), grain)
     if job.chunk > 4 * ALIGNED_POINTS:
         job.chunk = (job.chunk + ALIGNED_POINTS - 1) // ALIGNED_POINTS * ALIGNED_POINTS
     pieces = (total + job.chunk - 1) // job.chunk
