@@ -9,9 +9,11 @@ waits for a worker that has not begun: when workers are slow to wake, or the mac
 simply does more of the chunks itself. One job runs at a time; a call from inside a task, or from a
 second Python thread meanwhile, runs on its own thread alone. After a fork the child starts afresh.
 
-Every other job walks its regions from the end: it begins with what the job before touched last, so
-of operands larger than a cache as much as the cache holds is found there. Walking always the same
-way would find nothing: each line is dropped shortly before its turn.
+Every other large job walks its regions from the end: it begins with what the job before touched
+last, so of operands larger than a cache as much as the cache holds is found there. Walking always
+the same way would find nothing: each line is dropped shortly before its turn. Small jobs always
+walk from the start: what a thread takes from another's region is then always the same, and stays
+in its cache.
 
 Handing a job to workers that poll takes no lock. Both sides write, then read what the other wrote,
 in sequentially consistent order, so one of them sees the other: a worker counts itself inside and
@@ -124,7 +126,7 @@ cdef struct Pool:
     Region regions[MOST_THREADS]
     int64_t taken           # a caller has the pool, for a whole job
     int64_t caller_sleeps
-    int processor           # the caller's when it woke the workers
+    int64_t processor       # the caller's when it began
     int workers
     pthread_mutex_t lock    # for falling asleep and waking
     pthread_cond_t wake
@@ -175,12 +177,7 @@ cdef inline bint _await(int64_t* value, int64_t unwanted, bint equal) noexcept n
 
 
 cdef int64_t _sleep(int64_t seen) noexcept nogil:
-    """Until there is another generation than `seen`, which is given; for workers.
-
-    One woken on the caller's processor moves to another, since there it would only be in the way:
-    the kernel may take its time to part two threads of one process, and until then each waits for
-    the other's time slices.
-    """
+    """Until there is another generation than `seen`, which is given; for workers."""
     cdef int64_t generation
     pthread_mutex_lock(&_pool.lock)
     __atomic_fetch_add(&_pool.sleeping, 1, __ATOMIC_SEQ_CST)
@@ -190,9 +187,18 @@ cdef int64_t _sleep(int64_t seen) noexcept nogil:
         generation = __atomic_load_n(&_pool.generation, __ATOMIC_SEQ_CST)
     __atomic_fetch_add(&_pool.sleeping, -1, __ATOMIC_SEQ_CST)
     pthread_mutex_unlock(&_pool.lock)
-    if sched_getcpu() == _pool.processor:
-        aten_leave_processor(_pool.processor)
     return generation
+
+
+cdef void _step_aside() noexcept nogil:
+    """Leave the caller's processor, where a worker would only be in its way.
+
+    The kernel may take its time to part two threads of one process, and until then each waits for
+    the other's time slices, whether it woke there or the caller came to where it polled.
+    """
+    cdef int processor = <int>__atomic_load_n(&_pool.processor, __ATOMIC_RELAXED)
+    if sched_getcpu() == processor:
+        aten_leave_processor(processor)
 
 
 cdef void _enter(int64_t place) noexcept nogil:
@@ -217,6 +223,7 @@ cdef void* _work(void* number) noexcept nogil:
             seen = __atomic_load_n(&_pool.generation, __ATOMIC_ACQUIRE)
         else:
             seen = _sleep(seen)
+        _step_aside()
         _enter(<int64_t>number)
     return NULL
 
@@ -236,8 +243,10 @@ cdef void _part(int64_t total, int64_t grain) noexcept nogil:
     cdef Region* region
     cdef int64_t each = (total + job.threads - 1) // job.threads
     cdef int64_t pieces, chunks, place
-    job.chunk = min((each + FEWEST_CHUNKS - 1) // FEWEST_CHUNKS, LARGE_CHUNK)
-    job.chunk = max(max(job.chunk, (each + MOST_CHUNKS - 1) // MOST_CHUNKS), grain)
+    cdef bint large = each > FEWEST_CHUNKS * LARGE_CHUNK
+    job.backwards = large and not job.backwards
+    chunks = min(each // LARGE_CHUNK, MOST_CHUNKS) if large else FEWEST_CHUNKS
+    job.chunk = max((each + chunks - 1) // chunks, grain)
     if job.chunk > 4 * ALIGNED_POINTS:
         job.chunk = (job.chunk + ALIGNED_POINTS - 1) // ALIGNED_POINTS * ALIGNED_POINTS
     pieces = (total + job.chunk - 1) // job.chunk
@@ -251,12 +260,12 @@ cdef void _part(int64_t total, int64_t grain) noexcept nogil:
 
 
 cdef void _publish() noexcept nogil:
+    __atomic_store_n(&_pool.processor, sched_getcpu(), __ATOMIC_RELAXED)
     __atomic_store_n(&_pool.open, 1, __ATOMIC_SEQ_CST)
     __atomic_fetch_add(&_pool.generation, 1, __ATOMIC_SEQ_CST)
     if __atomic_load_n(&_pool.sleeping, __ATOMIC_SEQ_CST) == 0:
         return
     pthread_mutex_lock(&_pool.lock)
-    _pool.processor = sched_getcpu()
     pthread_cond_broadcast(&_pool.wake)
     pthread_mutex_unlock(&_pool.lock)
 
@@ -288,7 +297,6 @@ cdef void parallel_for(int64_t total, int64_t grain, Task task, void* context) n
     job.task = task
     job.context = context
     job.threads = threads
-    job.backwards = not job.backwards
     _part(total, grain)
     _start_workers(threads - 1)
     _publish()

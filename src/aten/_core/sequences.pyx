@@ -44,14 +44,17 @@ cdef void _sequence_chunk(void* context, int64_t begin, int64_t end) noexcept no
     cdef int32_t* integers = <int32_t*>sequence.data
     cdef float* singles = <float*>sequence.data
     cdef double* doubles = <double*>sequence.data
+    cdef uint64_t step = <uint64_t>sequence.whole_step
+    # Sums, since vectors have no product of 64 bits everywhere.
+    cdef uint64_t whole = <uint64_t>sequence.whole_start + step * <uint64_t>begin
     if sequence.code == INT64:
         for index in range(begin, end):
-            longs[index] = <int64_t>(<uint64_t>sequence.whole_start
-                                     + <uint64_t>sequence.whole_step * <uint64_t>index)
+            longs[index] = <int64_t>whole
+            whole += step
     elif sequence.code == INT32:
         for index in range(begin, end):
-            integers[index] = <int32_t>(<uint64_t>sequence.whole_start
-                                        + <uint64_t>sequence.whole_step * <uint64_t>index)
+            integers[index] = <int32_t>whole
+            whole += step
     elif sequence.code == FLOAT32:
         for index in range(begin, end):
             singles[index] = <float>(sequence.start + sequence.step * <double>index)
@@ -104,6 +107,7 @@ def sequence(int64_t count, start, step, dtype element not None):
     if element.code == INT64 or element.code == INT32:
         wanted.whole_start, wanted.whole_step = start, step
     elif element.code == FLOAT32 or element.code == FLOAT64:
+        wanted.whole_start = wanted.whole_step = 0
         wanted.start, wanted.step = start, step
     else:
         raise TypeError(f"sequence: there is no loop for {element}")

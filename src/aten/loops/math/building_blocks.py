@@ -92,16 +92,16 @@ def horner(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def piecewise_polynomial(
-    x: Value, place: Value, centers: tuple[float, ...], terms: tuple[tuple[float, ...], ...]
+    x: Value, place: Value, centers: tuple[float, ...], terms: Sequence[tuple[float, ...]]
 ) -> Value:
     """The polynomial of ``x - c`` whose center and coefficients are looked up at ``place``."""
     distance = x - a.lookup(centers, place)
     leading = a.lookup(terms[0], place)
-    return a.fma(_piece_slope(distance, place, terms), distance, leading)
+    return a.fma(polynomial_at(place, distance, terms[1:]), distance, leading)
 
 
 def piecewise_odd_polynomial(
-    x: Value, place: Value, centers: tuple[float, ...], terms: tuple[tuple[float, ...], ...]
+    x: Value, place: Value, centers: tuple[float, ...], terms: Sequence[tuple[float, ...]]
 ) -> Value:
     """The same for ``x >= 0``, of a function that is about ``x`` where the center is 0.
 
@@ -111,14 +111,15 @@ def piecewise_odd_polynomial(
     distance = x - a.lookup(centers, place)
     leading = a.lookup(terms[0], place)
     leading = a.where(distance > leading, distance, leading)
-    return a.fma(_piece_slope(distance, place, terms), distance, leading)
+    return a.fma(polynomial_at(place, distance, terms[1:]), distance, leading)
 
 
-def _piece_slope(distance: Value, place: Value, terms: tuple[tuple[float, ...], ...]) -> Value:
-    slope = a.lookup(terms[-1], place)
-    for term in reversed(terms[1:-1]):
-        slope = a.fma(slope, distance, a.lookup(term, place))
-    return slope
+def polynomial_at(place: Value, x: Value, terms: Sequence[tuple[float, ...]]) -> Value:
+    """Horner's rule with coefficients looked up at ``place``, tables of lowest power first."""
+    result = a.lookup(terms[-1], place)
+    for term in reversed(terms[:-1]):
+        result = a.fma(result, x, a.lookup(term, place))
+    return result
 
 
 def place_above_one(x: Value) -> Value:

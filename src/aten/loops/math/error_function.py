@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from aten.loops.math import coefficients, table_coefficients, tables
 from aten.loops.math.building_blocks import (
@@ -12,8 +11,10 @@ from aten.loops.math.building_blocks import (
     exceeds,
     is_float32,
     piecewise_odd_polynomial,
+    piecewise_polynomial,
     place_above_one,
     polynomial,
+    polynomial_at,
     two_product,
 )
 from aten.loops.math.exponential import FLOAT32, scaled_exp
@@ -33,9 +34,9 @@ ERFC_ZERO = 10.25  # of float32
 
 
 def erf(x: Value) -> Value:
-    """The error function: ``x + x P(x^2 - 1/2)`` up to 1.125, and ``1 - erfc(x)`` beyond.
+    """The error function: in float32 polynomials on 32 intervals.
 
-    In float32 polynomials on 32 intervals.
+    In float64 ``x + x P(x^2 - 1/2)`` up to 1.125, and ``1 - erfc(x)`` beyond.
 
     Error: float32 0.80 ULP (all inputs), float64 1 ULP.
     """
@@ -96,9 +97,8 @@ def erfc_by_interval(x: Value) -> Value:
     scale, rounder = a.constant(x, ERFC_SCALE), a.constant(x, FLOAT32.plain_rounder)
     rounded = a.fma(a.fma(x, scale, scale * ERFC_BEND), x, rounder)
     place = a.bitcast(rounded, "int32")
-    middles, values, *slopes = table_coefficients.ERFC
-    h = x - a.lookup(middles, place)
-    return a.fma(polynomial_by_interval(place, h, slopes), h, a.lookup(values, place))
+    middles, *terms = table_coefficients.ERFC
+    return piecewise_polynomial(x, place, middles, terms)
 
 
 def erfc_far_out(x: Value) -> Value:
@@ -122,14 +122,6 @@ def erfc_of_positive(x: Value) -> Value:
     decay = a.fma(-decay, rest, decay)
     envelope = polynomial((limited - 4.0) / (limited + 4.0), coefficients.ERFCX)
     return decay * (envelope / (limited + limited + 1.0))
-
-
-def polynomial_by_interval(place: Value, h: Value, rows: Sequence[tuple[float, ...]]) -> Value:
-    """A polynomial whose coefficients depend on the place, one row of them for each power."""
-    *lower, value = (a.lookup(row, place) for row in rows)
-    for coefficient in reversed(lower):
-        value = a.fma(value, h, coefficient)
-    return value
 
 
 def erfinv(x: Value) -> Value:
@@ -173,7 +165,7 @@ def erfinv_float32(x: Value) -> Value:
     mantissa = a.bitcast((bits & MANTISSA_FLOAT32) | bits_of(1.0, x), "float32")
     place, h = bits >> 23, mantissa - 1.5
     values, rests, *slopes = table_coefficients.ERFINV
-    slope = polynomial_by_interval(place, h, slopes)
+    slope = polynomial_at(place, h, slopes)
     difference = a.fma(slope, h, a.lookup(rests, place))
     scaled = x * ERFINV_UPSCALE
     value = a.fma(scaled, a.lookup(values, place), scaled * difference)
