@@ -14,7 +14,7 @@ from aten._core.dtypes import DTYPES
 from aten.backends.cpu import jit
 from aten.backends.cpu.codegen import compile_program, llvm_ir
 from aten.loops import math
-from aten.loops.math import table_coefficients
+from aten.loops.math import table_coefficients, tables
 from aten.loops.pipeline import lower, prepare
 from aten.prims import Graph, GraphInterpreter
 from aten.prims import elementwise as p
@@ -130,6 +130,46 @@ def test_committed_tables_are_what_the_tool_fits(name, monkeypatch):
         coefficients, _ = tool.fitted_slope(piece, table.degree)
     column = [row[12] for row in rows]
     assert column == [float(number) for number in (*piece.leading, *coefficients)]
+
+
+@pytest.fixture
+def make_tables(monkeypatch):
+    """The other tool, at its own precision."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "tools"))
+    monkeypatch.delitem(sys.modules, "fit_polynomials", raising=False)
+    with mp.workdps(40):
+        yield importlib.import_module("make_tables")
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "bits"),
+    [("LOG", mp.e, 17), ("LOG2", mp.mpf(2), 16), ("LOG10", mp.mpf(10), 17)],
+)
+def test_committed_logarithms_are_what_the_tool_finds(make_tables, name, base, bits):
+    inverses, logarithms = (
+        getattr(tables, f"{name}_INVERSES"),
+        getattr(tables, f"{name}_OF_INVERSES"),
+    )
+    for place in range(0, make_tables.ENTRIES, 5):
+        found = make_tables.inverse_and_logarithm(place, +base, mp.mpf(2) ** -bits)
+        assert (
+            np.float32(found).tolist() == np.float32((inverses[place], logarithms[place])).tolist()
+        )
+
+
+@pytest.mark.parametrize("place", [3, 12, 24])
+def test_committed_pieces_are_what_the_tool_fits(make_tables, place):
+    for pieces in make_tables.PIECES:
+        piece = pieces.intervals[place]
+        center, value = make_tables.center_of(piece, pieces)
+        terms, _ = make_tables.fit(make_tables.piece_fit(piece, center, pieces))
+        rows = getattr(tables, f"{pieces.name}_TERMS")
+        committed = [
+            getattr(tables, f"{pieces.name}_CENTERS")[place],
+            *(row[place] for row in rows),
+        ]
+        found = [center, value, *map(float, terms)]
+        assert np.float32(found).tolist() == np.float32(committed).tolist()
 
 
 @pytest.mark.parametrize("name", ["erfc", "erfinv"])
