@@ -1,29 +1,20 @@
-"""Fit the functions that are polynomials by intervals and write ``table_coefficients.py``.
+"""The complement of the error function and the inverse as polynomials by intervals.
 
-    python tools/fit_tables.py         # all of them, about a minute
-    python tools/fit_tables.py ERFC    # only this one, printed, nothing written
-
-As `fit_polynomials`, which does the fitting. A row of a table holds one number for each of 32
-intervals: first where its middle is and the function's value there, then the coefficients of the
-polynomial by which the distance from the middle is to be multiplied, lowest power first.
+For `make_tables`, which writes them; `fit_polynomials` does the fitting. A row of a table holds one
+number for each of 32 intervals: first where its middle is and the function's value there, then the
+coefficients of the polynomial by which the distance from the middle is to be multiplied, lowest
+power first.
 """
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import mpmath as mp
 from fit_polynomials import Fit, fit, round_to
 
-OUTPUT = Path(__file__).parents[1] / "src/aten/loops/math/table_coefficients.py"
-HEADER = '''"""Coefficients by interval, one row for each. Written by tools/fit_tables.py."""
-
-# fmt: off
-'''
 INTERVALS = 32
 HALF = mp.mpf(1) / 2
 INDENT = " " * 8
@@ -198,18 +189,6 @@ def source_of(table: Table, rows: list[list[mp.mpf]], error: mp.mpf) -> str:
     return "\n".join([*lines, ")"])
 
 
-def main(names: list[str]) -> None:
-    blocks = []
-    for table in TABLES:
-        if names and table.name not in names:
-            continue
-        blocks.append(source_of(table, *fitted_rows(table)))
-        print(blocks[-1].partition("\n")[0], table.name, flush=True)
-    if names:
-        print("\n".join(blocks))
-    else:
-        OUTPUT.write_text(HEADER + "\n" + "\n".join(blocks) + "\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def tables() -> list[str]:
+    """The text of all of them."""
+    return [source_of(table, *fitted_rows(table)) for table in TABLES]

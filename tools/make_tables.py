@@ -21,6 +21,7 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 from fit_polynomials import Fit, fit
+from fit_tables import tables
 
 mp.mp.dps = 40
 OUTPUT = Path(__file__).parents[1] / "src/aten/loops/math/tables.py"
@@ -187,6 +188,7 @@ def main() -> None:
         *logarithm_tables("LOG2", "logarithms to base 2", mp.mpf(2), 16),
         *logarithm_tables("LOG10", "logarithms to base 10", mp.mpf(10), 17),
         *(line for pieces in PIECES for line in piecewise_tables(pieces)),
+        *tables(),
     ]
     OUTPUT.write_text(HEADER + "\n# fmt: off\n" + "\n".join(blocks) + "\n")
 

@@ -14,7 +14,7 @@ from aten._core.dtypes import DTYPES
 from aten.backends.cpu import jit
 from aten.backends.cpu.codegen import compile_program, llvm_ir
 from aten.loops import math
-from aten.loops.math import table_coefficients, tables
+from aten.loops.math import tables
 from aten.loops.pipeline import lower, prepare
 from aten.prims import Graph, GraphInterpreter
 from aten.prims import elementwise as p
@@ -124,7 +124,7 @@ def test_committed_tables_are_what_the_tool_fits(name, monkeypatch):
         tool = importlib.import_module("fit_tables")
         assert [table.name for table in tool.TABLES] == ["ERFC", "ERFINV"]
         (table,) = (one for one in tool.TABLES if one.name == name)
-        rows = getattr(table_coefficients, name)
+        rows = getattr(tables, name)
         assert {len(row) for row in rows} == {tool.INTERVALS}
         piece = table.piece(12)
         coefficients, _ = tool.fitted_slope(piece, table.degree)

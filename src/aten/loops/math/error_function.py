@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aten.loops.math import coefficients, table_coefficients, tables
+from aten.loops.math import coefficients, tables
 from aten.loops.math.building_blocks import (
     bits_of,
     choose,
@@ -97,7 +97,7 @@ def erfc_by_interval(x: Value) -> Value:
     scale, rounder = a.constant(x, ERFC_SCALE), a.constant(x, FLOAT32.plain_rounder)
     rounded = a.fma(a.fma(x, scale, scale * ERFC_BEND), x, rounder)
     place = a.bitcast(rounded, "int32")
-    middles, *terms = table_coefficients.ERFC
+    middles, *terms = tables.ERFC
     return piecewise_polynomial(x, place, middles, terms)
 
 
@@ -164,7 +164,7 @@ def erfinv_float32(x: Value) -> Value:
     bits = a.bitcast(1.0 - a.abs(x), "int32")
     mantissa = a.bitcast((bits & MANTISSA_FLOAT32) | bits_of(1.0, x), "float32")
     place, h = bits >> 23, mantissa - 1.5
-    values, rests, *slopes = table_coefficients.ERFINV
+    values, rests, *slopes = tables.ERFINV
     slope = polynomial_at(place, h, slopes)
     difference = a.fma(slope, h, a.lookup(rests, place))
     scaled = x * ERFINV_UPSCALE
