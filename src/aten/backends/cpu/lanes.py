@@ -13,6 +13,7 @@ from aten.loops.program import Instruction, Operand
 LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
 # Up to so many instructions, two groups of lanes side by side, and four.
 _BODY_TWICE, _BODY_FOUR_TIMES = 48, 14
+MOST_GROUPS = 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def groups_of(body: Sequence[Instruction], lanes: int) -> int:
     size = sum(one.operation != "constant" for one in body)
     if not lanes:
         return 0
-    return 4 if size <= _BODY_FOUR_TIMES else 2 if size <= _BODY_TWICE else 1
+    return MOST_GROUPS if size <= _BODY_FOUR_TIMES else 2 if size <= _BODY_TWICE else 1
 
 
 def parts_of(writer: KernelEmitter, count: str, lanes: int, groups: int) -> list[Part]:
@@ -60,6 +61,8 @@ def parts_of(writer: KernelEmitter, count: str, lanes: int, groups: int) -> list
     enough for a single loop; stores past the caches have none.
     """
     if not lanes or not session().has_masks:
+        return [Part("0", count, *writer.parallel(lanes, groups))]
+    if count.isdecimal() and int(count) % (lanes * groups) == 0:
         return [Part("0", count, *writer.parallel(lanes, groups))]
     if groups == 1 and not writer.program.streams:
         return [Part("0", count, *writer.parallel(lanes, 1, masked=True))]

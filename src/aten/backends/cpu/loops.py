@@ -61,6 +61,11 @@ class KernelEmitter(ScalarEmitter):
         kind, section = f"[{len(self.kept)} x ptr]", 'section "llvm.metadata"'
         return [f"@llvm.compiler.used = appending global {kind} [{listed}], {section}"]
 
+    def begin_block(self, label: str) -> None:
+        """A basic block, which others jump to."""
+        self.lines.append(f"{label}:")
+        self.label = label
+
     # Loops
 
     def begin_loop(

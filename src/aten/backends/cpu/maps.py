@@ -4,6 +4,8 @@ The simplest map is one loop. Two things make it run over stretches of `_STRETCH
 
 - Values that are seldom needed (`where` with `rare`). A loop tests a stretch first; where the
   conditions hold for none of its elements, a loop without these values computes it, else one with.
+  Where nothing has to rest in memory, a stretch is a block of a few vectors, which are loaded once
+  for both: a test of its own would wait for memory while nothing is computed.
 - Operands with a stride known at run time only, when there is much to compute. They are brought
   into a buffer first, and results taken out of one, so that what is between has neighbours only.
 
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten.backends.cpu.lanes import LANE_TYPES, groups_of, lanes_of, parts_of
+from aten.backends.cpu.jit import session
+from aten.backends.cpu.lanes import LANE_TYPES, MOST_GROUPS, groups_of, lanes_of, parts_of
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.scalar import literal, memory_type, register_type
 from aten.backends.cpu.stages import Stage, stages_of
@@ -25,8 +28,6 @@ _STRETCH = 512
 _LONGEST_TEST = 12
 # From so many instructions on, elements with a stride are worth a copy.
 _WORTH_A_COPY = 10
-# Groups of a test, of which each iteration waits for the one before.
-_TESTED_GROUPS = 4
 _FREE = frozenset({"constant", "load", "bitcast"})
 
 
@@ -87,7 +88,9 @@ class Map:
             for base, stride in zip(bases, outer_strides, strict=True)
         ]
         self._load_unmoved(rows)
-        if self.rare or most or any(self.buffered):
+        if block := self._block():
+            self._write_blocks(rows, strides, block)
+        elif self.rare or most or any(self.buffered):
             self._write_stretches(rows, strides)
         else:
             self._write_loop("%n0", rows, strides, self._accesses())
@@ -111,6 +114,58 @@ class Map:
             "unit" if held else one.access
             for one, held in zip(self.operands, self.buffered, strict=True)
         ]
+
+    # Blocks
+
+    def _write_blocks(self, rows: list[str], strides: list[str], block: int) -> None:
+        """A few vectors at a time, which are tested and computed in registers.
+
+        Whole blocks have a loop that unrolls to nothing but these vectors; what is left of them,
+        and blocks with a rare condition, have masked ones.
+        """
+        writer = self.writer
+        loop = writer.begin_loop("%n0", step=str(block))
+        left = writer.let(f"sub nsw i64 %n0, {loop.index}")
+        places = [
+            writer.element(operand, row, loop.index, stride)
+            for operand, row, stride in zip(self.operands, rows, strides, strict=True)
+        ]
+        accesses = self._accesses()
+        number = len(writer.lines)
+        whole, part, rare, after = (f"{kind}{number}" for kind in "wpra")
+        is_whole = writer.let(f"icmp sge i64 {left}, {block}")
+        writer.lines.append(f"  br i1 {is_whole}, label %{whole}, label %{part}")
+        tested = []
+        for label, count, groups in ((whole, str(block), MOST_GROUPS), (part, left, 1)):
+            writer.begin_block(label)
+            found = self._write_test(count, places, strides, accesses, groups, in_registers=True)
+            tested.append(f"[ {count}, %{writer.label} ]")
+            usual = f"{label}u"
+            writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}")
+            writer.begin_block(usual)
+            self._write_loop(count, places, strides, accesses, groups, usual=True)
+            writer.lines.append(f"  br label %{after}")
+        writer.begin_block(rare)
+        count = writer.let(f"phi i64 {', '.join(tested)}")
+        self._write_loop(count, places, strides, accesses)
+        writer.lines.append(f"  br label %{after}")
+        writer.begin_block(after)
+        writer.end_loop(loop)
+
+    def _block(self) -> int:
+        """How many elements a block has; 0 where stretches serve, or the vectorizer decides."""
+        if not self.rare or any(self.buffered) or not session().has_masks:
+            return 0
+        if any(len(stages) > 1 for stages in self.stages.values()):
+            return 0
+        (usual,) = self.stages[True]
+        lanes = [lanes_of(self.operands, body) for body in (usual.body, self._tested_body())]
+        return MOST_GROUPS * max(lanes) if all(lanes) else 0
+
+    def _tested_body(self) -> list[Instruction]:
+        """What tells whether a rare condition holds."""
+        needed = _closure([one.operands[0] for one in self.rare], _all_operands)
+        return [one for one in self.block.instructions if id(one) in needed]
 
     # Stretches
 
@@ -173,17 +228,26 @@ class Map:
         writer.label = after
 
     def _write_test(
-        self, count: str, places: list[str], strides: list[str], accesses: list[str]
+        self,
+        count: str,
+        places: list[str],
+        strides: list[str],
+        accesses: list[str],
+        groups: int = MOST_GROUPS,
+        *,
+        in_registers: bool = False,
     ) -> str:
-        """Whether a rare condition holds anywhere in the stretch."""
+        """Whether a rare condition holds anywhere in the stretch.
+
+        Of comparisons of integers a long loop keeps the largest value, which is one operation less;
+        `in_registers`, a few masks are put together sooner than the lanes of a vector.
+        """
         writer = self.writer
-        conditions = [one.operands[0] for one in self.rare]
-        needed = _closure(conditions, _all_operands)
-        body = [one for one in self.block.instructions if id(one) in needed]
-        limits = list(dict.fromkeys(one for term in conditions for one in _terms(term)))
-        seen = [_largest_of(one) for one in limits]
+        body = self._tested_body()
+        limits = list(dict.fromkeys(term for one in self.rare for term in _terms(one.operands[0])))
+        seen = [("i1", "false", one) if in_registers else _largest_of(one) for one in limits]
         found = [start for _, start, _ in seen]
-        for part in parts_of(writer, count, lanes_of(self.operands, body), _TESTED_GROUPS):
+        for part in parts_of(writer, count, lanes_of(self.operands, body), groups):
             carried = [(kind, before) for (kind, _, _), before in zip(seen, found, strict=True)]
             loop = writer.begin_loop(part.end, start=part.start, carried=carried)
             kept = dict(self.unmoved)
@@ -238,14 +302,17 @@ class Map:
         places: list[str],
         strides: list[str],
         accesses: list[str],
+        most_groups: int = MOST_GROUPS,
         *,
         usual: bool = False,
     ) -> None:
         """The loop that computes and stores; or several, one for each stage."""
         writer = self.writer
+        if self.rare and not usual:
+            most_groups = 1
         for stage in self.stages[usual]:
             lanes = lanes_of(self.operands, stage.body)
-            groups = 1 if self.rare and not usual else groups_of(stage.body, lanes)
+            groups = min(groups_of(stage.body, lanes), most_groups)
             for part in parts_of(writer, count, lanes, groups):
                 loop = writer.begin_loop(part.end, start=part.start)
                 kept = dict(self.unmoved)
