@@ -6,7 +6,7 @@ Operators of the structured kinds get a kernel for each of them when they come i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from aten import registry
@@ -25,6 +25,7 @@ from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
 from aten.ops.definition import Definition, checks_of, load_function, place_of, pointwise_graph
 from aten.ops.folding import reduction_graph
+from aten.prims import Graph
 
 _definitions: dict[str, Definition] = {}
 
@@ -34,6 +35,10 @@ class CodeGenerator(Protocol):
 
     def __call__(self, program: Program) -> tuple[int, Any]:
         """The code's address and what keeps it alive."""
+        ...
+
+    def lacking(self) -> Collection[str]:
+        """The optional primitives it does not know."""
         ...
 
 
@@ -86,8 +91,11 @@ class LoopBackend:
     ) -> tuple[int, Any]:
         """Machine code for a pointwise operator on these types and access patterns."""
         graph = pointwise_graph(definition_of(kernel.op), attributes, types, compute, out)
-        program = lower(prepare(graph), accesses=accesses)
-        return self.generate(program)
+        return self.generate(lower(self.prepared(graph), accesses=accesses))
+
+    def prepared(self, graph: Graph) -> Graph:
+        """`graph` in terms of what the generator knows."""
+        return prepare(graph, () if self.generator is None else self.generator.lacking())
 
     def generate(self, program: Program) -> tuple[int, Any]:
         """Machine code for `program`."""
@@ -106,7 +114,7 @@ class LoopBackend:
             for place, one in enumerate(tensors)
         ]
         return plan_graph(
-            prepare(graph),
+            self.prepared(graph),
             inputs,
             generate=self.generate if self.executes else None,
             device_type=self.device_type,
@@ -202,12 +210,20 @@ class _NoDefault:
 _NO_DEFAULT = _NoDefault()
 
 
-def _generate(program: Program) -> tuple[int, Any]:
-    from aten.backends.cpu.codegen import compile_program
+class _ProcessorCode:
+    """The CPU's generator, imported when it is needed."""
 
-    compiled = compile_program(program)
-    return compiled.address, compiled
+    def __call__(self, program: Program) -> tuple[int, Any]:
+        from aten.backends.cpu.codegen import compile_program
+
+        compiled = compile_program(program)
+        return compiled.address, compiled
+
+    def lacking(self) -> Collection[str]:
+        from aten.backends.cpu.codegen import lacking
+
+        return lacking()
 
 
-add_loop_backend(LoopBackend(DispatchKey.CPU, _generate))
+add_loop_backend(LoopBackend(DispatchKey.CPU, _ProcessorCode()))
 add_loop_backend(LoopBackend(DispatchKey.Meta, None))

@@ -6,11 +6,11 @@ expansion by expressions over simpler ones; hash-consing makes shared parts shar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from aten._core.dtypes import DTYPES
-from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS
+from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS, OPTIONAL
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims import elementwise as p
 
@@ -41,9 +41,12 @@ _RULES: dict[str, Rule] = {
 }
 
 
-def expand(graph: Graph) -> Graph:
-    """`graph` in terms of the primitives that loops know."""
-    return _rewritten(graph, _rule_for)
+def expand(graph: Graph, lacking: Collection[str] = ()) -> Graph:
+    """`graph` in terms of the primitives that loops know, without the optional ones in `lacking`."""
+    expanded = _rewritten(graph, _rule_for)
+    if not any(node.prim in lacking for node in expanded.nodes()):
+        return expanded
+    return _rewritten(expanded, lambda node: OPTIONAL[node.prim] if node.prim in lacking else None)
 
 
 def general(graph: Graph) -> Graph:

@@ -6,6 +6,8 @@ Between them the caller finds out how the operands are walked.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from aten.loops.expand import expand, general
 from aten.loops.program import Program
 from aten.loops.schedule import schedule
@@ -13,9 +15,12 @@ from aten.loops.spec import verify
 from aten.prims import Graph
 
 
-def prepare(graph: Graph) -> Graph:
-    """`graph` with math functions and index folds expanded."""
-    return expand(graph)
+def prepare(graph: Graph, lacking: Collection[str] = ()) -> Graph:
+    """`graph` with math functions and index folds expanded.
+
+    `lacking` are the optional primitives that the code generator does not know.
+    """
+    return expand(graph, lacking)
 
 
 def lower(

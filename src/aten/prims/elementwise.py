@@ -188,6 +188,13 @@ def _type_of_lookup(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
     return DTYPES["float32"]
 
 
+def _float32_only(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    """Float32; raises for anything else."""
+    if types[0] is not DTYPES["float32"]:
+        raise TypeError(f"prims.rsqrt_estimate: expected float32, got {types[0].name}")
+    return types[0]
+
+
 def _lookup(index: Any, *, table: Sequence[float]) -> Any:
     import numpy
 
@@ -298,4 +305,11 @@ lookup = elementwise(
     schema="lookup(Tensor index, float[] table) -> Tensor",
     result=_type_of_lookup,
     doc="The element of the table, 16 or 32 float32s, at an int32 taken modulo their number.",
+)
+rsqrt_estimate = elementwise(
+    "rsqrt_estimate",
+    1,
+    _rsqrt,
+    result=_float32_only,
+    doc="1 / sqrt(self) to 2^-14 of a positive normal float32; of other numbers anything.",
 )

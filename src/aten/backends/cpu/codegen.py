@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load
+from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load, session
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.maps import Map
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
@@ -22,6 +22,12 @@ def llvm_ir(program: Program) -> str:
     else:
         ColumnSchedule(writer).write()
     return writer.module(PLACEHOLDER)
+
+
+def lacking() -> frozenset[str]:
+    """The optional primitives that this processor does not have."""
+    has_estimates = session().vector_bytes >= 64
+    return frozenset() if has_estimates else frozenset({"rsqrt_estimate"})
 
 
 def compile_program(program: Program) -> Compiled:

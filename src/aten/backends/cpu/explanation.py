@@ -9,7 +9,7 @@ from aten._core.construct import empty_strided
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
 from aten.backends import structured
-from aten.backends.cpu.codegen import llvm_ir
+from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.jit import assembly
 from aten.backends.plans import Memory, plan_graph
 from aten.loops.pipeline import lower, prepare
@@ -86,7 +86,7 @@ def _pointwise_example(definition: Definition, element: dtype) -> tuple[Graph, l
     compute = DTYPES["float32"] if floats else element
     graph = pointwise_graph(definition, attributes, types, compute, None)
     accesses = ["unit" if p.kind == "tensor" else "zero" for p in operands]
-    return graph, [lower(prepare(graph), accesses=(*accesses, "unit"))]
+    return graph, [lower(prepare(graph, lacking()), accesses=(*accesses, "unit"))]
 
 
 def _reduction_example(definition: Definition, element: dtype) -> tuple[Graph, list[Program]]:
@@ -102,7 +102,7 @@ def _reduction_example(definition: Definition, element: dtype) -> tuple[Graph, l
         Memory(place, tensor.dtype, tuple(tensor.shape), tensor.stride())
         for place, tensor in enumerate(tensors)
     ]
-    plan_graph(prepare(graph), inputs, generate=collect, device_type=0, single=single)
+    plan_graph(prepare(graph, lacking()), inputs, generate=collect, device_type=0, single=single)
     return graph, programs
 
 

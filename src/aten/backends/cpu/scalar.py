@@ -14,7 +14,7 @@ from typing import Any
 
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.float8 import encode
-from aten.backends.cpu import float8, lookups
+from aten.backends.cpu import estimates, float8, lookups
 from aten.backends.cpu.jit import session
 from aten.loops.program import Instruction
 
@@ -189,6 +189,8 @@ class ScalarEmitter:
             table = instruction.params["table"]
             literals = [literal(one, instruction.dtype) for one in table]
             return lookups.lookup(self, arguments[0], table, literals, session().vector_bytes)
+        if name == "rsqrt_estimate":
+            return estimates.rsqrt_estimate(self, arguments[0])
         if name == "bitcast":
             target = register_type(instruction.dtype)
             return self.let(f"bitcast {register_type(source)} {arguments[0]} to {target}")

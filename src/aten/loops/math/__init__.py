@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aten.loops.math import complex_functions, complex_inverse
+from aten.loops.math.estimate import rsqrt_estimate
 from aten.loops.math.error_function import erf, erfc, erfinv, ndtr
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
 from aten.loops.math.gamma import digamma, lgamma
@@ -58,8 +59,10 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
 }
 """From the name of a prim to the function that expands it."""
 
-DECOMPOSITIONS: dict[str, Callable[..., Value]] = {**EXPANSIONS, "lookup": lookup}
-"""The same with what loops know as it is, but a device may not."""
+OPTIONAL: dict[str, Callable[..., Value]] = {"lookup": lookup, "rsqrt_estimate": rsqrt_estimate}
+"""The same for what loops know as it is, but a device may not."""
+
+DECOMPOSITIONS: dict[str, Callable[..., Value]] = {**EXPANSIONS, **OPTIONAL}
 
 COMPLEX_EXPANSIONS: dict[str, Callable[..., Value]] = {
     name: getattr(module, name)
