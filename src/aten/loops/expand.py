@@ -42,7 +42,7 @@ _RULES: dict[str, Rule] = {
 
 
 def expand(graph: Graph, lacking: Collection[str] = ()) -> Graph:
-    """`graph` in terms of the primitives that loops know, without the optional ones in `lacking`."""
+    """`graph` in terms of what loops know, without the optional primitives in `lacking`."""
     expanded = _rewritten(graph, _rule_for)
     if not any(node.prim in lacking for node in expanded.nodes()):
         return expanded

@@ -191,7 +191,7 @@ def _type_of_lookup(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
 def _float32_only(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
     """Float32; raises for anything else."""
     if types[0] is not DTYPES["float32"]:
-        raise TypeError(f"prims.rsqrt_estimate: expected float32, got {types[0].name}")
+        raise TypeError(f"estimates are of float32, got {types[0].name}")
     return types[0]
 
 
@@ -305,6 +305,13 @@ lookup = elementwise(
     schema="lookup(Tensor index, float[] table) -> Tensor",
     result=_type_of_lookup,
     doc="The element of the table, 16 or 32 float32s, at an int32 taken modulo their number.",
+)
+reciprocal_estimate = elementwise(
+    "reciprocal_estimate",
+    1,
+    "reciprocal",
+    result=_float32_only,
+    doc="1 / self to 2^-14 where both are normal numbers; of others anything.",
 )
 rsqrt_estimate = elementwise(
     "rsqrt_estimate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aten.backends.cpu.estimates import ESTIMATES
 from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load, session
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.maps import Map
@@ -26,8 +27,7 @@ def llvm_ir(program: Program) -> str:
 
 def lacking() -> frozenset[str]:
     """The optional primitives that this processor does not have."""
-    has_estimates = session().vector_bytes >= 64
-    return frozenset() if has_estimates else frozenset({"rsqrt_estimate"})
+    return frozenset() if session().vector_bytes >= 64 else ESTIMATES
 
 
 def compile_program(program: Program) -> Compiled:

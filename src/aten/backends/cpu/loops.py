@@ -147,6 +147,15 @@ class KernelEmitter(ScalarEmitter):
         ]
         return f", !alias.scope !{scope}"
 
+    def seldom(self) -> str:
+        """The mark of a branch that seldom goes to the first of its labels.
+
+        Without it, the constants of what is behind that label would be kept in registers.
+        """
+        place = len(self.metadata)
+        self.metadata.append(f'!{place} = !{{!"branch_weights", i32 1, i32 2000}}')
+        return f", !prof !{place}"
+
     # Addresses
 
     def word(self, base: str, position: int) -> str:

@@ -141,7 +141,7 @@ class Map:
             found = self._write_test(count, places, strides, accesses, groups, in_registers=True)
             tested.append(f"[ {count}, %{writer.label} ]")
             usual = f"{label}u"
-            writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}")
+            writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}{writer.seldom()}")
             writer.begin_block(usual)
             self._write_loop(count, places, strides, accesses, groups, usual=True)
             writer.lines.append(f"  br label %{after}")

@@ -189,8 +189,8 @@ class ScalarEmitter:
             table = instruction.params["table"]
             literals = [literal(one, instruction.dtype) for one in table]
             return lookups.lookup(self, arguments[0], table, literals, session().vector_bytes)
-        if name == "rsqrt_estimate":
-            return estimates.rsqrt_estimate(self, arguments[0])
+        if name in estimates.ESTIMATES:
+            return estimates.estimate(self, name, arguments[0])
         if name == "bitcast":
             target = register_type(instruction.dtype)
             return self.let(f"bitcast {register_type(source)} {arguments[0]} to {target}")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aten.loops.math import complex_functions, complex_inverse
-from aten.loops.math.estimate import rsqrt_estimate
 from aten.loops.math.error_function import erf, erfc, erfinv, ndtr
+from aten.loops.math.estimate import reciprocal_estimate, rsqrt_estimate
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
 from aten.loops.math.gamma import digamma, lgamma
 from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
@@ -59,7 +59,11 @@ EXPANSIONS: dict[str, Callable[..., Value]] = {
 }
 """From the name of a prim to the function that expands it."""
 
-OPTIONAL: dict[str, Callable[..., Value]] = {"lookup": lookup, "rsqrt_estimate": rsqrt_estimate}
+OPTIONAL: dict[str, Callable[..., Value]] = {
+    "lookup": lookup,
+    "reciprocal_estimate": reciprocal_estimate,
+    "rsqrt_estimate": rsqrt_estimate,
+}
 """The same for what loops know as it is, but a device may not."""
 
 DECOMPOSITIONS: dict[str, Callable[..., Value]] = {**EXPANSIONS, **OPTIONAL}

@@ -1,4 +1,4 @@
-"""Rough inverse roots, for devices that have no such primitive."""
+"""Rough inverses and inverse roots, for devices that have no such primitive."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from aten.prims import arithmetic as a
 GUESS_BITS, GUESS_SCALE, GUESS_OFFSET = 0x5F1FFFF9, 0.703952253, 2.38924456
 
 
+def reciprocal_estimate(x: Value) -> Value:
+    """``1 / x``, which is better than asked for."""
+    return 1.0 / x
+
+
 def rsqrt_estimate(x: Value) -> Value:
-    """``1 / sqrt(x)`` of a positive normal float32 without dividing; a last step brings 2^-20."""
+    """``1 / sqrt(x)`` of a positive normal float32, to 2^-20 and without dividing."""
     bits = a.constant(a.bitcast(x, "int32"), GUESS_BITS) - (a.bitcast(x, "int32") >> 1)
     guess = a.bitcast(bits, "float32")
     step = a.fma(-x * guess, guess, a.constant(x, GUESS_OFFSET))

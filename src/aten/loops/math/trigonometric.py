@@ -86,8 +86,9 @@ def with_sign_bit_float32(value: Value, sign: Value) -> Value:
 def tan_float32(x: Value) -> Value:
     """Tangent of a float32 up to `TAN_NEAR`.
 
-    Of the remainder ``r`` it is ``r / g`` or ``-g / r``, where ``g = r cot(r) = 1 - z P(z)`` with
-    ``z = r^2`` is carried with its rounding error: a lane chooses what is divided by what.
+    Of the remainder ``r`` it is ``r / g`` or ``g / -r``, where ``g = r cot(r) = 1 - z P(z)`` with
+    ``z = r^2`` is carried with its rounding error: a lane chooses what is divided by what. An
+    estimate of the inverse is enough, since what the quotient lacks is computed and added.
     """
     angle = reduce_near_float32(x)
     r, excess = angle.r, angle.tail
@@ -98,10 +99,10 @@ def tan_float32(x: Value) -> Value:
     g = a.fma(-z, terms, one)
     # By the tail, g falls about 0.72 r times as much.
     g_rest = a.fma(r * SLOPE_OF_COTANGENT, excess, a.fma(-z, terms, 1.0 - g))
-    dividend, divisor = a.where(odd, 0.0 - g, r), a.where(odd, r, g)
-    dividend_excess = a.where(odd, g_rest, excess)
-    divisor_rest = a.where(odd, 0.0 - excess, g_rest)
-    inverse = 1.0 / divisor
+    dividend, divisor = a.where(odd, g, r), a.where(odd, -r, g)
+    dividend_excess = a.where(odd, 0.0 - g_rest, excess)
+    divisor_rest = a.where(odd, excess, g_rest)
+    inverse = a.reciprocal_estimate(divisor)
     quotient = dividend * inverse
     # Taken off instead of added, so that a zero keeps its sign.
     too_much = a.fma(quotient, divisor, -dividend) + dividend_excess
@@ -132,7 +133,7 @@ def cos(x: Value) -> Value:
 def tan(x: Value) -> Value:
     """Tangent of an angle in radians.
 
-    Error: float32 0.99 ULP (all inputs), float64 3 ULP.
+    Error: float32 0.98 ULP (all inputs), float64 3 ULP.
     """
     if is_float32(x):
         return a.where_rare(exceeds(x, TAN_NEAR), wide_tan(x), tan_float32(x))
