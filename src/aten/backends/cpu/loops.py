@@ -156,6 +156,11 @@ class KernelEmitter(ScalarEmitter):
         self.metadata.append(f'!{place} = !{{!"branch_weights", i32 1, i32 2000}}')
         return f", !prof !{place}"
 
+    def prefetch(self, address: str) -> None:
+        """Ask for the cache line at `address`, which need not be there."""
+        self.declarations["llvm.prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        self.lines.append(f"  call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+
     # Addresses
 
     def word(self, base: str, position: int) -> str:

@@ -9,6 +9,9 @@ The simplest map is one loop. Two things make it run over stretches of `_STRETCH
 - Operands with a stride known at run time only, when there is much to compute. They are brought
   into a buffer first, and results taken out of one, so that what is between has neighbours only.
 
+Long bodies, and results that go past the caches, are computed in such blocks, too, each of which
+asks for the operands of a later one.
+
 Either way an element becomes the same bits.
 """
 
@@ -28,6 +31,9 @@ _STRETCH = 512
 _LONGEST_TEST = 12
 # From so many instructions on, elements with a stride are worth a copy.
 _WORTH_A_COPY = 10
+# Bytes from an operand's block to what is asked for meanwhile.
+_AHEAD = 2048
+_CACHE_LINE = 64
 _FREE = frozenset({"constant", "load", "bitcast"})
 
 
@@ -135,32 +141,57 @@ class Map:
         whole, part, rare, after = (f"{kind}{number}" for kind in "wpra")
         is_whole = writer.let(f"icmp sge i64 {left}, {block}")
         writer.lines.append(f"  br i1 {is_whole}, label %{whole}, label %{part}")
+        writer.begin_block(whole)
+        self._prefetch(places, block)
         tested = []
         for label, count, groups in ((whole, str(block), MOST_GROUPS), (part, left, 1)):
-            writer.begin_block(label)
-            found = self._write_test(count, places, strides, accesses, groups, in_registers=True)
-            tested.append(f"[ {count}, %{writer.label} ]")
-            usual = f"{label}u"
-            writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}{writer.seldom()}")
-            writer.begin_block(usual)
-            self._write_loop(count, places, strides, accesses, groups, usual=True)
+            if label == part:
+                writer.begin_block(part)
+            if self.rare:
+                found = self._write_test(
+                    count, places, strides, accesses, groups, in_registers=True
+                )
+                tested.append(f"[ {count}, %{writer.label} ]")
+                usual, seldom = f"{label}u", writer.seldom()
+                writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}{seldom}")
+                writer.begin_block(usual)
+            self._write_loop(count, places, strides, accesses, groups, usual=bool(self.rare))
             writer.lines.append(f"  br label %{after}")
-        writer.begin_block(rare)
-        count = writer.let(f"phi i64 {', '.join(tested)}")
-        self._write_loop(count, places, strides, accesses)
-        writer.lines.append(f"  br label %{after}")
+        if self.rare:
+            writer.begin_block(rare)
+            count = writer.let(f"phi i64 {', '.join(tested)}")
+            self._write_loop(count, places, strides, accesses)
+            writer.lines.append(f"  br label %{after}")
         writer.begin_block(after)
         writer.end_loop(loop)
 
+    def _prefetch(self, places: list[str], block: int) -> None:
+        """Ask for what a later block reads.
+
+        Processors do so by themselves, but only to the end of a page; while they wait for the next
+        one, long bodies leave them no room to look ahead.
+        """
+        writer = self.writer
+        for operand, place in zip(self.operands, places, strict=True):
+            if operand.is_output or operand.access != "unit":
+                continue
+            for line in range(0, block * operand.dtype.itemsize, _CACHE_LINE):
+                ahead = writer.let(f"getelementptr i8, ptr {place}, i64 {_AHEAD + line}")
+                writer.prefetch(ahead)
+
     def _block(self) -> int:
-        """How many elements a block has; 0 where stretches serve, or the vectorizer decides."""
-        if not self.rare or any(self.buffered) or not session().has_masks:
+        """How many elements a block has; 0 where stretches serve, or a plain loop."""
+        if any(self.buffered) or not session().has_masks:
             return 0
         if any(len(stages) > 1 for stages in self.stages.values()):
             return 0
-        (usual,) = self.stages[True]
-        lanes = [lanes_of(self.operands, body) for body in (usual.body, self._tested_body())]
-        return MOST_GROUPS * max(lanes) if all(lanes) else 0
+        (stage,) = self.stages[bool(self.rare)]
+        bodies = [stage.body, self._tested_body()] if self.rare else [stage.body]
+        lanes = [lanes_of(self.operands, body) for body in bodies]
+        is_short = groups_of(stage.body, max(lanes)) == MOST_GROUPS
+        if not all(lanes) or (is_short and not self.rare and not self.writer.program.streams):
+            return 0
+        return MOST_GROUPS * max(lanes)
 
     def _tested_body(self) -> list[Instruction]:
         """What tells whether a rare condition holds."""
