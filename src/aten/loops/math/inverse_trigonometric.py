@@ -67,16 +67,15 @@ def asin_float32(x: Value) -> Value:
 
 
 def acos_float32(x: Value) -> Value:
-    """Arccosine, by the formulas of `wide_acos`."""
+    """Arccosine, by the formulas of `wide_acos`: multiples of pi/2 and of the arcsine of ``r``."""
     root, excess, is_small = root_and_excess_float32(a.abs(x), x)
-    high = HALF_PI_FLOAT32[0] - root
-    error = (HALF_PI_FLOAT32[0] - high) - root
-    middle = high + (error + (HALF_PI_FLOAT32[1] - excess))
-    is_negative = x < 0.0
-    half = root + a.where(is_negative, excess - HALF_PI_FLOAT32[1], excess)
-    outer = choose(is_negative, x, 2.0 * HALF_PI_FLOAT32[0], a.constant(x, 0.0))
-    outer = a.fma(a.copysign(half, x), a.constant(x, 2.0), outer)
-    return a.where(is_small, middle, outer)
+    times = choose(is_small, x, -1.0, a.copysign(a.constant(x, 2.0), x))
+    outer = choose(x < 0.0, x, 2.0 * HALF_PI_FLOAT32[0], a.constant(x, 0.0))
+    base = choose(is_small, x, HALF_PI_FLOAT32[0], outer)
+    high = a.fma(times, root, base)
+    error = a.fma(times, root, base - high)
+    tail = a.fma(base, a.constant(x, HALF_PI_FLOAT32[1] / HALF_PI_FLOAT32[0]), error)
+    return high + a.fma(times, excess, tail)
 
 
 def asin(x: Value) -> Value:
