@@ -11,9 +11,13 @@ from aten.backends.cpu.scalar import calls_library
 from aten.loops.program import Instruction, Operand
 
 LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
-# Up to so many instructions, two groups of lanes side by side, and four.
-_BODY_TWICE, _BODY_FOUR_TIMES = 48, 14
+# Up to so many instructions, two groups of lanes side by side, and four: of vectors, and of those
+# without many tables, which fill the registers.
+_BODY_TWICE, _BODY_FOUR_TIMES = 48, 40
+_FEW_TABLES = 2
 MOST_GROUPS = 4
+# A body that has nothing to wait for but its operands.
+_SHORT = 14
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,19 @@ def lanes_of(operands: Iterable[Operand], body: Iterable[Instruction]) -> int:
 
 def groups_of(body: Sequence[Instruction], lanes: int) -> int:
     """So many that one group's operations fill the wait for another's."""
-    size = sum(one.operation != "constant" for one in body)
     if not lanes:
         return 0
-    return MOST_GROUPS if size <= _BODY_FOUR_TIMES else 2 if size <= _BODY_TWICE else 1
+    computed = [one for one in body if one.operation != "constant"]
+    vectors = sum(max(1, one.dtype.itemsize * lanes // session().vector_bytes) for one in computed)
+    tables = sum(one.operation == "lookup" for one in computed)
+    if vectors <= _BODY_FOUR_TIMES and tables <= _FEW_TABLES:
+        return MOST_GROUPS
+    return 2 if len(computed) <= _BODY_TWICE else 1
+
+
+def is_short(body: Sequence[Instruction]) -> bool:
+    """Whether there is next to nothing to compute."""
+    return sum(one.operation != "constant" for one in body) <= _SHORT
 
 
 def parts_of(writer: KernelEmitter, count: str, lanes: int, groups: int) -> list[Part]:

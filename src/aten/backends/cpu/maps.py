@@ -20,7 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aten.backends.cpu.jit import session
-from aten.backends.cpu.lanes import LANE_TYPES, MOST_GROUPS, groups_of, lanes_of, parts_of
+from aten.backends.cpu.lanes import (
+    LANE_TYPES,
+    MOST_GROUPS,
+    groups_of,
+    is_short,
+    lanes_of,
+    parts_of,
+)
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.scalar import literal, memory_type, register_type
 from aten.backends.cpu.stages import Stage, stages_of
@@ -188,8 +195,8 @@ class Map:
         (stage,) = self.stages[bool(self.rare)]
         bodies = [stage.body, self._tested_body()] if self.rare else [stage.body]
         lanes = [lanes_of(self.operands, body) for body in bodies]
-        is_short = groups_of(stage.body, max(lanes)) == MOST_GROUPS
-        if not all(lanes) or (is_short and not self.rare and not self.writer.program.streams):
+        worth = self.rare or self.writer.program.streams or not is_short(stage.body)
+        if not worth or not all(lanes):
             return 0
         return MOST_GROUPS * max(lanes)
 
