@@ -17,7 +17,6 @@ from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.keys import DispatchKey
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor
-from aten.loops.math import DECOMPOSITIONS
 from aten.ops.definition import (
     Definition,
     Parameter,
@@ -47,6 +46,9 @@ class DispatchInterpreter:
 
     def bind(self, prim: Prim, operands: tuple[Value, ...], params: dict[str, Any]) -> Value:
         """Call the primitive, or the expansion of a function that the backend lacks."""
+        # Only devices of primitives need the functions here, and few programs have such a device.
+        from aten.loops.math import DECOMPOSITIONS
+
         op = registry.operator(f"prims::{prim.name}")
         if not self._has_kernel(op) and prim.name in DECOMPOSITIONS:
             return DECOMPOSITIONS[prim.name](*operands, **params)

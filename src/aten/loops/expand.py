@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from aten._core.dtypes import DTYPES
-from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS, OPTIONAL
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims import elementwise as p
 
@@ -43,6 +42,9 @@ _RULES: dict[str, Rule] = {
 
 def expand(graph: Graph, lacking: Collection[str] = ()) -> Graph:
     """`graph` in terms of what loops know, without the optional primitives in `lacking`."""
+    # A sixth of the time that it takes to import all of aten, which need not come to this.
+    from aten.loops.math import OPTIONAL
+
     expanded = _rewritten(graph, _rule_for)
     if not any(node.prim in lacking for node in expanded.nodes()):
         return expanded
@@ -85,6 +87,8 @@ def _rewritten(graph: Graph, rule_for: Callable[[Node], Rule | None]) -> Graph:
 
 
 def _rule_for(node: Node) -> Rule | None:
+    from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS
+
     if node.prim in _RULES:
         return _RULES[node.prim]
     if node.prim in COMPLEX_EXPANSIONS and node.inputs[0].dtype.is_complex:
