@@ -1,8 +1,9 @@
 """The memory of tensors: what is in use, what is kept for later, and giving that back.
 
 Freed memory is kept for tensors to come, up to a bound (`set_cache_limit`, or the environment
-variable ATEN_MEMORY_CACHE_LIMIT), and never more than a program held at its peak. Where memory
-becomes short on the machine, or in the control group of the process, all that is kept goes back.
+variable ATEN_MEMORY_CACHE_LIMIT), and at most 32 MiB more than a program held at its peak. Where
+memory becomes short on the machine, or in the control group of the process, all that is kept goes
+back.
 """
 
 from __future__ import annotations

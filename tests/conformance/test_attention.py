@@ -40,6 +40,34 @@ def test_attention(element, batch):
     agree("scaled_dot_product_attention", element, query, key, value, scale=0.3)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(300, 300), (300, 200), (200, 300), (129, 1), (128, 128)]
+)
+@pytest.mark.parametrize("batch", [(), (2, 3)], ids=str)
+def test_long_attention_in_parts(batch, rows, columns, monkeypatch):
+    """Some rows at a time, causal or not, with masks of every row and of all rows."""
+    monkeypatch.setattr("aten.ops.attention._SCORES", 1)
+    name, element = "scaled_dot_product_attention", "float32"
+    query = sample(*batch, rows, 8)
+    key, value = (sample(*batch, columns, 8, seed=seed) for seed in (1, 2))
+    hidden = torch.ones(rows, columns, dtype=torch.bool)
+    hidden[130:] = False
+    for mask in (None, hidden, sample(rows, columns), sample(1, columns)):
+        agree(name, element, query, key, value, mask)
+    agree(name, element, query, key, value, is_causal=True)
+
+
+def test_long_attention_holds_few_scores():
+    query = aten.from_numpy(sample(1, 8, 2048, 16).numpy())
+    aten.ops.aten.scaled_dot_product_attention(query, query, query)
+    aten.memory.empty_cache()
+    aten.memory.reset_peak()
+    before = aten.memory.stats()["allocated_bytes"]
+    aten.ops.aten.scaled_dot_product_attention(query, query, query)
+    scores = 8 * 2048 * 2048 * 4
+    assert aten.memory.stats()["peak_bytes"] - before < scores / 4
+
+
 def test_grouped_queries():
     query, key, value = sample(2, 6, 5, 4), sample(2, 2, 7, 4), sample(2, 2, 7, 3)
     agree("scaled_dot_product_attention", "float32", query, key, value, enable_gqa=True)

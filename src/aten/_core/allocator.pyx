@@ -10,8 +10,9 @@ most a quarter larger than asked, and any block of its class will do.
 *Large blocks*, from 2 MiB on, are mappings of their own, whole pages and no more, on the boundary
 of a huge page and backed by huge pages where the system has them: a fault for every 2 MiB instead
 of one for every 4 KiB. A kept one is used again for what fills at least eight ninths of it. Before
-a mapping is made, kept ones go, the oldest first, as long as more than the most memory that was
-ever in use would be held otherwise: keeping blocks adds nothing to a program's peak.
+a mapping is made, kept ones go, the oldest first, as long as much more than the most memory that
+was ever in use would be held otherwise: keeping blocks adds at most `SLACK` to a program's peak.
+Without any, a program that takes blocks of several sizes in turn would lose each to the next one.
 
 What is kept is bounded by `ATEN_MEMORY_CACHE_LIMIT`, and dropped before a new mapping if that would
 leave the machine, or the process's control group, with less than a sixteenth of its memory
@@ -41,6 +42,8 @@ cdef enum:
     LARGE = 1 << 21
     # Large blocks that may be kept.
     KEPT_LARGE = 64
+    # Bytes by which what is kept may exceed the most that was ever in use.
+    SLACK = 1 << 25
 
 cdef extern from *:
     """
@@ -279,7 +282,7 @@ cdef char* _fresh_large(int64_t capacity) noexcept:
     if _counters.cached > 0:
         _look_after_others(capacity)
     most = max(_counters.most_allocated, _counters.allocated + capacity)
-    while _large_count > 0 and _counters.allocated + _counters.cached + capacity > most:
+    while _large_count > 0 and _counters.allocated + _counters.cached + capacity > most + SLACK:
         _drop_oldest()
     _counters.system_allocations += 1
     block = aten_map(capacity, LARGE)

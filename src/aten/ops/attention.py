@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
 from aten.ops.conversion import as_type, wide
@@ -10,6 +12,9 @@ from aten.ops.matmul import broadcast_shapes, folded_batches
 from aten.registry import ops
 
 _INFINITY = float("inf")
+# Scores computed at once, about, and the fewest rows of them that are worth products of their own.
+_SCORES = 1 << 21
+_FEWEST_ROWS = 128
 
 
 def _check(
@@ -54,11 +59,11 @@ def _additive(mask: Tensor, element: dtype) -> Tensor:
     return ops.aten.where.ScalarSelf(mask, 0.0, refused)  # type: ignore[no-any-return]
 
 
-def _causal_mask(rows: int, columns: int, like: Tensor) -> Tensor:
-    """True where a column is not after its row."""
-    indices = ops.aten.arange.default
-    row = indices(rows, dtype=DTYPES["int64"], device=like.device).unsqueeze(1)
-    mask: Tensor = row.ge(indices(columns, dtype=DTYPES["int64"], device=like.device))
+def _causal_mask(begin: int, end: int, columns: int, like: Tensor) -> Tensor:
+    """For some rows, True where a column is not after its row."""
+    indices = ops.aten.arange
+    row = indices.start(begin, end, dtype=DTYPES["int64"], device=like.device).unsqueeze(1)
+    mask: Tensor = row.ge(indices.default(columns, dtype=DTYPES["int64"], device=like.device))
     return mask
 
 
@@ -96,19 +101,59 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key = _repeated("key", key, query.shape[-3])
         value = _repeated("value", value, query.shape[-3])
-    if is_causal:
-        attn_mask = _causal_mask(query.shape[-2], key.shape[-2], query)
     if scale is None:
         scale = query.shape[-1] ** -0.5 if query.shape[-1] else 1.0
-    wide_query, wide_key, wide_value = (wide(one) for one in (query, key, value))
-    weights = _weights(wide_query, wide_key, attn_mask, scale, not is_causal)
+    operands = (wide(query), wide(key), wide(value))
     if dropout_p:
-        weights = ops.aten.dropout(weights, dropout_p, True)
-    attended = as_type(weights.matmul(wide_value), query.dtype)
+        if is_causal:
+            attn_mask = _causal_mask(0, query.shape[-2], key.shape[-2], query)
+        weights = _weights(*operands[:2], attn_mask, scale, not is_causal)
+        attended = ops.aten.dropout(weights, dropout_p, True).matmul(operands[2])
+    else:
+        attended = _attended(*operands, attn_mask, is_causal, scale)
+    attended = as_type(attended, query.dtype)
     if dropout_p or attended.shape != query.shape or not _keeps_layout(query, key, value):
         return attended
     out: Tensor = ops.aten.empty_like(query)
     return attended if out.stride() == attended.stride() else out.copy_(attended)
+
+
+def _attended(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    is_causal: bool,
+    scale: float,
+) -> Tensor:
+    """Attention without dropout, some rows at a time.
+
+    Their scores stay in a cache, and all of them need never be there at once. Causal rows look no
+    further than to the last of them.
+    """
+    rows, columns = query.shape[-2], key.shape[-2]
+    together = _rows_together(query, key, is_causal)
+    parts = []
+    for begin in range(0, max(rows, 1), together):
+        end = min(begin + together, rows)
+        seen = min(end, columns) if is_causal else columns
+        of_rows = mask
+        if is_causal:
+            of_rows = _causal_mask(begin, end, seen, query)
+        elif mask is not None and mask.dim() > 1 and mask.shape[-2] > 1:
+            of_rows = mask.narrow(-2, begin, end - begin)
+        near = query if together >= rows else query.narrow(-2, begin, end - begin)
+        keys, values = (one if seen == columns else one.narrow(-2, 0, seen) for one in (key, value))
+        parts.append(_weights(near, keys, of_rows, scale, not is_causal).matmul(values))
+    return parts[0] if len(parts) == 1 else ops.aten.cat.default(parts, -2)
+
+
+def _rows_together(query: Tensor, key: Tensor, is_causal: bool) -> int:
+    """How many rows' scores are computed at once, for all heads."""
+    if is_causal:
+        return _FEWEST_ROWS
+    heads = math.prod(broadcast_shapes(query.shape[:-2], key.shape[:-2]))
+    return max(_SCORES // max(heads * key.shape[-2], 1), _FEWEST_ROWS)
 
 
 def _scores(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -169,7 +214,8 @@ def _four_scores(
     scale = query.shape[3] ** -0.5 if scale is None else scale
     mask = None if attn_mask is None else wide(attn_mask)
     if is_causal:
-        causal = _additive(_causal_mask(query.shape[2], key.shape[2], query), query.dtype)
+        rows, columns = query.shape[2], key.shape[2]
+        causal = _additive(_causal_mask(0, rows, columns, query), query.dtype)
         mask = causal if mask is None else mask + causal
     scores = _scores(query, key, mask, scale)
     return scores.view((*query.shape[:3], key.shape[2])), scale
