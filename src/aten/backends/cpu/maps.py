@@ -143,34 +143,42 @@ class Map:
             writer.element(operand, row, loop.index, stride)
             for operand, row, stride in zip(self.operands, rows, strides, strict=True)
         ]
-        accesses = self._accesses()
         number = len(writer.lines)
         whole, part, rare, after = (f"{kind}{number}" for kind in "wpra")
         is_whole = writer.let(f"icmp sge i64 {left}, {block}")
         writer.lines.append(f"  br i1 {is_whole}, label %{whole}, label %{part}")
         writer.begin_block(whole)
         self._prefetch(places, block)
-        tested = []
-        for label, count, groups in ((whole, str(block), MOST_GROUPS), (part, left, 1)):
-            if label == part:
-                writer.begin_block(part)
-            if self.rare:
-                found = self._write_test(
-                    count, places, strides, accesses, groups, in_registers=True
-                )
-                tested.append(f"[ {count}, %{writer.label} ]")
-                usual, seldom = f"{label}u", writer.seldom()
-                writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}{seldom}")
-                writer.begin_block(usual)
-            self._write_loop(count, places, strides, accesses, groups, usual=bool(self.rare))
-            writer.lines.append(f"  br label %{after}")
+        origins = [self._write_block(whole, str(block), MOST_GROUPS, places, strides, rare)]
+        writer.lines.append(f"  br label %{after}")
+        writer.begin_block(part)
+        origins.append(self._write_block(part, left, 1, places, strides, rare))
+        writer.lines.append(f"  br label %{after}")
         if self.rare:
             writer.begin_block(rare)
-            count = writer.let(f"phi i64 {', '.join(tested)}")
-            self._write_loop(count, places, strides, accesses)
+            count = writer.let(f"phi i64 {', '.join(origins)}")
+            self._write_loop(count, places, strides, self._accesses())
             writer.lines.append(f"  br label %{after}")
         writer.begin_block(after)
         writer.end_loop(loop)
+
+    def _write_block(
+        self, label: str, count: str, groups: int, places: list[str], strides: list[str], rare: str
+    ) -> str:
+        """The usual loop over `count` elements, and before it the test that may jump to `rare`.
+
+        Gives what a phi there has to know of this way to it.
+        """
+        writer, accesses = self.writer, self._accesses()
+        if self.rare:
+            found = self._write_test(count, places, strides, accesses, groups, in_registers=True)
+        origin = f"[ {count}, %{writer.label} ]"
+        if self.rare:
+            usual, seldom = f"{label}u", writer.seldom()
+            writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}{seldom}")
+            writer.begin_block(usual)
+        self._write_loop(count, places, strides, accesses, groups, usual=bool(self.rare))
+        return origin
 
     def _prefetch(self, places: list[str], block: int) -> None:
         """Ask for what a later block reads.
