@@ -64,6 +64,23 @@ def test_bits_do_not_depend_on_what_is_beside_an_element(name):
             assert (found.view(np.int32)[others] == alone[:length][others]).all(), special
 
 
+@pytest.mark.parametrize("name", ["cos", "sin", "tan"])
+def test_far_angles_of_float64_leave_their_neighbours_alone(name):
+    function = getattr(aten, name)
+    usual = np.random.default_rng(1).uniform(-1e6, 1e6, 1300)
+    alone = function(aten.from_numpy(usual)).numpy()
+    far = [2.0**20, -1.5 * 2.0**20, 1e22, -1e300, math.inf, math.nan]
+    mixed = usual.copy()
+    mixed[200 : 200 + 100 * len(far) : 100] = far
+    found = function(aten.from_numpy(mixed)).numpy()
+    with np.errstate(invalid="ignore"):
+        expected = getattr(np, name)(mixed)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    same = mixed == usual
+    assert same.sum() == len(usual) - len(far)
+    np.testing.assert_array_equal(found[same].view(np.int64), alone[same].view(np.int64))
+
+
 @pytest.mark.parametrize("name", sorted(RARE))
 def test_results_may_overwrite_their_arguments(name):
     arguments = np.random.default_rng(2).uniform(0.01, 6.0, 1300).astype(np.float32)

@@ -28,6 +28,8 @@ HALF_PI_FLOAT32 = (1.5707962512969971, 7.549789415861596e-08, 5.390302953474238e
 ROUNDER = 1.5 * 2.0**52
 ROUNDER_FLOAT32 = 1.5 * 2.0**23
 LOW_WORD = 0xFFFFFFFF
+# From here on a float64 is far.
+FAR = 2.0**20
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def reduce_angle(x: Value, precise: bool) -> Angle:
         return reduce_by_exact_products(x)
     near = reduce_near(x)
     far = reduce_far(x)
-    is_near = x < 2.0**20
+    is_near = x < FAR
     return Angle(
         a.where(is_near, near.quadrant, far.quadrant),
         a.where(is_near, near.r, far.r),

@@ -6,8 +6,17 @@ is computed in float64.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from aten.loops.math import coefficients
-from aten.loops.math.argument_reduction import Angle, reduce_angle, reduce_near_float32
+from aten.loops.math.argument_reduction import (
+    FAR,
+    Angle,
+    reduce_angle,
+    reduce_near,
+    reduce_near_float32,
+)
 from aten.loops.math.building_blocks import (
     SIGN_BIT,
     SIGN_BIT_FLOAT32,
@@ -20,6 +29,7 @@ from aten.prims import Value
 from aten.prims import arithmetic as a
 
 NEAR = 2.0**17
+BELOW_FAR = math.nextafter(FAR, 0.0)
 # Up to here the square of a tail does not count beside that of the remainder, for any argument.
 TAN_NEAR = 2.0**11
 SLOPE_OF_COTANGENT = 0.72
@@ -140,27 +150,39 @@ def tan(x: Value) -> Value:
     return wide_tan(x)
 
 
-@computed_in_float64
-def wide_sin(x: Value, precise: bool) -> Value:
-    angle = reduce_angle(a.abs(x), precise)
+def of_any_angle(function: Callable[[Value, Angle, bool], Value]) -> Callable[[Value], Value]:
+    """`function` of an argument and its reduced magnitude; far arguments are seldom met."""
+
+    @computed_in_float64
+    def expanded(x: Value, precise: bool) -> Value:
+        magnitude = a.abs(x)
+        general = function(x, reduce_angle(magnitude, precise), precise)
+        if not precise:
+            return general
+        near = function(x, reduce_near(magnitude), precise)
+        return a.shortcut(exceeds(x, BELOW_FAR), general, near)
+
+    return expanded
+
+
+@of_any_angle
+def wide_sin(x: Value, angle: Angle, precise: bool) -> Value:
     sine, cosine = sine_of_reduced(angle, precise), cosine_of_reduced(angle, precise)
     value = a.where(is_odd(angle.quadrant), cosine, sine)
     # Quadrants 2 and 3 have bit 1 set.
     return with_sign_bit(value, (angle.quadrant << 62) ^ a.bitcast(x, "int64"))
 
 
-@computed_in_float64
-def wide_cos(x: Value, precise: bool) -> Value:
-    angle = reduce_angle(a.abs(x), precise)
+@of_any_angle
+def wide_cos(x: Value, angle: Angle, precise: bool) -> Value:
     sine, cosine = sine_of_reduced(angle, precise), cosine_of_reduced(angle, precise)
     value = a.where(is_odd(angle.quadrant), sine, cosine)
     # Quadrants 1 and 2 are the ones where adding 1 sets bit 1.
     return with_sign_bit(value, (angle.quadrant + 1) << 62)
 
 
-@computed_in_float64
-def wide_tan(x: Value, precise: bool) -> Value:
-    angle = reduce_angle(a.abs(x), precise)
+@of_any_angle
+def wide_tan(x: Value, angle: Angle, precise: bool) -> Value:
     sine, cosine = sine_of_reduced(angle, precise), cosine_of_reduced(angle, precise)
     odd = is_odd(angle.quadrant)
     value = a.where(odd, cosine, sine) / a.where(odd, sine, cosine)
