@@ -1,20 +1,15 @@
 """Rough inverses: how rough, on every way to them."""
 
-import ctypes
-
 import numpy as np
 import pytest
+from loop_programs import program_of, run
 
 import aten
-from aten._core.dtypes import DTYPES
 from aten.backends.cpu import jit
-from aten.backends.cpu.codegen import compile_program, lacking, llvm_ir
+from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.estimates import ESTIMATES
-from aten.loops.pipeline import lower, prepare
-from aten.prims import Graph, GraphInterpreter
 from aten.prims import elementwise as p
 
-FLOAT = DTYPES["float32"]
 EXACT = {"reciprocal_estimate": lambda x: 1 / x, "rsqrt_estimate": lambda x: 1 / np.sqrt(x)}
 # A length that leaves lanes over, and mantissas over a fourfold range at far-off exponents.
 NUMBERS = np.concatenate(
@@ -23,20 +18,7 @@ NUMBERS = np.concatenate(
 
 
 def program_for(name, without, access="unit"):
-    interpreter = GraphInterpreter()
-    x = interpreter.input(0, FLOAT, ())
-    graph = Graph("estimate", [x.payload], [getattr(p, name)(x).payload])
-    return lower(prepare(graph, without), accesses=(access, access))
-
-
-def run(program, x):
-    result = np.zeros_like(x)
-    data = (ctypes.c_void_p * 2)(x.ctypes.data, result.ctypes.data)
-    steps = (ctypes.c_int64 * 2)(4, 4)
-    kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2)
-    compiled = compile_program(program)
-    kernel(compiled.address)(data, x.size, steps, 1, steps, None)
-    return result
+    return program_of(getattr(p, name), lacking=without, access=access)
 
 
 def error(name, found):
@@ -99,9 +81,10 @@ def test_roots_are_rounded_correctly(without):
             random.uniform(1, 4, 2_000_000).astype(np.float32),
         ]
     )
-    for scale in (np.float32(1), np.float32(2.0**-102), np.float32(2.0**124)):
-        found = run(program_for("sqrt", without), x * scale)
-        np.testing.assert_array_equal(found, np.sqrt(x * scale))
+    for scale in (1.0, 2.0**-102, 2.0**-100, 2.0**124):
+        scaled = x * np.float32(scale)
+        found = run(program_for("sqrt", without), scaled)
+        np.testing.assert_array_equal(found, np.sqrt(scaled))
 
 
 def test_roots_take_the_instruction():

@@ -1,6 +1,5 @@
 """Lookups in tables of constants: values, and the functions for whole vectors behind them."""
 
-import ctypes
 import importlib
 import sys
 from pathlib import Path
@@ -8,14 +7,15 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 import pytest
+from loop_programs import program_of, run
 
 import aten
 from aten._core.dtypes import DTYPES
 from aten.backends.cpu import jit
-from aten.backends.cpu.codegen import compile_program, llvm_ir
+from aten.backends.cpu.codegen import llvm_ir
 from aten.loops import math
 from aten.loops.math import tables
-from aten.loops.pipeline import lower, prepare
+from aten.loops.pipeline import lower
 from aten.prims import Graph, GraphInterpreter
 from aten.prims import elementwise as p
 
@@ -32,22 +32,12 @@ def expected(table, indices):
 
 def program_for(table, dtype="int32"):
     """The element at the integer part of the operand, times 2."""
-    interpreter = GraphInterpreter()
-    x = interpreter.input(0, DTYPES[dtype], ())
-    index = x if dtype == "int32" else p.convert_element_type(x, dtype=DTYPES["int32"])
-    result = p.lookup(index, table=table) * 2.0
-    graph = Graph("lookup", [x.payload], [result.payload])
-    return lower(prepare(graph), accesses=("unit", "unit"))
 
+    def doubled(x):
+        index = x if dtype == "int32" else p.convert_element_type(x, dtype=DTYPES["int32"])
+        return p.lookup(index, table=table) * 2.0
 
-def run(program, x):
-    result = np.zeros(x.size, np.float32)
-    data = (ctypes.c_void_p * 2)(x.ctypes.data, result.ctypes.data)
-    steps = (ctypes.c_int64 * 2)(x.itemsize, 4)
-    kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2)
-    compiled = compile_program(program)
-    kernel(compiled.address)(data, x.size, steps, 1, steps, None)
-    return result
+    return program_of(doubled, dtype)
 
 
 @pytest.mark.parametrize("count", [16, 32])

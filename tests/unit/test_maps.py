@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from loop_programs import program_of, run
 
 import aten
 from aten._core.dtypes import DTYPES
-from aten.backends.cpu.codegen import llvm_ir
+from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.jit import session
 from aten.backends.cpu.stages import stages_of
 from aten.loops.pipeline import lower, prepare
@@ -33,13 +34,6 @@ RARE = {
     "erfc": [4.4, -4.4, 7.5, -8.0, 10.0, 30.0, math.inf, -math.inf, math.nan],
 }
 LENGTHS = (1, 15, 64, 511, 512, 513, 1300)
-
-
-def programs(function, inputs=1, access="unit"):
-    interpreter = GraphInterpreter()
-    values = [interpreter.input(place, FLOAT, ()) for place in range(inputs)]
-    graph = Graph("test", [v.payload for v in values], [function(*values).payload])
-    return lower(prepare(graph), accesses=(access,) * (inputs + 1))
 
 
 def bits(tensor):
@@ -132,19 +126,40 @@ def test_bits_do_not_depend_on_the_number_of_threads():
 
 
 def test_only_a_cheap_condition_is_tested():
-    tested = llvm_ir(programs(p.exp))
-    hidden = llvm_ir(programs(lambda x: p.exp(p.erf(x))))
+    tested = llvm_ir(program_of(p.exp))
+    hidden = llvm_ir(program_of(lambda x: p.exp(p.erf(x))))
     carried = ("phi i1", "llvm.smax")
     assert any(mark in tested for mark in carried)
     assert not any(mark in hidden for mark in carried)
 
 
-def test_an_unusual_argument_slows_its_neighbours_only():
-    """Where there are masks, a test and what follows from it are a few vectors' affair."""
+def test_blocks_are_tested_where_there_are_masks():
     if not session().has_masks:
         pytest.skip("no masks: stretches of 512 elements")
-    assert "icmp sge i64" in llvm_ir(programs(p.exp))
-    assert "icmp sge i64" not in llvm_ir(programs(p.exp, access="any"))
+    assert "icmp sge i64" in llvm_ir(program_of(p.exp))
+    assert "icmp sge i64" not in llvm_ir(program_of(p.exp, access="any"))
+
+
+def test_blocks_with_much_to_compute_ask_ahead():
+    if not session().has_masks:
+        pytest.skip("no masks: no blocks")
+    asks = {
+        "tanh": "llvm.prefetch" in llvm_ir(program_of(p.tanh)),
+        "neg": "llvm.prefetch" in llvm_ir(program_of(p.neg)),
+        "neg of strides": "llvm.prefetch" in llvm_ir(program_of(p.neg, access="any")),
+    }
+    assert asks == {"tanh": True, "neg": False, "neg of strides": False}
+
+
+@pytest.mark.parametrize("name", ["acos", "log1p", "tanh"])
+def test_long_bodies_compute_blocks_and_what_is_left_alike(name):
+    x = np.random.default_rng(5).uniform(-0.99, 0.99, max(LENGTHS)).astype(np.float32)
+    program = program_of(getattr(p, name), lacking=lacking())
+    whole = run(program, x)
+    for length in LENGTHS:
+        for begin in (0, 1, 5):
+            part = np.ascontiguousarray(x[begin : begin + length])
+            np.testing.assert_array_equal(run(program, part), whole[begin : begin + length])
 
 
 def test_folds_take_the_general_value():
@@ -156,7 +171,7 @@ def test_folds_take_the_general_value():
 
 
 def test_long_bodies_become_stages_that_pass_on_what_is_needed():
-    program = programs(p.lgamma)
+    program = program_of(p.lgamma)
     (block,) = program.blocks
     stages = stages_of(block.instructions, lambda one: one.operands)
     assert len(stages) > 2
@@ -173,7 +188,7 @@ def test_long_bodies_become_stages_that_pass_on_what_is_needed():
 
 
 def test_short_bodies_are_one_stage():
-    (block,) = programs(lambda x: x * x + x).blocks
+    (block,) = program_of(lambda x: x * x + x).blocks
     (stage,) = stages_of(block.instructions, lambda one: one.operands)
     assert stage.body == block.instructions
 

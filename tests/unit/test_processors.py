@@ -1,15 +1,11 @@
 """The code for other processors of this machine's kind, which it can run, too."""
 
-import ctypes
-
 import numpy as np
 import pytest
+from loop_programs import program_of, run
 
-from aten._core.dtypes import DTYPES
 from aten.backends.cpu import jit
-from aten.backends.cpu.codegen import compile_program, lacking, llvm_ir
-from aten.loops.pipeline import lower, prepare
-from aten.prims import Graph, GraphInterpreter
+from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.prims import elementwise as p
 
 # Names of processors, and the bytes of their vectors.
@@ -44,22 +40,8 @@ def switch(monkeypatch, session):
     monkeypatch.setattr(jit, "_made", {})
 
 
-def program_for(name, element="float32"):
-    interpreter = GraphInterpreter()
-    value = interpreter.input(0, DTYPES[element], ())
-    graph = Graph(name, [value.payload], [getattr(p, name)(value).payload])
-    return lower(prepare(graph, lacking()), accesses=("unit", "unit"))
-
-
-def computed(name, x):
-    program = program_for(name)
-    result = np.zeros_like(x)
-    data = (ctypes.c_void_p * 2)(x.ctypes.data, result.ctypes.data)
-    steps = (ctypes.c_int64 * 2)(x.itemsize, x.itemsize)
-    kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2)
-    compiled = compile_program(program)
-    kernel(compiled.address)(data, x.size, steps, 1, steps, None)
-    return result
+def program_for(name):
+    return program_of(getattr(p, name), lacking=lacking())
 
 
 def arguments():
@@ -82,10 +64,10 @@ def test_registers_are_those_of_the_processor(older, monkeypatch):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_the_same_to_the_last_bits(name, older, monkeypatch):
     x = arguments()
-    expected = computed(name, x)
+    expected = run(program_for(name), x)
     switch(monkeypatch, older)
     assert jit.session().vector_bytes in OLDER.values()
-    found = computed(name, x)
+    found = run(program_for(name), x)
     finite = np.isfinite(expected)
     np.testing.assert_array_equal(np.isfinite(found), finite)
     np.testing.assert_array_equal(found[~finite], expected[~finite])

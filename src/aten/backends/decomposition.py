@@ -46,12 +46,13 @@ class DispatchInterpreter:
 
     def bind(self, prim: Prim, operands: tuple[Value, ...], params: dict[str, Any]) -> Value:
         """Call the primitive, or the expansion of a function that the backend lacks."""
-        # Only devices of primitives need the functions here, and few programs have such a device.
-        from aten.loops.math import DECOMPOSITIONS
-
         op = registry.operator(f"prims::{prim.name}")
-        if not self._has_kernel(op) and prim.name in DECOMPOSITIONS:
-            return DECOMPOSITIONS[prim.name](*operands, **params)
+        if not self._has_kernel(op):
+            # Few programs have a device that lacks a function: `import aten` comes without them.
+            from aten.loops.math import DECOMPOSITIONS
+
+            if prim.name in DECOMPOSITIONS:
+                return DECOMPOSITIONS[prim.name](*operands, **params)
         shape = None
         if prim.kind == "elementwise":
             shape = broadcast_shapes([operand.shape for operand in operands])

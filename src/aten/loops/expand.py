@@ -7,7 +7,6 @@ expansion by expressions over simpler ones; hash-consing makes shared parts shar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
 
 from aten._core.dtypes import DTYPES
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
@@ -34,6 +33,7 @@ def _index_of(extreme: str) -> Rule:
     return rule
 
 
+_EXPANDED = (DTYPES["float32"], DTYPES["float64"])
 _RULES: dict[str, Rule] = {
     "argmax": _index_of("amax"),
     "argmin": _index_of("amin"),
@@ -42,10 +42,19 @@ _RULES: dict[str, Rule] = {
 
 def expand(graph: Graph, lacking: Collection[str] = ()) -> Graph:
     """`graph` in terms of what loops know, without the optional primitives in `lacking`."""
-    # A sixth of the time that it takes to import all of aten, which need not come to this.
-    from aten.loops.math import OPTIONAL
+    # A large part of what `import aten` would import, and not needed before the first kernel.
+    from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS, OPTIONAL
 
-    expanded = _rewritten(graph, _rule_for)
+    def rule_for(node: Node) -> Rule | None:
+        if node.prim in _RULES:
+            return _RULES[node.prim]
+        if node.prim in COMPLEX_EXPANSIONS and node.inputs[0].dtype.is_complex:
+            return COMPLEX_EXPANSIONS[node.prim]
+        if node.prim in EXPANSIONS and node.inputs[0].dtype in _EXPANDED:
+            return EXPANSIONS[node.prim]
+        return None
+
+    expanded = _rewritten(graph, rule_for)
     if not any(node.prim in lacking for node in expanded.nodes()):
         return expanded
     return _rewritten(expanded, lambda node: OPTIONAL[node.prim] if node.prim in lacking else None)
@@ -84,16 +93,3 @@ def _rewritten(graph: Graph, rule_for: Callable[[Node], Rule | None]) -> Graph:
         made[id(node)] = rebuilt(node)
     outputs = [made[id(node)].payload for node in graph.outputs]
     return Graph(graph.name, inputs, outputs)
-
-
-def _rule_for(node: Node) -> Rule | None:
-    from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS
-
-    if node.prim in _RULES:
-        return _RULES[node.prim]
-    if node.prim in COMPLEX_EXPANSIONS and node.inputs[0].dtype.is_complex:
-        return COMPLEX_EXPANSIONS[node.prim]
-    expansion: Any = EXPANSIONS.get(node.prim)
-    if expansion is None or node.inputs[0].dtype not in (DTYPES["float32"], DTYPES["float64"]):
-        return None
-    return expansion  # type: ignore[no-any-return]

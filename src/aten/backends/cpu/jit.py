@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from aten import config
-from aten.backends.cpu.lookups import VARIANT
+from aten.backends.cpu.variants import VARIANT
 
 _MAGIC = b"ATENOBJ1"
 _FORMAT_VERSION = "2"

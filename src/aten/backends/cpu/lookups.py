@@ -1,31 +1,16 @@
 """Lookups in tables of constants, for loops that LLVM vectorizes.
 
 A lookup is a call of a function that loads one element, beside which stands what it is for a whole
-vector: a permutation of registers, where the processor has one (AVX2 and AVX-512), which takes a
-fraction of the time of as many loads. The vectorizer puts the one in the place of the other; only
-after it are both inlined (`Session.inlined`).
+vector (`variants`): a permutation of registers, where the processor has one (AVX2 and AVX-512),
+which takes a fraction of the time of as many loads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-# What a module with lookups has that others do not: the mark by which `Session` knows it.
-VARIANT = "vector-function-abi-variant"
-_PURE = "nounwind willreturn memory(none)"
-# Kept out of line until the loops are vectorized.
-_ATTRIBUTES = f"{_PURE} noinline"
-_WHOLE, _HALF = 16, 8  # lanes of float32 in a register of AVX-512, of AVX2
-
-
-class Emitter(Protocol):
-    """What a lookup needs of the emitter."""
-
-    declarations: dict[str, str]
-    kept: list[str]
-
-    def let(self, text: str) -> str: ...
+from aten.backends.cpu import variants
+from aten.backends.cpu.variants import HALF, OUT_OF_LINE, PURE, WHOLE, Emitter
 
 
 def lookup(
@@ -33,15 +18,11 @@ def lookup(
 ) -> str:
     """The element of `table` at `index`, of which only as many bits count as the table needs."""
     name = _function_of(emit, table, literals, vector_bytes)
-    variants = ",".join(
-        f"_ZGV_LLVM_N{lanes}v_{name}({name}_{lanes})" for lanes in _lanes_of(vector_bytes)
-    )
-    marked = f' {_PURE} "{VARIANT}"="{variants}"' if variants else ""
-    return emit.let(f"call float @{name}(i32 {index}){marked}")
+    return variants.call(emit, name, f"i32 {index}", _lanes_of(vector_bytes))
 
 
 def _lanes_of(vector_bytes: int) -> tuple[int, ...]:
-    return {64: (_WHOLE, _HALF), 32: (_HALF,)}.get(vector_bytes, ())
+    return {64: (WHOLE, HALF), 32: (HALF,)}.get(vector_bytes, ())
 
 
 def _function_of(
@@ -53,7 +34,7 @@ def _function_of(
         return emit.declarations[key].partition("\n")[0].removeprefix("; ")
     name = f"lookup{sum(one.startswith('table ') for one in emit.declarations)}"
     vectors = _lanes_of(vector_bytes)
-    parts = [f"; {name}", _scalar(name, literals, _ATTRIBUTES if vectors else _PURE)]
+    parts = [f"; {name}", _scalar(name, literals, OUT_OF_LINE if vectors else PURE)]
     for lanes in vectors:
         parts.append(_vector(emit, name, lanes, literals, vector_bytes))
         emit.kept.append(f"@{name}_{lanes}")
@@ -84,7 +65,7 @@ def _vector(
     else:
         lines, result = _permuted_by_256(emit, literals)
     kind = f"<{lanes} x float>"
-    head = f"define private {kind} @{name}_{lanes}(<{lanes} x i32> %index) {_ATTRIBUTES} {{"
+    head = f"define private {kind} @{name}_{lanes}(<{lanes} x i32> %index) {OUT_OF_LINE} {{"
     return "\n".join([head, *lines, f"  ret {kind} {result}", "}"])
 
 
@@ -100,24 +81,18 @@ def _permuted_by_512(emit: Emitter, lanes: int, literals: Sequence[str]) -> tupl
     emit.declarations[function] = (
         f"declare <16 x float> @{function}(<16 x float>, <16 x i32>, <16 x float>)"
     )
-    low, high = (_constants(literals, first, _WHOLE) for first in (0, _WHOLE))
+    low, high = (_constants(literals, first, WHOLE) for first in (0, WHOLE))
     lines, index = [], "%index"
-    if lanes == _HALF:
-        widened = ", ".join(f"i32 {lane % _HALF}" for lane in range(_WHOLE))
-        lines.append(
-            f"  %wide = shufflevector <8 x i32> {index}, <8 x i32> poison, <16 x i32> <{widened}>"
-        )
+    if lanes == HALF:
+        lines.append(f"  %wide = {variants.widened(index, 'i32')}")
         index = "%wide"
     lines.append(
         f"  %all = call <16 x float> @{function}(<16 x float> {low}, <16 x i32> {index}, "
         f"<16 x float> {high})"
     )
-    if lanes == _WHOLE:
+    if lanes == WHOLE:
         return lines, "%all"
-    halved = ", ".join(f"i32 {lane}" for lane in range(_HALF))
-    lines.append(
-        f"  %half = shufflevector <16 x float> %all, <16 x float> poison, <8 x i32> <{halved}>"
-    )
+    lines.append(f"  %half = {variants.halved('%all', 'float')}")
     return lines, "%half"
 
 
@@ -126,15 +101,15 @@ def _permuted_by_256(emit: Emitter, literals: Sequence[str]) -> tuple[list[str],
     function = "llvm.x86.avx2.permps"
     emit.declarations[function] = f"declare <8 x float> @{function}(<8 x float>, <8 x i32>)"
     lines, found = [], []
-    for first in range(0, len(literals), _HALF):
+    for first in range(0, len(literals), HALF):
         found.append(f"%part{first}")
         lines.append(
             f"  %part{first} = call <8 x float> @{function}(<8 x float> "
-            f"{_constants(literals, first, _HALF)}, <8 x i32> %index)"
+            f"{_constants(literals, first, HALF)}, <8 x i32> %index)"
         )
-    bit = _HALF
+    bit = HALF
     while len(found) > 1:
-        splat = ", ".join([f"i32 {bit}"] * _HALF)
+        splat = ", ".join([f"i32 {bit}"] * HALF)
         zeros = "zeroinitializer"
         lines += [
             f"  %bit{bit} = and <8 x i32> %index, <{splat}>",

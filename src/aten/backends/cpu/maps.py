@@ -61,6 +61,11 @@ class Map:
             one.access == "any" and one.dtype.name in LANE_TYPES and computed >= _WORTH_A_COPY
             for one in self.operands
         ]
+        self.accesses = [
+            "unit" if held else one.access
+            for one, held in zip(self.operands, self.buffered, strict=True)
+        ]
+        self.strides: list[str] = []
         self.buffers: list[str] = []
         self.resting: list[str] = []
         self.unmoved: dict[int, object] = {}
@@ -85,7 +90,7 @@ class Map:
         writer = self.writer
         bases = writer.pointers()
         outer_strides = [writer.word("%s1", place) for place in range(len(self.operands))]
-        strides = [
+        self.strides = [
             writer.word("%s0", place) if operand.access == "any" else "0"
             for place, operand in enumerate(self.operands)
         ]
@@ -102,11 +107,11 @@ class Map:
         ]
         self._load_unmoved(rows)
         if block := self._block():
-            self._write_blocks(rows, strides, block)
+            self._write_blocks(rows, block)
         elif self.rare or most or any(self.buffered):
-            self._write_stretches(rows, strides)
+            self._write_stretches(rows)
         else:
-            self._write_loop("%n0", rows, strides, self._accesses())
+            self._write_loop("%n0", rows)
         writer.end_loop(outer)
         if writer.program.streams:
             # Whoever is told that the kernel is done must see what went past the caches.
@@ -122,15 +127,9 @@ class Map:
             writer.access(instruction, rows[writer.position[memory.name]], "")
         self.unmoved = dict(writer.values)
 
-    def _accesses(self) -> list[str]:
-        return [
-            "unit" if held else one.access
-            for one, held in zip(self.operands, self.buffered, strict=True)
-        ]
-
     # Blocks
 
-    def _write_blocks(self, rows: list[str], strides: list[str], block: int) -> None:
+    def _write_blocks(self, rows: list[str], block: int) -> None:
         """A few vectors at a time, which are tested and computed in registers.
 
         Whole blocks have a loop that unrolls to nothing but these vectors; what is left of them,
@@ -141,7 +140,7 @@ class Map:
         left = writer.let(f"sub nsw i64 %n0, {loop.index}")
         places = [
             writer.element(operand, row, loop.index, stride)
-            for operand, row, stride in zip(self.operands, rows, strides, strict=True)
+            for operand, row, stride in zip(self.operands, rows, self.strides, strict=True)
         ]
         number = len(writer.lines)
         whole, part, rare, after = (f"{kind}{number}" for kind in "wpra")
@@ -149,35 +148,35 @@ class Map:
         writer.lines.append(f"  br i1 {is_whole}, label %{whole}, label %{part}")
         writer.begin_block(whole)
         self._prefetch(places, block)
-        origins = [self._write_block(whole, str(block), MOST_GROUPS, places, strides, rare)]
+        origins = [self._write_block(whole, str(block), MOST_GROUPS, places, rare)]
         writer.lines.append(f"  br label %{after}")
         writer.begin_block(part)
-        origins.append(self._write_block(part, left, 1, places, strides, rare))
+        origins.append(self._write_block(part, left, 1, places, rare))
         writer.lines.append(f"  br label %{after}")
         if self.rare:
             writer.begin_block(rare)
             count = writer.let(f"phi i64 {', '.join(origins)}")
-            self._write_loop(count, places, strides, self._accesses())
+            self._write_loop(count, places)
             writer.lines.append(f"  br label %{after}")
         writer.begin_block(after)
         writer.end_loop(loop)
 
     def _write_block(
-        self, label: str, count: str, groups: int, places: list[str], strides: list[str], rare: str
+        self, label: str, count: str, groups: int, places: list[str], rare: str
     ) -> str:
         """The usual loop over `count` elements, and before it the test that may jump to `rare`.
 
         Gives what a phi there has to know of this way to it.
         """
-        writer, accesses = self.writer, self._accesses()
+        writer = self.writer
         if self.rare:
-            found = self._write_test(count, places, strides, accesses, groups, in_registers=True)
+            found = self._write_test(count, places, groups, in_registers=True)
         origin = f"[ {count}, %{writer.label} ]"
         if self.rare:
             usual, seldom = f"{label}u", writer.seldom()
             writer.lines.append(f"  br i1 {found}, label %{rare}, label %{usual}{seldom}")
             writer.begin_block(usual)
-        self._write_loop(count, places, strides, accesses, groups, usual=bool(self.rare))
+        self._write_loop(count, places, groups, usual=bool(self.rare))
         return origin
 
     def _prefetch(self, places: list[str], block: int) -> None:
@@ -215,29 +214,28 @@ class Map:
 
     # Stretches
 
-    def _write_stretches(self, rows: list[str], strides: list[str]) -> None:
+    def _write_stretches(self, rows: list[str]) -> None:
         writer = self.writer
         stretches = writer.begin_loop("%n0", step=str(_STRETCH))
         left = writer.let(f"sub nsw i64 %n0, {stretches.index}")
         count = writer.call("llvm.smin.i64", "i64", left, str(_STRETCH))
         starts = [
             writer.element(operand, row, stretches.index, stride)
-            for operand, row, stride in zip(self.operands, rows, strides, strict=True)
+            for operand, row, stride in zip(self.operands, rows, self.strides, strict=True)
         ]
         places = [
             buffer if held else start
             for buffer, held, start in zip(self.buffers, self.buffered, starts, strict=True)
         ]
-        self._copy(count, starts, strides, outputs=False)
-        accesses = self._accesses()
+        self._copy(count, starts, outputs=False)
         if self.rare:
-            self._write_alternatives(count, places, strides, accesses)
+            self._write_alternatives(count, places)
         else:
-            self._write_loop(count, places, strides, accesses)
-        self._copy(count, starts, strides, outputs=True)
+            self._write_loop(count, places)
+        self._copy(count, starts, outputs=True)
         writer.end_loop(stretches)
 
-    def _copy(self, count: str, starts: list[str], strides: list[str], *, outputs: bool) -> None:
+    def _copy(self, count: str, starts: list[str], *, outputs: bool) -> None:
         """Bring the operands with strides into their buffers, or take the results out of them."""
         writer = self.writer
         for place, operand in enumerate(self.operands):
@@ -245,7 +243,7 @@ class Map:
                 continue
             mark, tail = writer.parallel()
             loop = writer.begin_loop(count)
-            moved = writer.shifted(starts[place], loop.index, strides[place])
+            moved = writer.shifted(starts[place], loop.index, self.strides[place])
             kind = memory_type(operand.dtype)
             held = writer.let(
                 f"getelementptr inbounds {kind}, ptr {self.buffers[place]}, i64 {loop.index}"
@@ -256,20 +254,18 @@ class Map:
             writer.lines.append(f"  store {kind} {value}, ptr {target}, align {align}{mark}")
             writer.end_loop(loop, tail=tail)
 
-    def _write_alternatives(
-        self, count: str, places: list[str], strides: list[str], accesses: list[str]
-    ) -> None:
+    def _write_alternatives(self, count: str, places: list[str]) -> None:
         """A loop that tests the rare conditions, and one for either outcome."""
         writer = self.writer
-        found = self._write_test(count, places, strides, accesses)
+        found = self._write_test(count, places)
         number = len(writer.lines)
         rare, usual, after = f"r{number}", f"u{number}", f"j{number}"
         writer.lines += [f"  br i1 {found}, label %{rare}, label %{usual}", f"{rare}:"]
         writer.label = rare
-        self._write_loop(count, places, strides, accesses)
+        self._write_loop(count, places)
         writer.lines += [f"  br label %{after}", f"{usual}:"]
         writer.label = usual
-        self._write_loop(count, places, strides, accesses, usual=True)
+        self._write_loop(count, places, usual=True)
         writer.lines += [f"  br label %{after}", f"{after}:"]
         writer.label = after
 
@@ -277,8 +273,6 @@ class Map:
         self,
         count: str,
         places: list[str],
-        strides: list[str],
-        accesses: list[str],
         groups: int = MOST_GROUPS,
         *,
         in_registers: bool = False,
@@ -297,7 +291,7 @@ class Map:
             carried = [(kind, before) for (kind, _, _), before in zip(seen, found, strict=True)]
             loop = writer.begin_loop(part.end, start=part.start, carried=carried)
             kept = dict(self.unmoved)
-            self._write_body(body, places, strides, accesses, loop.index, part.mark, kept)
+            self._write_body(body, places, loop.index, part.mark, kept)
             larger = [
                 self._or_larger(kind, before, str(writer.values[id(watched)]))
                 for before, (kind, _, watched) in zip(loop.carried, seen, strict=True)
@@ -346,8 +340,6 @@ class Map:
         self,
         count: str,
         places: list[str],
-        strides: list[str],
-        accesses: list[str],
         most_groups: int = MOST_GROUPS,
         *,
         usual: bool = False,
@@ -364,9 +356,7 @@ class Map:
                 kept = dict(self.unmoved)
                 for slot, one in stage.taken:
                     kept[id(one)] = self._rested(slot, one, loop.index, part.mark)
-                self._write_body(
-                    stage.body, places, strides, accesses, loop.index, part.mark, kept, usual=usual
-                )
+                self._write_body(stage.body, places, loop.index, part.mark, kept, usual=usual)
                 for slot, one in stage.left:
                     self._rest(slot, one, loop.index, part.mark)
                 writer.end_loop(loop, tail=part.tail)
@@ -392,8 +382,6 @@ class Map:
         self,
         body: list[Instruction],
         places: list[str],
-        strides: list[str],
-        accesses: list[str],
         index: str,
         mark: str,
         kept: dict[int, object],
@@ -416,9 +404,10 @@ class Map:
                     writer.compute(one)
                 continue
             place = writer.position[one.memory.name]
-            moving = Operand(one.memory.name, one.dtype, one.memory.space, accesses[place])
-            address = writer.element(moving, places[place], index, strides[place])
-            streamed = accesses[place] == "stream"
+            access = self.accesses[place]
+            moving = Operand(one.memory.name, one.dtype, one.memory.space, access)
+            address = writer.element(moving, places[place], index, self.strides[place])
+            streamed = access == "stream"
             writer.access(one, address, mark + writer.streamed() if streamed else mark)
 
 
