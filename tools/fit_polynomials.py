@@ -323,12 +323,10 @@ def even_cosine(z: mp.mpf) -> mp.mpf:
     return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
 
-def trigonometric_fits(
-    name_ending: str, degree: int, bits: int = 53, margin: str = "1.001"
-) -> list[Fit]:
-    bound = (mp.pi / 4) ** 2 * mp.mpf(margin)
+def trigonometric_fits(name_ending: str, degree: int) -> list[Fit]:
+    bound = (mp.pi / 4) ** 2 * mp.mpf("1.001")
     return [
-        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree, bits),
+        odd_fit("SIN" + name_ending, "sin", mp.sin, -mp.mpf(1) / 6, bound, degree),
         Fit(
             "COS" + name_ending,
             "(cos(x) - 1 + z / 2) / z^2 in z = x^2, |x| <= pi/4",
@@ -336,21 +334,34 @@ def trigonometric_fits(
             (mp.mpf(0), bound),
             degree,
             lambda z: z**2 / mp.cos(mp.sqrt(z)),
-            bits,
         ),
     ]
 
 
-def cotangent_fit(name: str, degree: int, bits: int) -> Fit:
-    return Fit(
-        name,
-        "(1/x - cot(x)) / x in z = x^2, |x| <= pi/4",
-        removable(lambda z: (1 / mp.sqrt(z) - mp.cot(mp.sqrt(z))) / mp.sqrt(z), THIRD),
-        (mp.mpf(0), (mp.pi / 4) ** 2 * mp.mpf("1.01")),
-        degree,
-        lambda z: z * mp.tan(mp.sqrt(z)) / mp.sqrt(z) if z else z,
-        bits,
-    )
+def fits_between_steps() -> list[Fit]:
+    """What sine and cosine lack about 0, up to half a step of pi/16."""
+    bound = (mp.pi / 32) ** 2 * mp.mpf("1.01")
+    interval = (mp.mpf(0), bound)
+    return [
+        Fit(
+            "SIN_FLOAT32",
+            "(1 - sin(x) / x) / z in z = x^2, |x| <= pi/32",
+            removable(lambda z: (1 - mp.sin(mp.sqrt(z)) / mp.sqrt(z)) / z, SIXTH),
+            interval,
+            1,
+            odd_weight(mp.sin),
+            24,
+        ),
+        Fit(
+            "COS_FLOAT32",
+            "(1 - cos(x)) / z in z = x^2, |x| <= pi/32",
+            removable(lambda z: (1 - mp.cos(mp.sqrt(z))) / z, HALF),
+            interval,
+            1,
+            lambda z: z / mp.cos(mp.sqrt(z)),
+            24,
+        ),
+    ]
 
 
 def erfinv_ratio(w: mp.mpf) -> mp.mpf:
@@ -481,6 +492,7 @@ def log_tail_fit() -> Fit:
 THIRD = mp.mpf(1) / 3
 SIXTH = mp.mpf(1) / 6
 HALF = mp.mpf(1) / 2
+TAN_BOUND = (mp.pi / 4) ** 2 * mp.mpf("1.01")
 ATAN_BOUND = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.001")
 NEAR_ONE = (mp.mpf(-3) / 64, mp.mpf(1) / 16, 3)
 FITS = [
@@ -528,8 +540,8 @@ FITS = [
     digamma_fit("DIGAMMA", 8),
     *trigonometric_fits("_SHORT", 3),
     *trigonometric_fits("", 5),
-    *trigonometric_fits("_FLOAT32", 2, 24, "1.01"),
-    cotangent_fit("COT_FLOAT32", 3, 24),
+    *fits_between_steps(),
+    odd_fit("TAN_FLOAT32", "tan", mp.tan, THIRD, TAN_BOUND, 6, 24),
     erf_fit("ERF_CENTER_FLOAT32", 7, 24),
     erf_fit("ERF_CENTER", 13),
     *erfcx_fits(),

@@ -174,6 +174,27 @@ PIECES = [
 ]
 
 
+def tables_of_steps() -> list[str]:
+    """Sines and cosines of the multiples of pi/16, by which a period is a table."""
+    steps = [mp.pi * step / (ENTRIES // 2) for step in range(ENTRIES)]
+    sines, cosines = ([exact_at_zero(f(step)) for step in steps] for f in (mp.sin, mp.cos))
+    rounded = [float32(sine) for sine in sines]
+    # A sine of -0 is this and another zero of the same sign.
+    rounded[0] = -0.0
+    excesses = [float32(head - sine) for head, sine in zip(rounded, sines, strict=True)]
+    return [
+        "# Sines of the multiples of pi/16, by how much they exceed them, and cosines",
+        source_of("SINES", tuple(rounded)),
+        source_of("SINE_EXCESSES", tuple(excesses)),
+        source_of("COSINES", tuple(map(float32, cosines))),
+    ]
+
+
+def exact_at_zero(value: mp.mpf) -> mp.mpf:
+    """Without what rounding pi has left of a zero."""
+    return value if abs(value) > mp.mpf("1e-30") else mp.mpf(0)
+
+
 def source_of(name: str, table: tuple[float, ...]) -> str:
     lines = [
         "    " + ", ".join(str(np.float32(one)) for one in table[i : i + PER_LINE]) + ","
@@ -187,6 +208,7 @@ def main() -> None:
         *logarithm_tables("LOG", "logarithms", mp.e, 17),
         *logarithm_tables("LOG2", "logarithms to base 2", mp.mpf(2), 16),
         *logarithm_tables("LOG10", "logarithms to base 10", mp.mpf(10), 17),
+        *tables_of_steps(),
         *(line for pieces in PIECES for line in piecewise_tables(pieces)),
         *tables(),
     ]

@@ -118,11 +118,15 @@ class Session:
         return self.inlined(module, builder) if VARIANT in text else module
 
     def inlined(self, module: Any, builder: Any) -> Any:
-        """`module` with the functions inlined that were to be called until loops were vectors."""
+        """`module` with the functions inlined that were to be called until loops were vectors.
+
+        Then, too, what the test of a block and its loop have in common is computed once.
+        """
         text = _KEPT.sub("", str(module).replace("noinline", "alwaysinline"))
         module = self.llvm.parse_assembly(text)
         passes = self.llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
+        passes.add_new_gvn_pass()
         passes.add_global_dead_code_eliminate_pass()
         passes.run(module, builder)
         return module

@@ -14,7 +14,7 @@ LANE_TYPES = frozenset({"float16", "bfloat16", "float32", "float64"})
 # Up to so many instructions, two groups of lanes side by side, and four: of vectors, and of those
 # without many tables, which fill the registers.
 _BODY_TWICE, _BODY_FOUR_TIMES = 48, 40
-_FEW_TABLES = 2
+_FEW_TABLES = 3
 MOST_GROUPS = 4
 # A body that has nothing to wait for but its operands.
 _SHORT = 14

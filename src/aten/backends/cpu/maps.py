@@ -197,9 +197,9 @@ class Map:
         """How many elements a block has; 0 where stretches serve, or a plain loop."""
         if any(self.buffered) or not session().has_masks:
             return 0
-        if any(len(stages) > 1 for stages in self.stages.values()):
+        stage, *others = self.stages[bool(self.rare)]
+        if others:
             return 0
-        (stage,) = self.stages[bool(self.rare)]
         bodies = [stage.body, self._tested_body()] if self.rare else [stage.body]
         lanes = [lanes_of(self.operands, body) for body in bodies]
         worth = self.rare or self.writer.program.streams or not is_short(stage.body)

@@ -30,6 +30,10 @@ ROUNDER_FLOAT32 = 1.5 * 2.0**23
 LOW_WORD = 0xFFFFFFFF
 # From here on a float64 is far.
 FAR = 2.0**20
+# From so many multiples of pi/2 on, a float32 is.
+FAR_FLOAT32 = 2.0**17
+# What the bits of a float have from 2 on
+_FROM_TWO_ON = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,19 @@ class Angle:
     quadrant: Value
     r: Value
     tail: Value
+
+
+@dataclass(frozen=True)
+class NearAngle:
+    """``step * pi/(2 steps) + r - excess``, |r| at most half a step, unless it ``is_far``.
+
+    Only the lowest bits of the integer ``step`` count: those of a period.
+    """
+
+    step: Value
+    r: Value
+    excess: Value
+    is_far: Value
 
 
 def reduce_angle(x: Value, precise: bool) -> Angle:
@@ -90,22 +107,26 @@ def reduce_near(x: Value) -> Angle:
     return Angle(a.bitcast(rounded, "int64"), r, tail)
 
 
-def reduce_near_float32(x: Value, quarters: int = 0) -> Angle:
-    """`reduce_near` of a float32 up to 2^17, its tail negated; the first difference is exact here.
+def reduce_near_float32(x: Value, steps: int, first_step: int = 0) -> NearAngle:
+    """`reduce_near` of a float32 by one of ``steps`` parts of pi/2; the first difference is exact.
 
-    So is what the second one takes away: where it cancels, the first has few bits. ``quarters``
-    are added to the quadrant. A zero keeps its sign, and its negated tail is +0, so that products
-    with ``r`` less the tail do so, too.
+    So is what the second one takes away: where it cancels, the first has few bits. ``first_step``
+    is added to the step. A zero keeps its sign, and its excess is +0, so that sums that take the
+    excess off do so, too.
+
+    The step is counted in units that make `FAR_FLOAT32` the number 2: of near angles one bit is
+    never set, which is the cheapest to test, many at a time.
     """
-    rounder = ROUNDER_FLOAT32 + quarters
-    rounded = a.fma(x, a.constant(x, TWO_OVER_PI), a.constant(x, rounder))
-    k = rounded - rounder
-    first = a.fma(k, a.constant(x, -HALF_PI_FLOAT32[0]), x)
-    second = a.constant(x, HALF_PI_FLOAT32[1])
-    r = first - k * second
-    excess = a.fma(k, second, r - first)
-    excess = a.fma(k, a.constant(x, HALF_PI_FLOAT32[2]), excess)
-    return Angle(a.bitcast(rounded, "int32"), r, excess)
+    unit = 2.0 / (FAR_FLOAT32 * steps)
+    rounder = (ROUNDER_FLOAT32 + first_step) * unit
+    rounded = a.fma(x, a.constant(x, TWO_OVER_PI * steps * unit), a.constant(x, rounder))
+    count = rounded - rounder
+    high, middle, low = (a.constant(x, part / steps / unit) for part in HALF_PI_FLOAT32)
+    first = a.fma(-count, high, x)
+    r = first - count * middle
+    excess = a.fma(count, low, a.fma(count, middle, r - first))
+    is_far = (a.bitcast(count, "int32") & _FROM_TWO_ON) != 0
+    return NearAngle(a.bitcast(rounded, "int32"), r, excess, is_far)
 
 
 def reduce_far(x: Value) -> Angle:

@@ -16,7 +16,6 @@ from aten.prims import Value
 from aten.prims import arithmetic as a
 
 SIGN_BIT = -(1 << 63)  # of the bits of a float64
-SIGN_BIT_FLOAT32 = -(1 << 31)
 LOG2_E = 1.4426950408889634
 LOG2_E_TAIL = 2.0355273740931033e-17  # log2(e) - LOG2_E
 PI = 3.141592653589793
