@@ -18,9 +18,9 @@ def program_of(function, element="float32", *, lacking=(), access="unit", inputs
     return lower(prepare(graph, lacking), accesses=(access,) * (inputs + 1))
 
 
-def run(program, x):
-    """The float32 results for the elements of an array."""
-    result = np.zeros(x.size, np.float32)
+def run(program, x, kind="float32"):
+    """The results, of that type, for the elements of an array."""
+    result = np.zeros(x.size, kind)
     data = (ctypes.c_void_p * 2)(x.ctypes.data, result.ctypes.data)
     steps = (ctypes.c_int64 * 2)(x.itemsize, result.itemsize)
     kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2)

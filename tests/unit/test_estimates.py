@@ -8,63 +8,85 @@ import aten
 from aten.backends.cpu import jit
 from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.estimates import ESTIMATES
+from aten.prims import arithmetic as a
 from aten.prims import elementwise as p
 
 EXACT = {"reciprocal_estimate": lambda x: 1 / x, "rsqrt_estimate": lambda x: 1 / np.sqrt(x)}
-# A length that leaves lanes over, and mantissas over a fourfold range at far-off exponents.
-NUMBERS = np.concatenate(
-    [np.linspace(scale, 4 * scale, 5003, dtype=np.float32) for scale in (1.0, 2.0**-120, 2.0**120)]
+ENDS = {"float32": 2.0**120, "float64": 2.0**1016}
+CASES = pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name in sorted(EXACT) for kind in ENDS]
 )
 
 
-def program_for(name, without, access="unit"):
-    return program_of(getattr(p, name), lacking=without, access=access)
+def numbers(kind):
+    """Of a length that leaves lanes over: a fourfold range of mantissas at far-off exponents."""
+    scales = (1.0, 1 / ENDS[kind], ENDS[kind])
+    return np.concatenate([np.linspace(one, 4 * one, 5003, dtype=kind) for one in scales])
 
 
-def error(name, found):
-    exact = EXACT[name](NUMBERS.astype(np.float64))
-    return np.abs(found / exact - 1).max()
+def program_for(name, without, access="unit", kind="float32"):
+    return program_of(getattr(p, name), kind, lacking=without, access=access)
+
+
+def error(name, x, found):
+    return np.abs(found / EXACT[name](x.astype(np.float64)) - 1).max()
 
 
 def test_the_set_is_that_of_the_table():
     assert set(EXACT) == ESTIMATES
 
 
-@pytest.mark.parametrize("name", sorted(EXACT))
-def test_processors_estimate_to_a_few_bits(name):
-    found = run(program_for(name, lacking()), NUMBERS)
-    assert error(name, found) < 2.0**-14
+@CASES
+def test_processors_estimate_to_a_few_bits(name, kind):
+    x = numbers(kind)
+    found = run(program_for(name, lacking(), kind=kind), x, kind)
+    assert error(name, x, found) < 2.0**-14
 
 
-@pytest.mark.parametrize("name", sorted(EXACT))
-def test_arithmetic_estimates_as_well(name):
-    program = program_for(name, ESTIMATES)
+@CASES
+def test_arithmetic_estimates_as_well(name, kind):
+    x, program = numbers(kind), program_for(name, ESTIMATES, kind=kind)
     assert name not in str(program)
-    assert error(name, run(program, NUMBERS)) < 2.0**-14
+    assert error(name, x, run(program, x, kind)) < 2.0**-14
 
 
-@pytest.mark.parametrize("name", sorted(EXACT))
-def test_bits_do_not_depend_on_the_lane(name):
+@CASES
+def test_bits_do_not_depend_on_the_lane(name, kind):
     """Whole vectors, the lanes left over and loops over strides take one instruction."""
+    x = numbers(kind)
     unit, strided = (
-        run(program_for(name, lacking(), access), NUMBERS) for access in ("unit", "any")
+        run(program_for(name, lacking(), access, kind), x, kind) for access in ("unit", "any")
     )
     np.testing.assert_array_equal(unit, strided)
-    program = program_for(name, lacking())
-    alone = [run(program, NUMBERS[place : place + 1]) for place in range(99)]
+    program = program_for(name, lacking(), kind=kind)
+    alone = [run(program, x[place : place + 1], kind) for place in range(99)]
     np.testing.assert_array_equal(unit[:99], np.concatenate(alone))
 
 
-@pytest.mark.parametrize("name", sorted(EXACT))
-def test_devices_of_primitives_estimate(name):
-    found = getattr(aten.ops.prims, name)(aten.from_numpy(NUMBERS).to("reference"))
-    assert error(name, found.to("cpu").numpy()) < 2.0**-14
+def test_loops_over_narrower_numbers_take_pairs_of_registers():
+    """Sixteen float32 are two registers of float64."""
+
+    def narrowed(x):
+        return a.convert(a.reciprocal_estimate(a.convert(x, "float64")), "float32")
+
+    x = numbers("float32")
+    program = program_of(narrowed, lacking=lacking())
+    assert error("reciprocal_estimate", x, run(program, x)) < 2.0**-14
+    if not lacking():
+        assert jit.assembly(llvm_ir(program)).count("rcp14pd") >= 2
+
+
+@CASES
+def test_devices_of_primitives_estimate(name, kind):
+    x = numbers(kind)
+    found = getattr(aten.ops.prims, name)(aten.from_numpy(x).to("reference"))
+    assert error(name, x, found.to("cpu").numpy()) < 2.0**-14
 
 
 @pytest.mark.parametrize("name", sorted(EXACT))
-def test_only_float32_has_estimates(name):
-    with pytest.raises(TypeError, match="float32"):
-        getattr(aten.ops.prims, name)(aten.ones(3, dtype=aten.float64))
+def test_half_types_have_no_estimates(name):
+    with pytest.raises(TypeError, match="float32 and float64"):
+        getattr(aten.ops.prims, name)(aten.ones(3, dtype=aten.bfloat16))
 
 
 @pytest.mark.parametrize("without", [lacking(), ESTIMATES], ids=["processor", "arithmetic"])

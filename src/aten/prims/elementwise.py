@@ -188,10 +188,10 @@ def _type_of_lookup(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
     return DTYPES["float32"]
 
 
-def _float32_only(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
-    """Float32; raises for anything else."""
-    if types[0] is not DTYPES["float32"]:
-        raise TypeError(f"estimates are of float32, got {types[0].name}")
+def _of_registers(types: Sequence[dtype], params: dict[str, Any]) -> dtype:
+    """Float32 or float64; raises for anything else."""
+    if types[0].name not in ("float32", "float64"):
+        raise TypeError(f"estimates are of float32 and float64, got {types[0].name}")
     return types[0]
 
 
@@ -310,13 +310,13 @@ reciprocal_estimate = elementwise(
     "reciprocal_estimate",
     1,
     "reciprocal",
-    result=_float32_only,
+    result=_of_registers,
     doc="1 / self to 2^-14 where both are normal numbers; of others anything.",
 )
 rsqrt_estimate = elementwise(
     "rsqrt_estimate",
     1,
     _rsqrt,
-    result=_float32_only,
-    doc="1 / sqrt(self) to 2^-14 of a positive normal float32; of other numbers anything.",
+    result=_of_registers,
+    doc="1 / sqrt(self) to 2^-14 of a positive normal number; of others anything.",
 )

@@ -8,51 +8,87 @@ the expansions of `aten.loops.math.estimate`.
 
 from __future__ import annotations
 
-from aten.backends.cpu import variants
-from aten.backends.cpu.variants import HALF, OUT_OF_LINE, WHOLE, Emitter
+from dataclasses import dataclass
 
-_INSTRUCTIONS = {
-    "reciprocal_estimate": "llvm.x86.avx512.rcp14.ps.512",
-    "rsqrt_estimate": "llvm.x86.avx512.rsqrt14.ps.512",
-}
+from aten._core.dtypes import dtype
+from aten.backends.cpu import variants
+from aten.backends.cpu.variants import OUT_OF_LINE, Emitter
+
+_INSTRUCTIONS = {"reciprocal_estimate": "rcp14", "rsqrt_estimate": "rsqrt14"}
 ESTIMATES = frozenset(_INSTRUCTIONS)
 
 
-def estimate(emit: Emitter, name: str, x: str) -> str:
-    """The primitive `name` of a float32, to 2^-14."""
+@dataclass(frozen=True)
+class _Register:
+    """What a register of AVX-512 holds; loops over narrower numbers, too, have `most` lanes."""
+
+    element: str
+    lanes: int
+    most: int
+    ending: str
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Lanes of the vectors that loops have: halves of a register, whole ones, pairs."""
+        return tuple(
+            count for count in (2 * self.lanes, self.lanes, self.lanes // 2) if count <= self.most
+        )
+
+
+_REGISTERS = {
+    "float32": _Register("float", 16, 16, "ps"),
+    "float64": _Register("double", 8, 16, "pd"),
+}
+
+
+def estimate(emit: Emitter, primitive: str, kind: dtype, x: str) -> str:
+    """The primitive of a float32 or float64, to 2^-14."""
+    register = _REGISTERS[kind.name]
+    name = f"{primitive}_{register.ending}"
     if name not in emit.declarations:
-        _declare(emit, name, _INSTRUCTIONS[name])
-    return variants.call(emit, name, f"float {x}", (WHOLE, HALF))
+        _declare(emit, name, _INSTRUCTIONS[primitive], register)
+    return variants.call(emit, register.element, name, f"{register.element} {x}", register.counts)
 
 
-def _declare(emit: Emitter, name: str, instruction: str) -> None:
-    """Functions that put one element, or 8, into a register of 16."""
-    whole, half = f"<{WHOLE} x float>", f"<{HALF} x float>"
-    emit.declarations[instruction] = f"declare {whole} @{instruction}({whole}, {whole}, i16)"
-    widen_and_narrow = {
-        ("float", name): (
-            f"insertelement {whole} zeroinitializer, float %x, i32 0",
-            f"extractelement {whole} %all, i32 0",
-        ),
-        (half, f"{name}_{HALF}"): (
-            variants.widened("%x", "float"),
-            variants.halved("%all", "float"),
-        ),
-        (whole, f"{name}_{WHOLE}"): (
-            f"bitcast {whole} %x to {whole}",
-            f"bitcast {whole} %all to {whole}",
-        ),
+def _declare(emit: Emitter, name: str, instruction: str, register: _Register) -> None:
+    """Functions for one element, and for as many as a vector may have."""
+    element, lanes = register.element, register.lanes
+    whole = f"<{lanes} x {element}>"
+    function = f"llvm.x86.avx512.{instruction}.{register.ending}.512"
+    emit.declarations[function] = f"declare {whole} @{function}({whole}, {whole}, i{lanes})"
+
+    def estimated(x: str) -> str:
+        return f"call {whole} @{function}({whole} {x}, {whole} zeroinitializer, i{lanes} -1)"
+
+    half = lanes // 2
+    bodies = {
+        1: [
+            f"%wide = insertelement {whole} zeroinitializer, {element} %x, i32 0",
+            f"%all = {estimated('%wide')}",
+            f"%result = extractelement {whole} %all, i32 0",
+        ],
+        half: [
+            f"%wide = {variants.widened('%x', element, half)}",
+            f"%all = {estimated('%wide')}",
+            f"%result = {variants.halved('%all', element, half)}",
+        ],
+        lanes: [f"%result = {estimated('%x')}"],
+        2 * lanes: [
+            f"%low = {variants.halved('%x', element, lanes)}",
+            f"%high = {variants.halved('%x', element, lanes, lanes)}",
+            f"%of_low = {estimated('%low')}",
+            f"%of_high = {estimated('%high')}",
+            f"%result = {variants.joined('%of_low', '%of_high', element, lanes)}",
+        ],
     }
     functions = []
-    for (kind, symbol), (widen, narrow) in widen_and_narrow.items():
+    for count in (1, *register.counts):
+        kind = element if count == 1 else f"<{count} x {element}>"
+        symbol = name if count == 1 else f"{name}_{count}"
+        body = "\n  ".join([*bodies[count], f"ret {kind} %result"])
         functions.append(
-            f"define private {kind} @{symbol}({kind} %x) {OUT_OF_LINE} {{\n"
-            f"  %wide = {widen}\n"
-            f"  %all = call {whole} @{instruction}"
-            f"({whole} %wide, {whole} zeroinitializer, i16 -1)\n"
-            f"  %result = {narrow}\n"
-            f"  ret {kind} %result\n}}"
+            f"define private {kind} @{symbol}({kind} %x) {OUT_OF_LINE} {{\n  {body}\n}}"
         )
-        if kind != "float":
+        if count > 1:
             emit.kept.append(f"@{symbol}")
     emit.declarations[name] = "\n".join(functions)

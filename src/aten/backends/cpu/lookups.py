@@ -18,7 +18,7 @@ def lookup(
 ) -> str:
     """The element of `table` at `index`, of which only as many bits count as the table needs."""
     name = _function_of(emit, table, literals, vector_bytes)
-    return variants.call(emit, name, f"i32 {index}", _lanes_of(vector_bytes))
+    return variants.call(emit, "float", name, f"i32 {index}", _lanes_of(vector_bytes))
 
 
 def _lanes_of(vector_bytes: int) -> tuple[int, ...]:

@@ -190,7 +190,7 @@ class ScalarEmitter:
             literals = [literal(one, instruction.dtype) for one in table]
             return lookups.lookup(self, arguments[0], table, literals, session().vector_bytes)
         if name in estimates.ESTIMATES:
-            return estimates.estimate(self, name, arguments[0])
+            return estimates.estimate(self, name, instruction.dtype, arguments[0])
         if name == "bitcast":
             target = register_type(instruction.dtype)
             return self.let(f"bitcast {register_type(source)} {arguments[0]} to {target}")

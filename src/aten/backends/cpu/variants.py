@@ -26,22 +26,29 @@ class Emitter(Protocol):
     def let(self, text: str) -> str: ...
 
 
-def call(emit: Emitter, name: str, argument: str, lanes: Iterable[int]) -> str:
-    """A call of `name`, which has a variant `name_N` for each N of `lanes`; it gives a float32."""
+def call(emit: Emitter, kind: str, name: str, argument: str, lanes: Iterable[int]) -> str:
+    """A call of `name`, which has a variant `name_N` for each N of `lanes` and gives a `kind`."""
     variants = ",".join(f"_ZGV_LLVM_N{count}v_{name}({name}_{count})" for count in lanes)
     marked = f' {PURE} "{VARIANT}"="{variants}"' if variants else ""
-    return emit.let(f"call float @{name}({argument}){marked}")
+    return emit.let(f"call {kind} @{name}({argument}){marked}")
 
 
-def widened(value: str, element: str) -> str:
-    """Half a register of AVX-512 as a whole one, whose second half does not matter."""
-    places = ", ".join(f"i32 {lane % HALF}" for lane in range(WHOLE))
-    half = f"<{HALF} x {element}>"
-    return f"shufflevector {half} {value}, {half} poison, <{WHOLE} x i32> <{places}>"
+def widened(value: str, element: str, lanes: int = HALF) -> str:
+    """So many lanes as twice as many, of which the second half does not matter."""
+    places = ", ".join(f"i32 {lane % lanes}" for lane in range(2 * lanes))
+    half = f"<{lanes} x {element}>"
+    return f"shufflevector {half} {value}, {half} poison, <{2 * lanes} x i32> <{places}>"
 
 
-def halved(value: str, element: str) -> str:
-    """The first half of a register of AVX-512."""
-    places = ", ".join(f"i32 {lane}" for lane in range(HALF))
-    whole = f"<{WHOLE} x {element}>"
-    return f"shufflevector {whole} {value}, {whole} poison, <{HALF} x i32> <{places}>"
+def halved(value: str, element: str, lanes: int = HALF, first: int = 0) -> str:
+    """So many of twice as many lanes, from the `first` one on."""
+    places = ", ".join(f"i32 {first + lane}" for lane in range(lanes))
+    whole = f"<{2 * lanes} x {element}>"
+    return f"shufflevector {whole} {value}, {whole} poison, <{lanes} x i32> <{places}>"
+
+
+def joined(low: str, high: str, element: str, lanes: int) -> str:
+    """Two times so many lanes as one vector."""
+    places = ", ".join(f"i32 {lane}" for lane in range(2 * lanes))
+    half = f"<{lanes} x {element}>"
+    return f"shufflevector {half} {low}, {half} {high}, <{2 * lanes} x i32> <{places}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aten.loops.math.building_blocks import is_float32
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
@@ -16,7 +17,9 @@ def reciprocal_estimate(x: Value) -> Value:
 
 
 def rsqrt_estimate(x: Value) -> Value:
-    """``1 / sqrt(x)`` of a positive normal float32, to 2^-20 and without dividing."""
+    """``1 / sqrt(x)`` of a positive normal number; float32 to 2^-20 and without dividing."""
+    if not is_float32(x):
+        return 1.0 / a.sqrt(x)
     bits = a.constant(a.bitcast(x, "int32"), GUESS_BITS) - (a.bitcast(x, "int32") >> 1)
     guess = a.bitcast(bits, "float32")
     step = a.fma(-x * guess, guess, a.constant(x, GUESS_OFFSET))

@@ -180,10 +180,12 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
 
     With a ``rest`` they are those of ``x + rest``; it is far below ``x``, which is not subnormal.
     """
-    bits = a.bitcast(x, "int64")
-    subnormal = x < 2.0**-1022
-    if precise and rest is None:
-        bits = a.bitcast(a.where(subnormal, x * 2.0**54, x), "int64")
+    may_be_subnormal = precise and rest is None
+    subnormal, unusual = x < 2.0**-1022, is_unusual(x)
+    normal = x
+    if may_be_subnormal:
+        normal = a.shortcut(unusual, a.where(subnormal, x * 2.0**54, x), x)
+    bits = a.bitcast(normal, "int64")
     k_bits = (bits - BITS_OF_SQRT_HALF) >> 52
     exponent = k_bits << 52
     f = a.bitcast(bits - exponent, "float64") - 1.0
@@ -193,13 +195,23 @@ def split_exponent(x: Value, precise: bool, rest: Value | None = None) -> tuple[
         # 2^-k has no normal pattern for k = 1024; the rest does not count there.
         scale = a.bitcast(-exponent + BITS_OF_ONE, "float64")
         return k, a.fma(rest, choose(k_bits > 1022, f, 0.0, scale), f)
-    return (a.where(subnormal, k - 54.0, k) if precise else k), f
+    if may_be_subnormal:
+        k = a.shortcut(unusual, a.where(subnormal, k - 54.0, k), k)
+    return k, f
+
+
+def inverse_of(x: Value) -> Value:
+    """``1 / x`` of a normal number, almost rounded: an estimate and twice Newton's method."""
+    inverse = a.reciprocal_estimate(x)
+    for _ in range(2):
+        inverse = a.fma(a.fma(-inverse, x, a.constant(x, 1.0)), inverse, inverse)
+    return inverse
 
 
 def decompose(x: Value, precise: bool, rest: Value | None = None) -> Decomposition:
     """Take the positive finite float64 ``x + rest`` apart."""
     k, f = split_exponent(x, precise, rest)
-    s = f / (f + 2.0)
+    s = f * inverse_of(f + 2.0)
     z = s * s
     half_square = f * f * 0.5
     terms = coefficients.LOG if precise else coefficients.LOG_SHORT
