@@ -76,6 +76,14 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
             right += right_step;
         }
     }
+    if (!partial && addend && alpha == 1 && beta == 1) {
+        /* A later stretch of the depth: half the arithmetic. */
+        ATEN_UNROLL for (i = 0; i < rows; i++)
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                *(NAME(unaligned) *)(out + i * tile->out_row + j * LANES) = total[i][j]
+                    + NAME(load)(addend + i * tile->addend_row + j * LANES, 0, mask);
+        return;
+    }
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++) {
             const int cut = partial && j == vectors - 1;
@@ -258,6 +266,59 @@ static TARGET void NAME(multiply_in_place)(const aten_block *block, int64_t begi
     }
 }
 
+/* `vectors` vectors of a row, in which so many steps of the depth are summed. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(row_part)(const int vectors, const int partial, const MASK mask, const int64_t steps,
+               const aten_tile *tile, const ELEMENT *factors, int64_t column)
+{
+    const ELEMENT *right = (const ELEMENT *)tile->right + column;
+    const ELEMENT *lower = right + 4 * tile->right_step;
+    const ELEMENT *addend = tile->addend;
+    ELEMENT *out = (ELEMENT *)tile->out + column;
+    NAME(vector) total[2], value;
+    int64_t k;
+    int j;
+    ATEN_UNROLL for (j = 0; j < vectors; j++)
+        total[j] = (NAME(vector)){0};
+    ATEN_UNROLL for (k = 0; k < steps; k++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[j] += factors[k] * NAME(load)((k < 4 ? right + k * tile->right_step
+                                                 : lower + (k - 4) * tile->right_step)
+                                                + j * LANES, partial, mask);
+    ATEN_UNROLL for (j = 0; j < vectors; j++) {
+        value = (ELEMENT)tile->alpha * total[j];
+        if (addend)
+            value += (ELEMENT)tile->beta * NAME(load)(addend + column + j * LANES, partial, mask);
+        if (partial)
+            STORE_PART(out + j * LANES, mask, value);
+        else
+            *(NAME(unaligned) *)(out + j * LANES) = value;
+    }
+}
+
+/* A stretch of a block of one row: the right operand's rows run side by side from end to end, as
+   memory gives them fastest. */
+static TARGET void NAME(multiply_row)(const aten_block *block, int64_t begin)
+{
+    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    const int64_t whole = block->columns / LANES * LANES;
+    const MASK mask = MAKE_MASK(block->columns - whole);
+    ELEMENT factors[ATEN_STREAMS];
+    aten_tile tile;
+    int64_t column = 0, k;
+    NAME(begin_stretch)(block, begin, &tile);
+    NAME(begin_strip)(block, begin, 0, 0, &tile);
+    for (k = 0; k < tile.depth; k++)
+        factors[k] = left[k * block->left_step];
+    if (tile.depth == ATEN_STREAMS)
+        for (; column + 2 * LANES <= whole; column += 2 * LANES)
+            NAME(row_part)(2, 0, mask, ATEN_STREAMS, &tile, factors, column);
+    for (; column < whole; column += LANES)
+        NAME(row_part)(1, 0, mask, tile.depth, &tile, factors, column);
+    if (column < block->columns)
+        NAME(row_part)(1, 1, mask, tile.depth, &tile, factors, column);
+}
+
 /* A stretch of a block whose right operand is packed, strip after strip. `copied`, if there is
    one, has room for a stretch of the left operand with rows `copied_row` apart. */
 static TARGET void NAME(multiply_packed)(const aten_block *block, int64_t begin, ELEMENT *copied,
@@ -297,6 +358,8 @@ static TARGET void NAME(multiply)(const aten_block *block)
     do {
         if (block->pack)
             NAME(multiply_packed)(block, begin, copied, row);
+        else if (block->stretch == ATEN_STREAMS)
+            NAME(multiply_row)(block, begin);
         else
             NAME(multiply_in_place)(block, begin);
         begin += block->stretch;

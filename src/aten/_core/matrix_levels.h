@@ -20,6 +20,9 @@
 /* The longest stretch of the depth that is summed in registers. */
 #define ATEN_DEPTH 256
 
+/* Rows of a right operand that a single row of the left one reads side by side. */
+#define ATEN_STREAMS 8
+
 /* Steps of the depth for which a tile fetches one row of memory that is needed later. All rows at
    once would hold up its operands. */
 #define ATEN_FETCH_STEPS 12
@@ -50,8 +53,8 @@ typedef struct {
 } aten_tile;
 
 typedef struct {
-    /* The same for a block of any size, summed over stretches of the depth, at most ATEN_DEPTH,
-       in strips of `width` columns, at most three vectors. Right operands whose columns do not
+    /* The same for a block of any size, summed over stretches of the depth, at most ATEN_DEPTH, and
+       ATEN_STREAMS only of a single row whose right operand is read where it lies; in strips of `width` columns, at most three vectors. Right operands whose columns do not
        step by one must be packed. `fetch` asks for results and right operands ahead of their use:
        they come from far. Where dots are asked for, left_step and right_step are one. */
     int64_t rows, columns, depth, width, stretch;

@@ -38,6 +38,7 @@ cdef extern from "matrix_levels.h" nogil:
     int aten_widest_vectors()
     const aten_kernels* aten_kernels_of(int is_double, int vector_bytes)
     int ATEN_DEPTH
+    int ATEN_STREAMS
 
 cdef enum:
     # Vectors side by side in a tile.
@@ -200,7 +201,7 @@ cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
     if block.fetch:
         block.stretch = min(<int64_t>ATEN_DEPTH, STRIP // (VECTORS * _vector_bytes))
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
-        block.stretch = STREAM
+        block.stretch = STREAM if product.rows > 1 else ATEN_STREAMS
     vectors = (columns + lanes - 1) // lanes
     vectors = (vectors + VECTORS - 1) // VECTORS
     block.width = 1
@@ -246,8 +247,11 @@ cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
     tiling.down = tiling.across = 1
     if work < 2 * PIECE_WORK:
         return max(1, PIECE_WORK // work)
-    pieces = max((1 if block.rows <= FEW_ROWS else 2) * threads, min(PIECES_PER_THREAD * threads,
-                                  rows * columns // (PIECE_SIDE * PIECE_SIDE)))
+    # Each piece copies and packs its operands anew: more of them would even out little more.
+    pieces = threads
+    if not block.fetch:
+        pieces = max((1 if block.rows <= FEW_ROWS else 2) * threads,
+                     min(PIECES_PER_THREAD * threads, rows * columns // (PIECE_SIDE * PIECE_SIDE)))
     pieces = min((pieces + batch - 1) // batch, work // PIECE_WORK)
     # Nearly square, so that little is read for much that is computed.
     while tiling.down * tiling.across < pieces:
