@@ -23,8 +23,8 @@ class DType:
 DTYPES = {name: DType(name) for name in ("float32", "float64", "int32", "int64", "bool")}
 NUMPY_DTYPES = {name: np.dtype(name) for name in DTYPES}
 ESTIMATES = {
-    "reciprocal_estimate": lambda x: np.float32(1) / x,
-    "rsqrt_estimate": lambda x: np.float32(1) / np.sqrt(x),
+    "reciprocal_estimate": lambda x: 1 / x,
+    "rsqrt_estimate": lambda x: 1 / np.sqrt(x),
 }
 
 
@@ -263,8 +263,9 @@ def _apply(node: Value, operands: list[Any], arrays: tuple[np.ndarray, ...]) -> 
 
 
 def _as_rough_as_allowed(x: np.ndarray) -> np.ndarray:
-    """Up to 2^-14 less: without the last nine of 24 bits."""
-    return (x.view(np.int32) & -(1 << 9)).view(np.float32)
+    """Up to 2^-14 less: without the last bits but 15."""
+    integer, dropped = (np.int32, 9) if x.dtype == np.float32 else (np.int64, 38)
+    return (x.view(integer) & -(1 << dropped)).view(x.dtype)
 
 
 def _fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from aten.loops.math import coefficients, tables
 from aten.loops.math.building_blocks import (
     PI,
     PI_TAIL,
+    bits_of,
     choose,
     computed_in_float64,
     exceeds,
@@ -17,6 +18,7 @@ from aten.loops.math.building_blocks import (
     place_above_one,
     polynomial,
 )
+from aten.loops.math.logarithm import is_unusual
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
@@ -28,6 +30,10 @@ UPPER_BREAK = math.sqrt(2.0) + 1.0
 HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08)
 # Up to here the table of the arctangent goes, and a little further.
 ATAN_NEAR = 14.5
+# Below it, and from its inverse on, numbers have inverses that are normal.
+LONGEST = 2.0**125
+# Rounding errors of products about as large are normal, or nearly.
+SHORTEST = 2.0**-110
 # Less the bits of a number, those of half its inverse, to 5 percent.
 HALF_INVERSE_BITS = 0x7E730000
 
@@ -181,12 +187,49 @@ def wide_atan(x: Value, precise: bool) -> Value:
     return a.copysign(angle_of_ratio(a.abs(x), a.constant(x, 1.0), precise), x)
 
 
-@computed_in_float64
-def atan2(y: Value, x: Value, precise: bool) -> Value:
+def is_tiny(x: Value, least: float) -> Value:
+    """Whether ``0 < x < least``, for a float32 that is not negative."""
+    bottom = -(1 << 31)
+    # The integers from the largest one down, but for 0, which becomes the least one.
+    return bottom - a.bitcast(x, "int32") > -bottom - bits_of(least, x)
+
+
+def atan2(y: Value, x: Value) -> Value:
     """The angle of the point (x, y), with the special cases of C's ``atan2``.
 
-    Error: float32 0.51 ULP (on samples), float64 3 ULP.
+    Error: float32 1.02 ULP (on 10^8 samples), float64 3 ULP.
     """
+    return atan2_float32(y, x) if is_float32(x) else wide_atan2(y, x)
+
+
+def atan2_float32(y: Value, x: Value) -> Value:
+    """By the slope ``t`` against the nearer axis: pi/2 or pi, or nothing, more or less atan(t)."""
+    rise, run = a.abs(y), a.abs(x)
+    is_steep = a.bitcast(rise, "int32") > a.bitcast(run, "int32")
+    longer, shorter = a.where(is_steep, rise, run), a.where(is_steep, run, rise)
+    inverse = a.reciprocal_estimate(longer)
+    rough = shorter * inverse
+    t = a.fma(a.fma(-rough, longer, shorter), inverse, rough)
+    z = t * t
+    # What rounding took of the slope, by 1 / (1 + z)
+    rest = a.fma(-t, longer, shorter) * inverse * a.fma(z, a.constant(z, -0.5), a.constant(z, 1.0))
+    excess = a.fma(t * z, polynomial(z, coefficients.ATAN_FLOAT32), rest)
+    leftward = a.bitcast(x, "int32") < 0
+    sign = a.copysign(a.constant(x, 1.0), x)
+    sign = a.where(is_steep, -sign, sign)
+    base = choose(leftward, x, 2.0 * HALF_PI_FLOAT32[0], a.constant(x, 0.0))
+    base = choose(is_steep, x, HALF_PI_FLOAT32[0], base)
+    high = a.fma(sign, t, base)
+    error = a.fma(sign, t, base - high)
+    tail = a.fma(base, a.constant(x, HALF_PI_FLOAT32[1] / HALF_PI_FLOAT32[0]), error)
+    value = a.copysign(high + a.fma(sign, excess, tail), y)
+    is_rare = is_unusual(longer, 1 / LONGEST, LONGEST) | is_tiny(shorter, SHORTEST)
+    return a.where_rare(is_rare, wide_atan2(y, x), value)
+
+
+@computed_in_float64
+def wide_atan2(y: Value, x: Value, precise: bool) -> Value:
+    """By the angle of the point (|x|, |y|)."""
     rise, run = a.abs(y), a.abs(x)
     if precise:
         # Sums of the largest numbers would overflow.
