@@ -17,6 +17,7 @@ from aten.loops import math
 from aten.loops.math import tables
 from aten.loops.pipeline import lower
 from aten.prims import Graph, GraphInterpreter
+from aten.prims import arithmetic as a
 from aten.prims import elementwise as p
 
 INDICES = np.arange(-70, 133, dtype=np.int32)
@@ -177,3 +178,10 @@ def test_functions_are_continuous_across_intervals(name):
     exact = function(aten.from_numpy(x.astype(np.float64))).numpy()
     error = np.abs(function(aten.from_numpy(x)).numpy() - exact)
     np.testing.assert_array_less(error, np.spacing(np.abs(exact).astype(np.float32)))
+
+
+def test_beside_a_call_of_the_library_nothing_is_said_of_vectors(capfd):
+    """A width that such a loop cannot have made LLVM complain to everybody's terminal."""
+    program = program_of(lambda z: p.sin(a.abs(z)), "complex64")
+    jit.session().optimized(llvm_ir(program).replace(jit.PLACEHOLDER, "kernel"))
+    assert capfd.readouterr().err == ""

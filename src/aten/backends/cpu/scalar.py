@@ -75,6 +75,8 @@ def memory_type(element: dtype) -> str:
 
 def calls_library(instruction: Instruction) -> bool:
     """Whether the instruction becomes a call of a function of the C library."""
+    if instruction.operation == "abs":
+        return instruction.operands[0].dtype.is_complex
     if instruction.operation not in _LIBRARY_FUNCTIONS:
         return False
     return instruction.operands[0].dtype.kind == "float"
