@@ -18,7 +18,6 @@ from aten.loops.math.building_blocks import (
     place_above_one,
     polynomial,
 )
-from aten.loops.math.logarithm import is_unusual
 from aten.prims import Value
 from aten.prims import arithmetic as a
 
@@ -30,7 +29,7 @@ UPPER_BREAK = math.sqrt(2.0) + 1.0
 HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08)
 # Up to here the table of the arctangent goes, and a little further.
 ATAN_NEAR = 14.5
-# Below it, and from its inverse on, numbers have inverses that are normal.
+# Up to here numbers have inverses that are normal.
 LONGEST = 2.0**125
 # Rounding errors of products about as large are normal, or nearly.
 SHORTEST = 2.0**-110
@@ -207,6 +206,8 @@ def atan2_float32(y: Value, x: Value) -> Value:
     rise, run = a.abs(y), a.abs(x)
     is_steep = a.bitcast(rise, "int32") > a.bitcast(run, "int32")
     longer, shorter = a.where(is_steep, rise, run), a.where(is_steep, run, rise)
+    # A shorter one of 0 has slope 0, whatever the longer one is.
+    longer = choose(longer < SHORTEST, x, SHORTEST, longer)
     inverse = a.reciprocal_estimate(longer)
     rough = shorter * inverse
     t = a.fma(a.fma(-rough, longer, shorter), inverse, rough)
@@ -223,7 +224,7 @@ def atan2_float32(y: Value, x: Value) -> Value:
     error = a.fma(sign, t, base - high)
     tail = a.fma(base, a.constant(x, HALF_PI_FLOAT32[1] / HALF_PI_FLOAT32[0]), error)
     value = a.copysign(high + a.fma(sign, excess, tail), y)
-    is_rare = is_unusual(longer, 1 / LONGEST, LONGEST) | is_tiny(shorter, SHORTEST)
+    is_rare = exceeds(longer, LONGEST) | is_tiny(shorter, SHORTEST)
     return a.where_rare(is_rare, wide_atan2(y, x), value)
 
 

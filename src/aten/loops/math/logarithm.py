@@ -45,14 +45,14 @@ BITS_OF_THREE_QUARTERS = 0x3F400000  # as float32
 BITS_OF_FOUR_FLOAT32 = 0x40800000
 
 
-def is_unusual(x: Value, least: float | None = None, most: float = math.inf) -> Value:
-    """Whether ``x`` is no number from ``least`` on, by itself the least normal one, to ``most``."""
+def is_unusual(x: Value, least: float | None = None) -> Value:
+    """Whether ``x`` is anything but a finite number from ``least`` on: the least normal number."""
     if least is None:
         least = 2.0**-126 if is_float32(x) else 2.0**-1022
-    high, low = bits_of(most, x), bits_of(least, x)
+    infinity, low = bits_of(math.inf, x), bits_of(least, x)
     bottom = -(1 << (31 if is_float32(x) else 63))
     # Moved to where those numbers become the smallest integers, and smaller ones the largest.
-    return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (high - low - 1)
+    return a.bitcast(x, integer_of(x)) + (-bottom - low) > bottom + (infinity - low - 1)
 
 
 def logarithm_edges(x: Value, of_positive: Value) -> Value:
