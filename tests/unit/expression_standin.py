@@ -165,7 +165,7 @@ def load_expansions() -> dict[str, Any]:
     The package is imported a second time with this module in the place of `aten.prims`; what
     others import is left as it was.
     """
-    import aten.loops
+    import aten.loops.math
 
     arithmetic = types.ModuleType("aten.prims.arithmetic")
     for name in ("constant", "fma", "where", "convert", "bitcast", "lookup"):
@@ -184,7 +184,7 @@ def load_expansions() -> dict[str, Any]:
         return name.startswith(("aten.prims", "aten.loops.math"))
 
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if replaced(name)}
-    kept_attribute = vars(aten.loops).get("math")
+    kept_attribute = aten.loops.math
     sys.modules["aten.prims"] = prims
     sys.modules["aten.prims.arithmetic"] = arithmetic
     sys.modules["aten.prims.elementwise"] = arithmetic
@@ -195,8 +195,7 @@ def load_expansions() -> dict[str, Any]:
             if replaced(name):
                 del sys.modules[name]
         sys.modules.update(kept)
-        if kept_attribute is not None:
-            aten.loops.math = kept_attribute
+        aten.loops.math = kept_attribute
 
 
 def operands_first(root: Value) -> list[Value]:
