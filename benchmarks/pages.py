@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from timing import LEAST_RATIO, ROUNDS, Result, number
+from timing import LEAST_RATIO, PASSES, ROUNDS_PER_PASS, Result, number
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -18,10 +18,11 @@ _MARKS = ("<!-- table -->\n", "<!-- /table -->\n")
 
 _INTRODUCTION = f"""# Performance
 
-Every case runs with torch 2.13 and with aten in one process, in turn, {ROUNDS} times each; a ratio
-is the median of the paired ratios, torch's time over ours. Both use all processors that the process
-may use. NumPy's time stands beside them where it has the operation. No case of the suite may be
-slower than {LEAST_RATIO:g}×; stricter bounds stand in the tables.
+Every case runs with torch 2.13 and with aten in one process, in turn, {PASSES * ROUNDS_PER_PASS}
+times each in {PASSES} passes over all cases; a ratio is the median of the paired ratios, torch's
+time over ours. Both use all processors that the process may use. NumPy's time stands beside them
+where it has the operation. No case of the suite may be slower than {LEAST_RATIO:g}×; stricter
+bounds stand in the tables.
 
 `python benchmarks/run.py` measures all of it, `python benchmarks/run.py GROUP --only TEXT` some,
 and `--write` makes this page from the kept numbers (`benchmarks/results/`).

@@ -13,7 +13,10 @@ from typing import Any
 
 from operands import Operand, namespace
 
-ROUNDS = 15
+# All cases are gone through so many times: somebody else's work that takes a second then meets a
+# third of a case's rounds at most, which does not move their median.
+PASSES = 3
+ROUNDS_PER_PASS = 5
 SECONDS_PER_ROUND = 0.002
 # The threads of each library go on spinning for milliseconds after a call, on the processors that
 # the next one is then timed on. Before each turn all of them have gone to sleep.
@@ -96,42 +99,69 @@ SCALES = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}
 
 def measure(cases: Iterable[Case]) -> list[Result]:
     """Time every case with all libraries that have it."""
-    return [_measured(case) for case in cases]
+    measurements = [Measurement(case) for case in cases]
+    for _ in range(PASSES):
+        for measurement in measurements:
+            measurement.go_on()
+    return [measurement.result() for measurement in measurements]
 
 
-def _measured(case: Case) -> Result:
-    import torch
+@dataclass
+class Measurement:
+    """The rounds of a case so far: seconds of a call of ours and of torch's, and NumPy's."""
 
-    import aten
+    case: Case
+    rounds: list[list[float]] = field(default_factory=list)
+    alone: list[list[float]] = field(default_factory=list)
+    problem: str = ""
 
-    result = Result(
-        case.name,
-        case.unit,
-        limit=case.limit,
-        least_ratio=case.least_ratio,
-        group=case.group,
-        headline=case.headline,
-    )
-    try:
+    def go_on(self) -> None:
+        """A pass more, unless something went wrong."""
+        if self.problem:
+            return
+        try:
+            self._go_on()
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}".splitlines()[0]
+
+    def _go_on(self) -> None:
+        import torch
+
+        import aten
+
+        case = self.case
         sides = [
             (case.statement, namespace(lib, case.operands, case.setup)) for lib in (aten, torch)
         ]
-        scale = SCALES[case.unit]
         with torch.no_grad():
-            if case.checked:
+            if case.checked and not self.rounds:
                 _require_agreement(*sides)
-            rounds = _time_in_turn(sides)
-        result.aten, result.torch = (
-            scale * statistics.median(column) for column in zip(*rounds, strict=True)
-        )
-        result.ratio = statistics.median(theirs / ours for ours, theirs in rounds)
+            self.rounds += _time_in_turn(sides)
         if case.numpy is not None:
             # Afterwards, since the threads of its OpenBLAS spin for longer than the pause.
-            alone = _time_in_turn([_numpy_side(case)])
-            result.numpy = scale * statistics.median(time for (time,) in alone)
-    except Exception as error:
-        result.problem = f"{type(error).__name__}: {error}".splitlines()[0]
-    return result
+            self.alone += _time_in_turn([_numpy_side(case)])
+
+    def result(self) -> Result:
+        case = self.case
+        result = Result(
+            case.name,
+            case.unit,
+            limit=case.limit,
+            least_ratio=case.least_ratio,
+            group=case.group,
+            headline=case.headline,
+            problem=self.problem,
+        )
+        if self.problem:
+            return result
+        scale = SCALES[case.unit]
+        result.aten, result.torch = (
+            scale * statistics.median(column) for column in zip(*self.rounds, strict=True)
+        )
+        result.ratio = statistics.median(theirs / ours for ours, theirs in self.rounds)
+        if self.alone:
+            result.numpy = scale * statistics.median(time for (time,) in self.alone)
+        return result
 
 
 def _numpy_side(case: Case) -> Side:
@@ -171,7 +201,7 @@ def _time_in_turn(sides: Sequence[Side]) -> list[list[float]]:
     timers = [timeit.Timer(statement, globals=names) for statement, names in sides]
     numbers = [_calls_per_round(timer) for timer in timers]
     rounds = []
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS_PER_PASS):
         times = []
         for timer, number in zip(timers, numbers, strict=True):
             time.sleep(PAUSE)
