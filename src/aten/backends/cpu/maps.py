@@ -4,8 +4,8 @@ The simplest map is one loop. Two things make it run over stretches of `_STRETCH
 
 - Values that are seldom needed (`where` with `rare`). A loop tests a stretch first; where the
   conditions hold for none of its elements, a loop without these values computes it, else one with.
-  Where nothing has to rest in memory, a stretch is a block of a few vectors, which are loaded once
-  for both: a test of its own would wait for memory while nothing is computed.
+  Where nothing has to rest in memory on the usual way, a stretch is a block of a few vectors, which
+  are loaded once for both: a test of its own would wait for memory while nothing is computed.
 - Operands with a stride known at run time only, when there is much to compute. They are brought
   into a buffer first, and results taken out of one, so that what is between has neighbours only.
 
