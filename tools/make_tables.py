@@ -176,8 +176,8 @@ PIECES = [
 
 def tables_of_steps() -> list[str]:
     """Sines and cosines of the multiples of pi/16, by which a period is a table."""
-    steps = [mp.pi * step / (ENTRIES // 2) for step in range(ENTRIES)]
-    sines, cosines = ([exact_at_zero(f(step)) for step in steps] for f in (mp.sin, mp.cos))
+    steps = [mp.mpf(step) / (ENTRIES // 2) for step in range(ENTRIES)]
+    sines, cosines = ([f(step) for step in steps] for f in (mp.sinpi, mp.cospi))
     rounded = [float32(sine) for sine in sines]
     # A sine of -0 is this and another zero of the same sign.
     rounded[0] = -0.0
@@ -188,11 +188,6 @@ def tables_of_steps() -> list[str]:
         source_of("SINE_EXCESSES", tuple(excesses)),
         source_of("COSINES", tuple(map(float32, cosines))),
     ]
-
-
-def exact_at_zero(value: mp.mpf) -> mp.mpf:
-    """Without what rounding pi has left of a zero."""
-    return value if abs(value) > mp.mpf("1e-30") else mp.mpf(0)
 
 
 def source_of(name: str, table: tuple[float, ...]) -> str:

@@ -107,6 +107,16 @@ def test_a_device_without_lookups_chooses_bit_by_bit(count):
     np.testing.assert_array_equal(found, expected(table, INDICES))
 
 
+def test_committed_steps_are_what_the_tool_finds(make_tables):
+    with mp.workdps(40):
+        source = "\n".join(make_tables.tables_of_steps())
+    found = {}
+    exec(source, found)
+    for name in ("SINES", "SINE_EXCESSES", "COSINES"):
+        committed = getattr(tables, name)
+        assert list(map(str, committed)) == list(map(str, found[name]))  # zeros with their signs
+
+
 @pytest.mark.parametrize("name", ["ERFC", "ERFINV"])
 def test_committed_tables_are_what_the_tool_fits(name, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "tools"))

@@ -23,9 +23,9 @@ RARE = {
     "log": [0.0, -0.0, -1.0, 1e-45, math.inf, -math.inf, math.nan],
     "log2": [0.0, -2.0, 1e-40, math.inf, math.nan],
     "log10": [0.0, -2.0, 1e-40, math.inf, math.nan],
-    "sin": [2e5, 1e30, math.inf, math.nan],
-    "cos": [-2e5, -3e38, -math.inf, math.nan],
-    "tan": [2049.0, 131073.0, 1e20, math.inf, math.nan],
+    "sin": [205880.0, 205900.0, 1e30, math.inf, math.nan],
+    "cos": [-205880.0, -205900.0, -3e38, -math.inf, math.nan],
+    "tan": [205880.0, 205900.0, 1e20, math.inf, math.nan],
     "sqrt": [0.0, -0.0, -1.0, 1e-45, 1e-35, math.inf, math.nan],
     "rsqrt": [0.0, -0.0, -1.0, 1e-45, math.inf, math.nan],
     "atan": [15.0, -15.0, 1e30, math.inf, -math.inf, math.nan],
@@ -73,6 +73,21 @@ def test_far_angles_of_float64_leave_their_neighbours_alone(name):
     same = mixed == usual
     assert same.sum() == len(usual) - len(far)
     np.testing.assert_array_equal(found[same].view(np.int64), alone[same].view(np.int64))
+
+
+def test_rare_points_leave_the_angles_of_others_alone():
+    y, x = np.random.default_rng(3).standard_normal((2, 1300)).astype(np.float32)
+    alone = aten.atan2(aten.from_numpy(y), aten.from_numpy(x))
+    points = [(math.inf, 1), (1e-40, 1e-38), (1e-35, -3), (3e38, 2e38), (math.nan, 1), (-0.0, -0.0)]
+    places = 100 + 200 * np.arange(len(points))
+    mixed = y.copy(), x.copy()
+    for place, point in zip(places, points, strict=True):
+        mixed[0][place], mixed[1][place] = point
+    found = aten.atan2(*map(aten.from_numpy, mixed))
+    expected = np.arctan2(*(one.astype(np.float64) for one in mixed))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=2e-7)
+    others = np.setdiff1d(np.arange(1300), places)
+    np.testing.assert_array_equal(bits(found)[others], bits(alone)[others])
 
 
 @pytest.mark.parametrize("name", sorted(RARE))

@@ -53,10 +53,12 @@ typedef struct {
 } aten_tile;
 
 typedef struct {
-    /* The same for a block of any size, summed over stretches of the depth, at most ATEN_DEPTH, and
-       ATEN_STREAMS only of a single row whose right operand is read where it lies; in strips of `width` columns, at most three vectors. Right operands whose columns do not
-       step by one must be packed. `fetch` asks for results and right operands ahead of their use:
-       they come from far. Where dots are asked for, left_step and right_step are one. */
+    /* The same for a block of any size, summed over stretches of the depth, at most ATEN_DEPTH, in
+       strips of `width` columns, at most three vectors. Stretches of ATEN_STREAMS are those of a
+       single row whose right operand is read where it lies, from end to end. Right operands whose
+       columns do not step by one must be packed. `fetch` asks for results and right operands ahead
+       of their use: they come from far. Where dots are asked for, left_step and right_step are
+       one. */
     int64_t rows, columns, depth, width, stretch;
     int pack, fetch;
     const void *left, *right, *addend;

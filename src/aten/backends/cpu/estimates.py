@@ -16,28 +16,28 @@ from aten.backends.cpu.variants import OUT_OF_LINE, Emitter
 
 _INSTRUCTIONS = {"reciprocal_estimate": "rcp14", "rsqrt_estimate": "rsqrt14"}
 ESTIMATES = frozenset(_INSTRUCTIONS)
+# Of a loop that has float32 beside what is estimated.
+_MOST_LANES = 16
 
 
 @dataclass(frozen=True)
 class _Register:
-    """What a register of AVX-512 holds; loops over narrower numbers, too, have `most` lanes."""
+    """What a register of AVX-512 holds."""
 
     element: str
     lanes: int
-    most: int
     ending: str
 
     @property
     def counts(self) -> tuple[int, ...]:
         """Lanes of the vectors that loops have: halves of a register, whole ones, pairs."""
-        return tuple(
-            count for count in (2 * self.lanes, self.lanes, self.lanes // 2) if count <= self.most
-        )
+        counts = (2 * self.lanes, self.lanes, self.lanes // 2)
+        return tuple(count for count in counts if count <= _MOST_LANES)
 
 
 _REGISTERS = {
-    "float32": _Register("float", 16, 16, "ps"),
-    "float64": _Register("double", 8, 16, "pd"),
+    "float32": _Register("float", 16, "ps"),
+    "float64": _Register("double", 8, "pd"),
 }
 
 

@@ -27,6 +27,7 @@ UPPER_BREAK = math.sqrt(2.0) + 1.0
 
 # pi/2 in two parts of 24 bits
 HALF_PI_FLOAT32 = (1.5707963705062866, -4.371138828673793e-08)
+HALF_PI_TAIL_SHARE = HALF_PI_FLOAT32[1] / HALF_PI_FLOAT32[0]
 # Up to here the table of the arctangent goes, and a little further.
 ATAN_NEAR = 14.5
 # Up to here numbers have inverses that are normal.
@@ -79,7 +80,7 @@ def acos_float32(x: Value) -> Value:
     base = choose(is_small, x, HALF_PI_FLOAT32[0], outer)
     high = a.fma(times, root, base)
     error = a.fma(times, root, base - high)
-    tail = a.fma(base, a.constant(x, HALF_PI_FLOAT32[1] / HALF_PI_FLOAT32[0]), error)
+    tail = a.fma(base, a.constant(x, HALF_PI_TAIL_SHARE), error)
     return high + a.fma(times, excess, tail)
 
 
@@ -196,7 +197,7 @@ def is_tiny(x: Value, least: float) -> Value:
 def atan2(y: Value, x: Value) -> Value:
     """The angle of the point (x, y), with the special cases of C's ``atan2``.
 
-    Error: float32 1.02 ULP (on 10^8 samples), float64 3 ULP.
+    Error: float32 1.02 ULP (on samples), float64 3 ULP.
     """
     return atan2_float32(y, x) if is_float32(x) else wide_atan2(y, x)
 
@@ -222,7 +223,7 @@ def atan2_float32(y: Value, x: Value) -> Value:
     base = choose(is_steep, x, HALF_PI_FLOAT32[0], base)
     high = a.fma(sign, t, base)
     error = a.fma(sign, t, base - high)
-    tail = a.fma(base, a.constant(x, HALF_PI_FLOAT32[1] / HALF_PI_FLOAT32[0]), error)
+    tail = a.fma(base, a.constant(x, HALF_PI_TAIL_SHARE), error)
     value = a.copysign(high + a.fma(sign, excess, tail), y)
     is_rare = exceeds(longer, LONGEST) | is_tiny(shorter, SHORTEST)
     return a.where_rare(is_rare, wide_atan2(y, x), value)
