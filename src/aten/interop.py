@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aten._core import construct
+from aten._core import construct, storage
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 
@@ -91,7 +91,10 @@ def array_interface(self: Tensor) -> dict[str, Any]:
         raise AttributeError(f"the array interface has no name for {self.dtype}")
     described = construct.array_interface(self)
     if self.numel():
-        described["data"] = self.untyped_storage()
+        memory = self.untyped_storage()
+        # NumPy asks the buffer for its address and gives it back at once.
+        storage.hold_in_place(memory)
+        described["data"] = memory
         described["offset"] = self.storage_offset() * self.itemsize
     return described
 

@@ -17,6 +17,7 @@ from libc.string cimport memset
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16,
                                 INT32, INT64, INT8, UINT8, item_size)
+from aten._core.libraries cimport enter_library, leave_library
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
 from aten._core.matrix_tiles cimport (Nesting, Product, multiply_nested_tiles, multiply_tiles,
@@ -388,7 +389,9 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
     cdef int64_t step = product.left.column_stride if product.depth > 1 else 1
     if _is_integer(product.out.code):
         _run_integer_tile(product, place, row, rows)
-    elif columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
+        return
+    enter_library()
+    if columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
         _vector_product(product, tiles.transposed_left, rows, product.depth, left,
                         tiles.leading_left, right,
                         product.right.row_stride if product.depth > 1 else 1, out,
@@ -398,6 +401,7 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
                         product.depth, right, tiles.leading_right, left, step, out, 1)
     else:
         _matrix_product(tiles, rows, columns, left, right, out)
+    leave_library()
 
 
 cdef void _matrix_product(Tiles* tiles, int64_t rows, int64_t columns, char* left, char* right,

@@ -32,3 +32,4 @@ cdef void exchange_memory(Storage left, Storage right) noexcept
 # Calls of operators that may be reading memory. What `begin_call` gives goes to `end_call`.
 cdef int begin_call() noexcept
 cdef void end_call(int phase) noexcept
+cdef int retire(object memory) except -1
