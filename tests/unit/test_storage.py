@@ -19,12 +19,15 @@ MEBIBYTE = 1 << 20
 
 @pytest.fixture(autouse=True)
 def empty_cache():
+    """Nothing is kept at first, and blocks are ordinary, whatever the environment says."""
+    guard = allocator.set_guard("", 0)
     gc.collect()
     memory.empty_cache()
     memory.reset_peak()
     limit = memory.stats()["cache_limit"]
     yield
     memory.set_cache_limit(limit)
+    allocator.set_guard(*guard)
 
 
 def empty(count, device="cpu"):
@@ -191,7 +194,8 @@ print("done")
 
 def run(code, **variables):
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **variables}, capture_output=True,
+        [sys.executable, "-c", code], capture_output=True,
+        env={**os.environ, "ATEN_MEMORY_GUARD": "", **variables},
         text=True, timeout=100, check=False,
     )  # fmt: skip
     return done.stdout.strip() or done.stderr

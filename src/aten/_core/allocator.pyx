@@ -21,6 +21,9 @@ leave the machine, or the process's control group, with less than a sixteenth of
 Everything here happens under the interpreter lock, so that lists per thread would protect nothing:
 four threads that make small tensors take the processor as long for each as one thread does. A child process inherits
 consistent lists, since nobody forks without that lock.
+
+For tests, `ATEN_MEMORY_GUARD` or `set_guard` puts every block between pages that cannot be touched
+(`guard.pyx`), and `fail_after` refuses one. An ordinary process pays one comparison for both.
 """
 
 from libc.stdint cimport INT64_MAX, int64_t
@@ -32,6 +35,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 import time
 
 from aten import config
+from aten._core.guard cimport guarded_block, guarded_bytes, is_guarded, release_guarded
 
 cdef enum:
     ALIGNMENT = 64
@@ -44,6 +48,8 @@ cdef enum:
     KEPT_LARGE = 64
     # Bytes by which what is kept may exceed the most that was ever in use.
     SLACK = 1 << 25
+    # Guarded blocks at a time: each is three mappings, of which Linux allows some 65,000.
+    MOST_GUARDED = 16384
 
 cdef extern from *:
     """
@@ -123,6 +129,14 @@ cdef int64_t _available = 0             # bytes, when last asked, less what was 
 cdef int64_t _reserve = 0               # bytes to leave to others
 cdef double _asked_at = -1e9
 
+# For tests.
+cdef bint _watched = False              # whether any of what follows is asked for
+cdef str _guard = ""                    # where blocks are flush with a guard page: "end", "start"
+cdef bint _guards_start = False
+cdef int _fill = 0
+cdef int _guarded_count = 0             # in use
+cdef int64_t _until_failure = 0         # requests, the one that fails included; 0: none fails
+
 # Seconds for which an answer about the machine's memory is believed.
 cdef double BELIEVED = 0.1
 
@@ -165,6 +179,12 @@ cdef inline void _count_reserved() noexcept nogil:
 
 
 cdef char* take_block(int64_t nbytes, int64_t* capacity) noexcept:
+    if _watched:
+        return _watched_block(nbytes, capacity)
+    return _ordinary_block(nbytes, capacity)
+
+
+cdef inline char* _ordinary_block(int64_t nbytes, int64_t* capacity) noexcept:
     cdef char* block
     cdef int size_class
     cdef SizeClass* entry
@@ -195,11 +215,14 @@ cdef char* take_block(int64_t nbytes, int64_t* capacity) noexcept:
 
 cdef void give_block(char* block, int64_t capacity) noexcept:
     _counters.frees += 1
-    _counters.allocated -= capacity
-    if capacity >= LARGE:
-        _keep_large(block, capacity)
-    else:
+    if capacity < LARGE:
+        _counters.allocated -= capacity
         _keep_small(block, capacity)
+    elif is_guarded(capacity):
+        _give_guarded(block, capacity)
+    else:
+        _counters.allocated -= capacity
+        _keep_large(block, capacity)
 
 
 cdef char* _fresh_small(int64_t capacity) noexcept:
@@ -314,6 +337,43 @@ cdef void _keep_large(char* block, int64_t capacity) noexcept:
     _counters.cached += capacity
 
 
+# Blocks for tests
+
+cdef char* _watched_block(int64_t nbytes, int64_t* capacity) noexcept:
+    global _until_failure, _guarded_count
+    cdef char* block
+    if _until_failure > 0:
+        _until_failure -= 1
+        if _until_failure == 0:
+            _find_whether_watched()
+            _counters.failures += 1
+            return NULL
+    if not _guard or _guarded_count >= MOST_GUARDED:
+        return _ordinary_block(nbytes, capacity)
+    block = guarded_block(nbytes, _guards_start, _fill, capacity)
+    if block == NULL:
+        _counters.failures += 1
+        return NULL
+    _guarded_count += 1
+    _counters.system_allocations += 1
+    _count_taken(nbytes)
+    _count_reserved()
+    return block
+
+
+cdef void _give_guarded(char* block, int64_t tag) noexcept:
+    global _guarded_count
+    _guarded_count -= 1
+    _counters.allocated -= guarded_bytes(tag)
+    _counters.system_frees += 1
+    release_guarded(block, tag)
+
+
+cdef void _find_whether_watched() noexcept:
+    global _watched
+    _watched = _guard != "" or _until_failure > 0
+
+
 # Pressure
 
 cdef void _look_after_others(int64_t wanted) noexcept:
@@ -403,3 +463,34 @@ def ask_again():
     """Let the next large block ask what memory the machine has left, however lately it was."""
     global _asked_at
     _asked_at = -1e9
+
+
+def set_guard(str guard not None, int fill):
+    """Guard blocks from now on at their "end" or "start" (with "" not at all), filled with a byte.
+
+    For tests. Gives what held before. Raises ValueError for another place, and for no byte.
+    """
+    global _guard, _guards_start, _fill
+    before = _guard, _fill
+    if guard not in ("", "end", "start"):
+        raise ValueError(f"set_guard: expected 'end', 'start' or '', got {guard!r}")
+    if not 0 <= fill <= 255:
+        raise ValueError(f"set_guard: expected a byte to fill with, got {fill}")
+    _guard, _guards_start, _fill = guard, guard == "start", fill
+    _find_whether_watched()
+    return before
+
+
+def fail_after(int64_t count):
+    """Refuse the block that is the `count`-th to be asked for from now on, once; 0: none.
+
+    For tests. Gives how many requests were still to come before a refusal asked for earlier.
+    """
+    global _until_failure
+    cdef int64_t before = _until_failure
+    _until_failure = max(count, 0)
+    _find_whether_watched()
+    return before
+
+
+set_guard(config.MEMORY_GUARD.get(), config.MEMORY_FILL.get())
