@@ -16,7 +16,7 @@ Without any, a program that takes blocks of several sizes in turn would lose eac
 
 What is kept is bounded by `ATEN_MEMORY_CACHE_LIMIT`, and dropped before a new mapping if that would
 leave the machine, or the process's control group, with less than a sixteenth of its memory
-(`available.py`), and when the system refuses a block.
+(`available.pyx`), and when the system refuses a block.
 
 Everything here happens under the interpreter lock, so that lists per thread would protect nothing:
 four threads that make small tensors take the processor as long for each as one thread does. A child process inherits
@@ -26,15 +26,15 @@ For tests, `ATEN_MEMORY_GUARD` or `set_guard` puts every block between pages tha
 (`guard.pyx`), and `fail_after` refuses one. An ordinary process pays one comparison for both.
 """
 
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memmove
 from posix.stdlib cimport posix_memalign
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
-import time
-
 from aten import config
+from aten._core.available cimport bytes_available, bytes_reserved
+from aten._core.cost cimport clock
 from aten._core.guard cimport guarded_block, guarded_bytes, is_guarded, release_guarded
 
 cdef enum:
@@ -126,8 +126,7 @@ cdef Counters _counters
 cdef int64_t _cache_limit = config.MEMORY_CACHE_LIMIT.get()
 cdef int64_t _page = aten_page_size()
 cdef int64_t _available = 0             # bytes, when last asked, less what was mapped since
-cdef int64_t _reserve = 0               # bytes to leave to others
-cdef double _asked_at = -1e9
+cdef int64_t _asked_at = 0              # when that was; 0: ask again
 
 # For tests.
 cdef bint _watched = False              # whether any of what follows is asked for
@@ -137,8 +136,8 @@ cdef int _fill = 0
 cdef int _guarded_count = 0             # in use
 cdef int64_t _until_failure = 0         # requests, the one that fails included; 0: none fails
 
-# Seconds for which an answer about the machine's memory is believed.
-cdef double BELIEVED = 0.1
+# Nanoseconds for which an answer about the machine's memory is believed.
+cdef int64_t BELIEVED = 100000000
 
 
 cdef inline int _class_of(int64_t nbytes) noexcept nogil:
@@ -377,23 +376,13 @@ cdef void _find_whether_watched() noexcept:
 # Pressure
 
 cdef void _look_after_others(int64_t wanted) noexcept:
-    """Drop what is kept if memory would be short with `wanted` bytes more.
-
-    May let other threads run: the caller has nothing half done.
-    """
-    global _available, _reserve, _asked_at
-    cdef double now = 0
-    try:
-        now = time.monotonic()
-        if now - _asked_at > BELIEVED:
-            # Not at the head: `import aten` stays fast.
-            from aten._core import available
-
-            _asked_at = now
-            _available, _reserve = available.available_bytes(), available.reserve_bytes()
-    except Exception:
-        _available, _reserve = INT64_MAX, 0
-    if _available >= _reserve and _available - _reserve >= wanted:
+    """Drop what is kept if memory would be short with `wanted` bytes more."""
+    global _available, _asked_at
+    cdef int64_t now = clock()
+    if _asked_at == 0 or now - _asked_at > BELIEVED:
+        _asked_at = now
+        _available = bytes_available()
+    if _available - bytes_reserved() >= wanted:
         return
     _counters.trims += 1
     _available += _counters.cached
@@ -462,7 +451,7 @@ def set_cache_limit(int64_t nbytes):
 def ask_again():
     """Let the next large block ask what memory the machine has left, however lately it was."""
     global _asked_at
-    _asked_at = -1e9
+    _asked_at = 0
 
 
 def set_guard(str guard not None, int fill):

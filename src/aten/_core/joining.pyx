@@ -171,22 +171,27 @@ cdef class JoinKernel(StandIn):
         cdef PyObject* arguments[3]
         cdef int64_t start = 0, length
         cdef int64_t sizes[MAXIMUM_DIMS]
+        cdef int64_t strides[MAXIMUM_DIMS]
         cdef Shape shape
         cdef TensorImpl tensor
         cdef Tensor window
         cdef Py_ssize_t index
         cdef int width = item_size(out.dtype_code)
         cdef char* target = data_pointer(out)
+        cdef char* place
+        cdef const char* source_data
         memcpy(sizes, out.sizes, out.rank * sizeof(int64_t))
+        memcpy(strides, out.strides, out.rank * sizeof(int64_t))
         for index in range(PyTuple_GET_SIZE(<PyObject*>tensors)):
             tensor = <TensorImpl>items[index]
             _read_shape(tensor, dim, stacks, &shape)
             sizes[dim] = length = shape.sizes[dim]
             if tensor.dtype_code == out.dtype_code:
+                place = target + start * strides[dim] * width
+                source_data = const_data_pointer(tensor)
                 with nogil:
-                    move_elements(width, shape.rank, sizes,
-                                  target + start * out.strides[dim] * width, out.strides,
-                                  const_data_pointer(tensor), shape.strides)
+                    move_elements(width, shape.rank, sizes, place, strides, source_data,
+                                  shape.strides)
             elif tensor.count:
                 window = view_of(out, out.rank, sizes, out.strides,
                                  out.offset + start * out.strides[dim])

@@ -38,10 +38,18 @@ cdef extern from *:
         aten_tensor_type = type;
         type->tp_free = aten_keep;
     }
+    /* Without a collection of garbage: that may run finalizers, and by them anything, in the middle
+       of a call that has looked at its operands. */
+    static PyObject *aten_new_tensor(void) {
+        int collects = PyGC_Disable();
+        PyObject *object = PyType_GenericAlloc(aten_tensor_type, 0);
+        if (collects) PyGC_Enable();
+        return object;
+    }
     static inline PyObject *aten_bare_tensor(void) {
         PyObject *object;
         if (aten_kept_count == 0)
-            return PyType_GenericAlloc(aten_tensor_type, 0);
+            return aten_new_tensor();
         object = aten_kept[--aten_kept_count];
         memset((char *)object + sizeof(PyObject), 0,
                (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
