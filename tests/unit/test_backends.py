@@ -148,3 +148,12 @@ def test_primitives_are_operators() -> None:
     spread = aten.ops.prims.broadcast_in_dim(left, (2, 3), (0,))
     assert spread.tolist() == [[1.0] * 3, [2.0] * 3]
     assert spread.data_ptr() == left.data_ptr()
+
+
+def test_a_result_that_the_call_leaves_out_cannot_be_written() -> None:
+    image, weight, out = aten.ones(1, 2, 4, 4), aten.ones(2, 2, 3, 3), aten.ones(2)
+    given = (image, image, weight, [2], [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    backward = aten.ops.aten.convolution_backward.out
+    with pytest.raises(RuntimeError, match="convolution_backward: out1 was given, but the call"):
+        backward(*given, [True, False, True], out0=aten.empty(0), out1=out, out2=aten.empty(0))
+    assert out.tolist() == [1.0, 1.0]

@@ -6,6 +6,7 @@ Rows are folded in the order of the bag, column by column, so that threads may s
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 from aten._core.device cimport META
 from aten._core.dtypes cimport (BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, item_size)
@@ -199,8 +200,8 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     computed in float32.
 
     Returns the folds (count, d), and int64: the bag of each index, how many indices of each bag
-    count, and the rows (count, d) that maxima are from, which is empty for sums and means. Nothing
-    checks the indices. Raises ValueError for other operands.
+    count, and the rows (count, d) that maxima are from, which is empty for sums and means; without
+    bags, 0 for each index. Nothing checks the indices. Raises ValueError for other operands.
     """
     cdef Bags bags
     cdef Tensor out, bag_of, kept, origins
@@ -244,6 +245,9 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     bags.bag_of = <int64_t*>data_pointer(bag_of)
     bags.kept = <int64_t*>data_pointer(kept)
     bags.origins = <int64_t*>data_pointer(origins)
+    if count == 0:
+        # Indices that are in no bag: nobody else writes what becomes of them.
+        memset(bags.bag_of, 0, bags.total * sizeof(int64_t))
     work = (bags.total * bags.columns) // max(count, 1) + bags.columns
     with nogil:
         parallel_for(count, max(GRAIN // max(work, 1), 1), _fold_bags, &bags)

@@ -19,7 +19,7 @@ from aten._core.dtypes import can_cast
 from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
-from aten._core.making cimport make_strided
+from aten._core.making cimport make_contiguous, make_strided
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
@@ -553,8 +553,12 @@ cdef inline bint _is_dense(TensorImpl tensor) noexcept:
 
 
 cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device_type):
-    """A result with the strides all operands have; None where they differ or leave gaps."""
+    """A result with the strides all operands have; None where they differ or leave gaps.
+
+    Row-major where all of them are: what the stride of a single element says does not count.
+    """
     cdef TensorImpl first = None, operand
+    cdef bint alike = True, plain = True
     cdef int index, dim
     for index in range(count):
         if operands.tensors[index] == NULL:
@@ -562,13 +566,18 @@ cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device
         operand = <TensorImpl>operands.tensors[index]
         if first is None:
             first = operand
-        if operand.rank != operands.rank or operand.contiguous:
+        if operand.rank != operands.rank:
             return None
+        plain = plain and operand.contiguous
         for dim in range(operands.rank):
-            if (operand.sizes[dim] != operands.sizes[dim]
-                    or operand.strides[dim] != first.strides[dim]):
+            if operand.sizes[dim] != operands.sizes[dim]:
                 return None
-    if first is None or first.count == 0 or not _is_dense(first):
+            alike = alike and operand.strides[dim] == first.strides[dim]
+    if first is None or first.count == 0:
+        return None
+    if plain:
+        return make_contiguous(code, first.rank, first.sizes, device_type, -1)
+    if not alike or first.contiguous or not _is_dense(first):
         return None
     return make_strided(code, first.rank, first.sizes, first.strides, device_type, -1)
 

@@ -191,6 +191,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        _require_computed(op.name, names, results)
         if exact or len(outs) > 1:
             _require_types(op.name, outs, results)
         if row_major:
@@ -292,6 +293,15 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_computed(name: str, outs: Sequence[str], results: Sequence[Tensor | None]) -> None:
+    """Raises RuntimeError where an output_mask leaves out what is to be written."""
+    for out, result in zip(outs, results, strict=True):
+        if result is None:
+            raise RuntimeError(
+                f"{name}: {out} was given, but the call leaves out the result it is for"
+            )
 
 
 def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
