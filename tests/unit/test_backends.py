@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import runpy
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,13 @@ import pytest
 
 import aten
 from aten import registry
+from aten._core.keys import DispatchKey
 from aten._generated.table import OPERATORS
+from aten.backends.decomposition import decomposing_kernel
+from aten.backends.structured import define_by, definition_of, install_loops_reduction
+from aten.ops.definition import place_of
+from aten.ops.folding import extent, fold, spread
+from aten.prims import Value
 
 EXAMPLES: dict[str, Any] = {
     "reduction": 1,
@@ -113,6 +121,87 @@ def test_backends_agree(name: str) -> None:
 
 def flat(value: aten.Tensor) -> list[float]:
     return value.reshape(-1).to(aten.float64).tolist()  # type: ignore[no-any-return]
+
+
+spaces = (f"defined_here_{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def defined() -> Iterator[Callable[..., Any]]:
+    """Makes a reduction of one's own from its function, for every backend."""
+    made = []
+    space = next(spaces)
+
+    def define(function: Callable[..., Any]) -> Any:
+        schema = f"{function.__name__}(Tensor self, int dim, bool keepdim=False) -> Tensor"
+        op = registry.define(space, schema, kind="fused")
+        made.append(op)
+        define_by(op, function, place_of(function))
+        install_loops_reduction(op)
+        definition = definition_of(op)
+        op.register(DispatchKey.Structured, decomposing_kernel(op, definition), definition.place)
+        return op
+
+    yield define
+    for op in made:
+        registry.undefine(op)
+
+
+DEVICES = ("cpu", "meta", "reference")
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (5, 1), (1, 4), (2, 70)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_definitions_of_one_s_own_fill_their_results(
+    defined: Callable[..., Any], shape: tuple[int, int], transposed: bool
+) -> None:
+    def mean_square(self: Value, dim: int, keepdim: bool) -> Value:
+        return fold("sum", self * self, dim, keepdim) / extent(self, dim)
+
+    def total_everywhere(self: Value, dim: int, keepdim: bool) -> Value:
+        return spread(fold("sum", self, dim), self, dim)
+
+    mean, total = defined(mean_square), defined(total_everywhere)
+    rows, columns = shape
+    x = aten.tensor(
+        [[float(row * columns + column) for column in range(columns)] for row in range(rows)]
+    )
+    if transposed:
+        x = x.t().contiguous().t()
+    lists = x.tolist()
+    means = [sum(one * one for one in row) / columns for row in lists]
+    sums = [[sum(row)] * columns for row in lists]
+    for device in DEVICES:
+        moved = x.to(device) if device != "cpu" else x
+        kept, dropped, spread_out = mean(moved, 1, True), mean(moved, 1), total(moved, 1)
+        assert (kept.shape, dropped.shape, spread_out.shape) == ((rows, 1), (rows,), shape)
+        if device != "meta":
+            assert flat(kept.to("cpu")) == pytest.approx(means, rel=1e-6)
+            assert flat(dropped.to("cpu")) == pytest.approx(means, rel=1e-6)
+            assert spread_out.to("cpu").tolist() == sums
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_definitions_whose_result_no_walk_fills_are_refused_on_all_backends(
+    defined: Callable[..., Any], device: str
+) -> None:
+    def beside_itself(self: Value, dim: int, keepdim: bool) -> Value:
+        return fold("sum", self, dim, keepdim) + fold("amax", self, dim)
+
+    def along_another(self: Value, dim: int, keepdim: bool) -> Value:
+        return self - fold("sum", self, dim)
+
+    def two_folds(self: Value, dim: int, keepdim: bool) -> Value:
+        return fold("sum", fold("sum", self, dim), 0)
+
+    x = aten.ones(3, 3).to(device)
+    for function in (beside_itself, along_another, two_folds):
+        line = function.__code__.co_firstlineno
+        where = rf"{function.__name__}: .*defined at .*tests/unit/test_backends\.py:{line}"
+        op = defined(function)
+        for _ in range(2):
+            with pytest.raises(NotImplementedError, match=where):
+                op(x, 1, True)
 
 
 def test_a_device_that_registers_primitives_only(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from aten.ops.definition import (
     converted,
     operation_type,
 )
-from aten.ops.folding import run_reduction
+from aten.ops.folding import reduction_graph, run_reduction
 from aten.prims import Number, Prim, Value, broadcast_shapes, broadcast_to
 from aten.prims.prim import Shape
 
@@ -198,10 +198,49 @@ def _in_result_type(value: Value, definition: Definition, compute: dtype) -> Val
 
 
 def _run_folds(definition: Definition, arguments: Sequence[Any]) -> Any:
+    _require_one_walk(definition, arguments)
     interpreter = _interpreter_for(arguments)
     results, single = run_reduction(definition, arguments, interpreter.value)
     tensors = tuple(interpreter.tensor(result, None) for result in results)
     return tensors[0] if single else tensors
+
+
+# What of an operator's arguments found one walk before: shapes, element types, attributes.
+_WALKED: dict[Any, None] = {}
+_MAXIMUM_WALKED = 1024
+
+
+def _require_one_walk(definition: Definition, arguments: Sequence[Any]) -> None:
+    """Refuse here, too, what no compiled kernel can walk: a definition works on all backends, or
+    on none."""
+    key = (definition, *map(_walked_as, arguments))
+    if key in _WALKED:
+        return
+    # Not needed by programs on ordinary devices, for which `import aten` comes without it.
+    from aten.loops.expand import without_index_folds
+    from aten.loops.geometry import UnsupportedGraphError, find_space
+
+    graph, _, _ = reduction_graph(definition, arguments)
+    try:
+        find_space(without_index_folds(graph))
+    except UnsupportedGraphError as error:
+        raise refused_by_space(error, definition) from None
+    if len(_WALKED) >= _MAXIMUM_WALKED:
+        _WALKED.clear()
+    _WALKED[key] = None
+
+
+def _walked_as(argument: Any) -> Any:
+    if isinstance(argument, Tensor):
+        return tuple(argument.shape), argument.dtype
+    value = tuple(argument) if isinstance(argument, list) else argument
+    return type(argument), value
+
+
+def refused_by_space(error: Exception, definition: Definition) -> Exception:
+    """`error`, of a graph without a walk, with the place of the definition that made the graph."""
+    name = definition.entry.base or definition.name
+    return type(error)(f"{error}; {name} is defined at {definition.place}")
 
 
 def write(name: str, out: Tensor, result: Tensor, definition: Definition) -> Tensor:
