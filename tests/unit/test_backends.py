@@ -237,3 +237,53 @@ def test_primitives_are_operators() -> None:
     spread = aten.ops.prims.broadcast_in_dim(left, (2, 3), (0,))
     assert spread.tolist() == [[1.0] * 3, [2.0] * 3]
     assert spread.data_ptr() == left.data_ptr()
+
+
+@pytest.fixture
+def abacus() -> Iterator[Callable[..., Any]]:
+    """Registers one primitive of a device that multiplies by one, and takes both back."""
+    aten.backends.register_backend("PrivateUse2", opset="prims")
+    with aten.library.Library("prims", "IMPL", "PrivateUse2") as library:
+        library.impl("mul", lambda left, right: left)
+
+        def register(name: str, function: Callable[..., Any]) -> None:
+            library.impl(name, function, allow_override=True)
+
+        yield register
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        (lambda x: aten.zeros(2, 3), r"a aten\.float32 tensor of shape \[2, 3\] on cpu"),
+        (lambda x: aten.zeros(5).to(x.device), r"a aten\.float32 tensor of shape \[5\] on priva"),
+        (lambda x: x.to("cpu").to(aten.int64).to(x.device), r"a aten\.int64 tensor of shape"),
+        (lambda x: None, "None"),
+        (lambda x: [x], "a list of 1"),
+    ],
+    ids=["of the host", "of another shape", "of another type", "none", "a list"],
+)
+@pytest.mark.parametrize("call", [lambda x: x + x, lambda x: x.add_(x), lambda x: x + 2])
+def test_what_a_device_s_primitive_returns_is_compared_with_what_it_is(
+    abacus: Callable[..., Any], made: Callable[..., Any], given: str, call: Callable[..., Any]
+) -> None:
+    abacus("add", lambda left, right: made(left))
+    x = aten.ones(2, 3).to("privateusetwo")
+    where = r"registered at .*test_backends\.py:\d+"
+    with pytest.raises(
+        (TypeError, RuntimeError), match=rf"prims::add: expected .*{where}.*returned {given}"
+    ):
+        call(x)
+    assert x.to("cpu").tolist() == [[1.0] * 3] * 2
+
+
+def test_what_a_device_makes_of_numbers_and_folds_is_compared_too(
+    abacus: Callable[..., Any],
+) -> None:
+    x = aten.ones(2, 3).to("privateusetwo")
+    abacus("sum", lambda inp, dims, *, output_dtype: inp)
+    with pytest.raises(RuntimeError, match=r"prims::sum: expected a .* of shape \[2\] on priv"):
+        x.sum(1)
+    abacus("scalar_tensor", lambda s, *, dtype, device: x)
+    with pytest.raises(RuntimeError, match=r"prims::scalar_tensor: expected a .* of shape \[\]"):
+        x + 2

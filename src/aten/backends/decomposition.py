@@ -16,6 +16,7 @@ from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.keys import DispatchKey
 from aten._core.promotion import result_type
+from aten._core.results import described
 from aten._core.tensor import Tensor
 from aten.ops.definition import (
     Definition,
@@ -58,18 +59,35 @@ class DispatchInterpreter:
             shape = broadcast_shapes([operand.shape for operand in operands])
         tensors = [self.tensor(operand, shape) for operand in operands]
         meant = {name: value for name, value in params.items() if name not in Prim.hints}
-        return self.value(op(*tensors, **meant))
+        made = op(*tensors, **meant)
+        element = prim.result_type([operand.dtype for operand in operands], params)
+        shapes = [tuple(tensor.shape) for tensor in tensors]
+        self._require(op, made, element, prim.result_shape(shapes, params))
+        return self.value(made)
 
     def tensor(self, value: Value, shape: Shape | None) -> Tensor:
         """The tensor behind `value`, at `shape` where one is asked for."""
         if isinstance(value.payload, _Constant):
-            made = registry.operator("prims::scalar_tensor")(
-                value.payload.number, dtype=value.dtype, device=self.device
-            )
+            op = registry.operator("prims::scalar_tensor")
+            made = op(value.payload.number, dtype=value.dtype, device=self.device)
+            self._require(op, made, value.dtype, ())
             value = self.value(made)
         if shape is not None and value.shape != shape:
             value = broadcast_to(value, shape)
         return value.payload  # type: ignore[no-any-return]
+
+    def _require(self, op: OpOverload, made: Tensor, element: dtype, shape: Shape) -> None:
+        """Raises RuntimeError where a primitive's kernel did not give what the primitive is."""
+        place = self.device.type
+        if made.dtype is element and tuple(made.shape) == shape and made.device.type == place:
+            return
+        kernel, _ = op.registrations.resolve(self.key)
+        assert kernel is not None
+        raise RuntimeError(
+            f"{op.qualified_name}: expected a {element} tensor of shape {list(shape)} on {place} "
+            f"from its kernel ({kernel.describe()} registered at {kernel.provenance}), but it "
+            f"returned {described(made)}"
+        )
 
     def _has_kernel(self, op: OpOverload) -> bool:
         kernel, _ = op.registrations.resolve(self.key)
