@@ -12,6 +12,7 @@ from typing import Any
 
 from aten import registry
 from aten._core import memory
+from aten._core.device import memory_format
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.keys import DispatchKey
@@ -138,7 +139,9 @@ def run_pointwise(definition: Definition, arguments: Sequence[Any]) -> Tensor:
         made = interpreter.constant(made, compute)
     result = _in_result_type(made, definition, compute)
     tensor = interpreter.tensor(result, shape)
-    return tensor if out is None else write(definition.name, out, tensor, definition)
+    if out is not None:
+        return write(definition.name, out, tensor, definition)
+    return _apart([tensor], arguments, named.get("memory_format"))[0]
 
 
 def checks_for(definition: Definition, compute: dtype) -> list[Callable[[dict[str, Any]], None]]:
@@ -219,8 +222,28 @@ def _run_folds(definition: Definition, arguments: Sequence[Any]) -> Any:
     _require_one_walk(definition, arguments)
     interpreter = _interpreter_for(arguments)
     results, single = run_reduction(definition, arguments, interpreter.value)
-    tensors = tuple(interpreter.tensor(result, None) for result in results)
+    tensors = _apart([interpreter.tensor(result, None) for result in results], arguments)
     return tensors[0] if single else tensors
+
+
+def _apart(
+    results: Sequence[Tensor], arguments: Sequence[Any], order: memory_format | None = None
+) -> tuple[Tensor, ...]:
+    """Results in memory of their own: a function may return an operand, a value spread over it, or
+    one value twice, and its operator is none that says so in its schema."""
+    taken = [value.untyped_storage() for value in arguments if isinstance(value, Tensor)]
+    made = []
+    for result in results:
+        if 0 in result.stride() or any(result.untyped_storage() is one for one in taken):
+            result = _copied(result, order)
+        taken.append(result.untyped_storage())
+        made.append(result)
+    return tuple(made)
+
+
+def _copied(tensor: Tensor, order: memory_format | None) -> Tensor:
+    made = registry.operator("aten::empty_like")(tensor, memory_format=order)
+    return registry.operator("prims::copy_to")(made, tensor)  # type: ignore[no-any-return]
 
 
 # What of an operator's arguments found one walk before: shapes, element types, attributes.
