@@ -15,7 +15,7 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 promote_codes)
 from aten._core.dtypes import DTYPES
 from aten._core.float8 import decode, encode
-from aten._core.making cimport make_contiguous, make_strided, make_tensor
+from aten._core.making cimport make_alias, make_contiguous, make_strided, make_tensor
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.storage cimport Storage, expose, storage_at, storage_over
 from aten._core.strides cimport storage_extent
@@ -153,13 +153,16 @@ def item(Tensor tensor not None):
     return read_element(const_data_pointer(tensor), tensor.dtype_code)
 
 
-cdef object _nested(TensorImpl tensor, int dim, const char* place):
+cdef object _nested(TensorImpl tensor, int dim, int64_t offset):
+    """The elements from `offset` on; the address is asked for anew for each, as lists are made
+    meanwhile, and the collector of garbage may run what moves memory.
+    """
     cdef int64_t index
     cdef int64_t step
     if dim == tensor.rank:
-        return read_element(place, tensor.dtype_code)
+        return read_element(tensor.storage.data + offset, tensor.dtype_code)
     step = tensor.strides[dim] * item_size(tensor.dtype_code)
-    return [_nested(tensor, dim + 1, place + index * step) for index in range(tensor.sizes[dim])]
+    return [_nested(tensor, dim + 1, offset + index * step) for index in range(tensor.sizes[dim])]
 
 
 def tolist(Tensor tensor not None):
@@ -170,7 +173,9 @@ def tolist(Tensor tensor not None):
         tensor = tensor.clone()
     if tensor.count == 0:
         return _empty_lists(tensor.shape)
-    return _nested(tensor, 0, const_data_pointer(tensor))
+    # A window of our own: nobody changes its sizes.
+    tensor = make_alias(tensor)
+    return _nested(tensor, 0, tensor.offset * item_size(tensor.dtype_code))
 
 
 def _empty_lists(shape):
@@ -184,7 +189,7 @@ cdef int _measure(object data, list sizes) except -1:
     while isinstance(data, (list, tuple)):
         sizes.append(len(data))
         if len(sizes) > MAXIMUM_DIMS:
-            raise ValueError(f"too many dimensions, tensors have at most {MAXIMUM_DIMS}")
+            raise _too_deep()
         if not data:
             return 0
         data = data[0]
@@ -193,6 +198,16 @@ cdef int _measure(object data, list sizes) except -1:
     elif hasattr(data, "shape") and hasattr(data, "__array__"):
         sizes.extend(data.shape)
     return 0
+
+
+cdef object _too_deep():
+    return ValueError(f"too many dimensions, tensors have at most {MAXIMUM_DIMS}")
+
+
+cdef object _changed(int dim):
+    """What a member's own code may do to the sequence it stands in, while it becomes a number."""
+    return RuntimeError(f"tensor(): the sequence at dim {dim} changed its length while its members "
+                        f"were read")
 
 
 cdef int _code_of_number(object value) except -1:
@@ -217,14 +232,23 @@ cdef int _code_of_number(object value) except -1:
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
-cdef int _infer_code(object data, int found) except -2:
+cdef int _infer_code(object data, int found, int dim) except -2:
     """The common type of the numbers in nested sequences; -1 when there are none."""
     cdef int code
+    cdef Py_ssize_t expected, seen = 0
     if isinstance(data, (list, tuple)):
+        if dim == MAXIMUM_DIMS:
+            raise _too_deep()
+        expected = len(data)
         for member in data:
+            if seen == expected:
+                raise _changed(dim)
             if isinstance(member, str):
                 raise ValueError("too many dimensions 'str'")
-            found = _infer_code(member, found)
+            found = _infer_code(member, found, dim + 1)
+            seen += 1
+        if seen != expected:
+            raise _changed(dim)
         return found
     code = _code_of_number(data)
     if found < 0 or found == code:
@@ -232,8 +256,10 @@ cdef int _infer_code(object data, int found) except -2:
     return promote_codes(found, code)
 
 
-cdef char* _fill(object data, list sizes, int dim, char* place, int code) except NULL:
-    if dim == len(sizes):
+cdef char* _fill(object data, const int64_t* sizes, int rank, int dim, char* place,
+                 int code) except NULL:
+    cdef Py_ssize_t seen = 0
+    if dim == rank:
         if isinstance(data, (list, tuple)):
             raise TypeError(f"too many dimensions at nesting depth {dim}: expected a number, got "
                             f"{type(data).__name__}")
@@ -250,13 +276,22 @@ cdef char* _fill(object data, list sizes, int dim, char* place, int code) except
     if len(data) != sizes[dim]:
         raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
     for member in data:
-        place = _fill(member, sizes, dim + 1, place, code)
+        if seen == sizes[dim]:
+            raise _changed(dim)
+        place = _fill(member, sizes, rank, dim + 1, place, code)
+        seen += 1
+    if seen != sizes[dim]:
+        raise _changed(dim)
     return place
 
 
 def _plain_number(value):
     if hasattr(value, "item"):
-        return value.item()
+        number = value.item()
+        if not isinstance(number, (int, float, complex)):
+            raise TypeError(f"item() of {type(value).__name__} must give a number, not "
+                            f"{type(number).__name__}")
+        return number
     if hasattr(value, "__index__"):
         return int(value)
     if hasattr(value, "__float__"):
@@ -268,22 +303,27 @@ def tensor_from_data(data, element=None):
     """A CPU tensor with a copy of nested sequences of numbers.
 
     `element` is the dtype; without one it follows from the numbers. Raises ValueError for ragged
-    nesting, TypeError for text and for lists among numbers, RuntimeError for other objects and for
-    numbers that do not fit.
+    nesting, TypeError for text and for lists among numbers, RuntimeError for other objects, for
+    numbers that do not fit, and for sequences that change while they are read.
     """
     cdef list sizes = []
     cdef int64_t values[MAXIMUM_DIMS]
     cdef Tensor made
-    cdef int code
+    cdef int code, rank, dim
     _measure(data, sizes)
     if element is not None:
         code = (<dtype?>element).code
     else:
-        code = _infer_code(data, -1)
+        code = _infer_code(data, -1, 0)
         code = default_dtype_code() if code < 0 else code
-    made = make_contiguous(code, <int>read_sizes(sizes, values, MAXIMUM_DIMS), values, CPU, -1)
-    if made.count or not sizes:
-        _fill(data, sizes, 0, made.storage.data, code)
+    rank = <int>read_sizes(sizes, values, MAXIMUM_DIMS)
+    for dim in range(rank):
+        if values[dim] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {values[dim]}: "
+                               f"{sizes}")
+    made = make_contiguous(code, rank, values, CPU, -1)
+    if made.count:
+        _fill(data, values, rank, 0, made.storage.data, code)
     return made
 
 

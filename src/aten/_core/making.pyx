@@ -38,10 +38,20 @@ cdef extern from *:
         aten_tensor_type = type;
         type->tp_free = aten_keep;
     }
+    /* The collector of garbage runs finalizers, which may change the operands of the operator whose
+       result this is, when it has read their sizes already. So it has to wait for the next object
+       that something else makes. */
+    static PyObject *aten_new_tensor(void) {
+        int collects = PyGC_Disable();
+        PyObject *object = PyType_GenericAlloc(aten_tensor_type, 0);
+        if (collects)
+            PyGC_Enable();
+        return object;
+    }
     static inline PyObject *aten_bare_tensor(void) {
         PyObject *object;
         if (aten_kept_count == 0)
-            return PyType_GenericAlloc(aten_tensor_type, 0);
+            return aten_new_tensor();
         object = aten_kept[--aten_kept_count];
         memset((char *)object + sizeof(PyObject), 0,
                (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
