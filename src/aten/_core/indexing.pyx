@@ -405,7 +405,7 @@ cdef object _prepared(object part):
     if isinstance(part, float):
         raise _no_index(part)
     if hasattr(part, "__array_interface__") and part.ndim > 0:
-        return from_array_interface(part)
+        return from_array_interface(part, share=False)
     if PyIndex_Check(part):
         return PyNumber_Index(part)
     if isinstance(part, (list, tuple, range)):
