@@ -9,7 +9,7 @@ from aten._core import construct
 from aten._core.device import device
 from aten._core.dtypes import dtype, get_default_dtype
 from aten._core.tensor import Tensor
-from aten.interop import from_dlpack, from_numpy, frombuffer
+from aten.interop import from_dlpack, from_numpy, frombuffer, is_aligned
 
 _NO_AUTOGRAD = "requires_grad=True needs autograd, which is not there yet"
 
@@ -64,7 +64,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
     if isinstance(data, Tensor):
         return _placed(data, dtype, device)
     if hasattr(data, "__array_interface__") and getattr(data, "ndim", 0) > 0:
-        return _placed(from_numpy(data), dtype, device)
+        return _placed(from_numpy(data if is_aligned(data) else data.copy()), dtype, device)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -103,7 +103,8 @@ def _shared(obj: Any, element: dtype | None) -> Tensor | None:
     if isinstance(obj, Tensor):
         return obj
     if hasattr(obj, "__array_interface__"):
-        return from_numpy(obj) if getattr(obj, "ndim", 0) > 0 else None
+        shares = getattr(obj, "ndim", 0) > 0 and is_aligned(obj)
+        return from_numpy(obj) if shares else None
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
     if isinstance(obj, (bytearray, memoryview)):

@@ -51,21 +51,27 @@ __all__ = [
 
 
 def load(
-    f: str | os.PathLike[str] | IO[bytes], *, model: str = "model", verify: bool = True
+    f: str | os.PathLike[str] | IO[bytes],
+    *,
+    model: str = "model",
+    verify: bool = True,
+    mmap: bool = True,
 ) -> ExportedProgram:
     """Reads a program from a `.pt2` file, in the training IR or in Core ATen.
 
-    Weights are mapped from the file, copy-on-write, and not copied. Nothing is unpickled and
+    Weights are mapped from the file, copy-on-write, and not copied, unless `mmap` is False. Nothing is unpickled and
     nothing evaluated: a file that would need it is refused. Only running needs operators.
 
     Args:
         f: a path, or a binary file object, which is read into memory.
         model: which program, where the archive holds several.
         verify: check the weights against their CRC-32, which reads all of them once.
+        mmap: map the file. A process that reads weights from a mapped file which somebody has made
+            shorter is ended by the system; with False, weights are read into memory of their own.
 
     Raises:
         OSError: the file cannot be opened.
         ArchiveError: no zip, cut short, damaged, compressed, or with pickled contents.
         FormatError: the archive is sound, but what it says of the program is not, or not supported.
     """
-    return load_program(f, model=model, verify=verify)
+    return load_program(f, model=model, verify=verify, mmap=mmap)

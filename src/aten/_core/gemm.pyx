@@ -17,7 +17,9 @@ from libc.string cimport memset
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16,
                                 INT32, INT64, INT8, UINT8, item_size)
+from aten._core.keys cimport local_state
 from aten._core.libraries cimport enter_library, leave_library
+from aten._core.memory cimport check_unchanged
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
 from aten._core.matrix_tiles cimport (Nesting, Product, multiply_nested_tiles, multiply_tiles,
@@ -188,6 +190,7 @@ cdef inline bint _steps_along_a_vector(const Product* product) noexcept nogil:
 cdef int _multiply_prepared(Product* given) except -1:
     """Bring the operands into shapes the loops or the library take, and share the tiles out."""
     cdef Product product = given[0]
+    cdef int64_t changes = local_state().changes
     cdef list scratch = []
     cdef Tiles tiles
     cdef int code = given.out.code
@@ -195,6 +198,7 @@ cdef int _multiply_prepared(Product* given) except -1:
     cdef bint integers = _is_integer(code)
     cdef bint direct, by_library
     cdef int64_t work = product.batch * product.rows * product.columns * product.depth
+    check_unchanged("matrix product", changes)
     direct = not given.apart and code == compute
     if direct and not _has_unit_rows(&product.out, product.rows, product.columns):
         transpose(&product)
@@ -211,6 +215,7 @@ cdef int _multiply_prepared(Product* given) except -1:
     by_library = not integers and not takes_tiles(&product)
     if by_library:
         open_library()
+        check_unchanged("matrix product", changes)
     _cut(&tiles, &product)
     if work < RELEASE_THRESHOLD:
         _run_all(&tiles)

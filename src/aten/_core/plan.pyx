@@ -18,7 +18,9 @@ from libc.string cimport memcmp, memcpy
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport default_dtype_code, dtype
 from aten._core.iterator cimport MAXIMUM_OPERANDS, KernelFunction, Walk, run_walk
+from aten._core.keys cimport local_state
 from aten._core.making cimport make_contiguous, make_strided
+from aten._core.memory cimport check_unchanged
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.strides cimport contiguous_strides
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer
@@ -156,8 +158,12 @@ cdef class Plan:
         return make_strided(fresh.code, fresh.rank, fresh.sizes, fresh.strides, self.device_type,
                             -1)
 
-    cdef object run(self, PyObject** tensors):
-        """Launch on `tensors`, which begin with the inputs; gives the output or a tuple of them."""
+    cdef object run(self, PyObject** tensors, str label, int64_t changes):
+        """Launch on `tensors`, which begin with the inputs; gives the output or a tuple of them.
+
+        `changes` of tensors were counted when the plan was chosen for these: plans are made, and
+        containers allocated, by code that may run other code.
+        """
         cdef int place
         cdef list temporaries
         cdef Tensor made, temporary
@@ -179,6 +185,7 @@ cdef class Plan:
                     temporary = self.allocated(place)
                     temporaries.append(temporary)
                     tensors[self.inputs + place] = <PyObject*>temporary
+            check_unchanged(label, changes)
             for launch in self.launches:
                 (<Launch>launch).run(tensors)
         return made if self.single else results
@@ -298,10 +305,12 @@ cdef class PlanKernel(Kernel):
         cdef Py_ssize_t position
         cdef PyObject* value
         cdef int count = 0
+        cdef int64_t changes
         key.hash = 0
         key.words[0] = default_dtype_code()
         key.word_count = 1
         key.other_count = 0
+        changes = local_state().changes
         for position in range(self.count):
             value = stack[position]
             if Py_TYPE(value) == <PyTypeObject*>Tensor or isinstance(<object>value, Tensor):
@@ -314,7 +323,7 @@ cdef class PlanKernel(Kernel):
                 key.other_count += 1
         for position in range(key.word_count):
             key.hash = _mixed(key.hash, <uint64_t>key.words[position])
-        return self.plan_for(&key, stack).run(tensors)
+        return self.plan_for(&key, stack).run(tensors, self.label, changes)
 
     cdef Plan plan_for(self, Key* key, PyObject** stack):
         """The plan kept for `key`, first in its bucket from now on, or a new one."""

@@ -19,9 +19,10 @@ from aten._core.dtypes import can_cast
 from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
+from aten._core.keys cimport local_state
 from aten._core.making cimport make_contiguous, make_strided
-from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
-                                prepare_out, restore_geometry, same_geometry)
+from aten._core.memory cimport (Geometry, check_internal_overlap, check_unchanged, keep_geometry,
+                                may_overlap, prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
                                   find_accesses, promotion_code, read_number)
 from aten._core.ordinary cimport (OrdinaryCall, Remembered, accept, arrange, compute, forget,
@@ -380,12 +381,12 @@ cdef class PointwiseKernel(Kernel):
         for index in range(operands.rank):
             same = same and out.sizes[index] == operands.sizes[index]
         if not same and self.inplace:
-            raise RuntimeError(
-                f"output with shape {[out.sizes[index] for index in range(out.rank)]} doesn't "
-                f"match the broadcast shape "
-                f"{[operands.sizes[index] for index in range(operands.rank)]}")
+            raise _other_shape(out, operands)
         if not same:
+            self.refuse_operand(out, operands, count)
+            check_unchanged(self.label, operands.changes)
             prepare_out(self.label, out, operands.rank, operands.sizes)
+            operands.changes = local_state().changes
         if not self.repeatable:
             check_internal_overlap(out)
         for index in range(count):
@@ -402,6 +403,15 @@ cdef class PointwiseKernel(Kernel):
             copy = self.backend.clone(operand)
             copies.append(copy)
             operands.tensors[index] = <PyObject*>copy
+        return 0
+
+    cdef int refuse_operand(self, TensorImpl out, Operands* operands, int count) except -1:
+        """Raises RuntimeError where `out`, which is to be resized, is also read."""
+        cdef int index
+        for index in range(count):
+            if operands.tensors[index] != NULL and same_geometry(
+                    out, <TensorImpl>operands.tensors[index]):
+                raise _other_shape(out, operands)
         return 0
 
     cdef TensorImpl fresh_in_format(self, Operands* operands, int code, int device_type,
@@ -485,6 +495,8 @@ cdef class PointwiseKernel(Kernel):
             tiled = tile(walk, widths, &tiling)
         find_accesses(walk, operands, family.count, out_code, separate, accesses)
         walk.kernel = self.function_for(family, operands, out_code, accesses)
+        # Checks and the making of code have run Python code since the operands were read.
+        check_unchanged(self.label, operands.changes)
         if walk.total < RELEASE_THRESHOLD:
             _launch(walk, &tiling if tiled else NULL)
             return 0
@@ -513,6 +525,12 @@ cdef class PointwiseKernel(Kernel):
         return family.find(key)
 
 
+cdef object _other_shape(TensorImpl out, Operands* operands):
+    return RuntimeError(
+        f"output with shape {[out.sizes[index] for index in range(out.rank)]} doesn't match the "
+        f"broadcast shape {[operands.sizes[index] for index in range(operands.rank)]}")
+
+
 cdef void _launch(Walk* walk, Tiling* tiling) noexcept nogil:
     if tiling == NULL:
         run_walk(walk, GRAIN)
@@ -527,6 +545,7 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
     cdef TensorImpl tensor
     cdef PyObject* value
     cdef int index
+    operands.changes = local_state().changes
     begin_promotion(&state)
     for index in range(family.count):
         value = stack[family.position[index]]

@@ -18,6 +18,10 @@ cdef class Storage:
     cdef SharedBlock shared         # memory that other storages show, too; to be copied before a write
     cdef object owner               # keeps foreign memory alive (NumPy array, mapped file, …)
 
+# Compiled loops take elements to lie at multiples of their own size.
+cdef inline bint is_aligned(const void* address, int64_t width) noexcept nogil:
+    return <size_t>address % <size_t>width == 0
+
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index)
 cdef Storage storage_over(object buffer)
 cdef Storage storage_at(size_t address, int64_t nbytes, object owner)
