@@ -19,7 +19,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport default_dtype_code, dtype
 from aten._core.iterator cimport MAXIMUM_OPERANDS, KernelFunction, Walk, run_walk
 from aten._core.keys cimport local_state
-from aten._core.making cimport make_contiguous, make_strided
+from aten._core.making cimport make_alias, make_contiguous, make_strided
 from aten._core.memory cimport check_unchanged
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.strides cimport contiguous_strides
@@ -306,6 +306,8 @@ cdef class PlanKernel(Kernel):
         cdef PyObject* value
         cdef int count = 0
         cdef int64_t changes
+        cdef Plan plan
+        cdef list arguments
         key.hash = 0
         key.words[0] = default_dtype_code()
         key.word_count = 1
@@ -323,10 +325,21 @@ cdef class PlanKernel(Kernel):
                 key.other_count += 1
         for position in range(key.word_count):
             key.hash = _mixed(key.hash, <uint64_t>key.words[position])
-        return self.plan_for(&key, stack).run(tensors, self.label, changes)
+        plan = self.kept_plan(&key)
+        if plan is not None:
+            return plan.run(tensors, self.label, changes)
+        # A plan is made by Python code: other threads may change the tensors meanwhile.
+        arguments = [<object>stack[position] for position in range(self.count)]
+        count = 0
+        for position in range(self.count):
+            if isinstance(arguments[position], Tensor):
+                arguments[position] = make_alias(<TensorImpl>stack[position])
+                tensors[count] = <PyObject*>arguments[position]
+                count += 1
+        return self.make_plan(&key, arguments).run(tensors, self.label, changes)
 
-    cdef Plan plan_for(self, Key* key, PyObject** stack):
-        """The plan kept for `key`, first in its bucket from now on, or a new one."""
+    cdef Plan kept_plan(self, Key* key):
+        """The plan kept for `key`, first in its bucket from now on; None: there is none."""
         cdef int bucket = <int>(key.hash % BUCKETS)
         cdef Kept before, found
         if self.buckets is None:
@@ -342,12 +355,12 @@ cdef class PlanKernel(Kernel):
                 return found.plan
             before = found
             found = found.next
-        return self.make_plan(key, stack)
+        return None
 
-    cdef Plan make_plan(self, Key* key, PyObject** stack):
+    cdef Plan make_plan(self, Key* key, list arguments):
         cdef int bucket = <int>(key.hash % BUCKETS)
         cdef Kept made = Kept.__new__(Kept)
-        made.plan = <Plan?>self.backend.plan(self, [<object>stack[i] for i in range(self.count)])
+        made.plan = <Plan?>self.backend.plan(self, arguments)
         made.words = <int64_t*>PyMem_Malloc(key.word_count * sizeof(int64_t))
         if made.words == NULL:
             raise MemoryError()

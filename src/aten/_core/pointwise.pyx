@@ -20,7 +20,7 @@ from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
 from aten._core.keys cimport local_state
-from aten._core.making cimport make_contiguous, make_strided
+from aten._core.making cimport make_alias, make_contiguous, make_strided
 from aten._core.memory cimport (Geometry, check_internal_overlap, check_unchanged, keep_geometry,
                                 may_overlap, prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
@@ -314,6 +314,9 @@ cdef class PointwiseKernel(Kernel):
                 raise TypeError(f"{self.label}(): the output must be a Tensor, not "
                                 f"{type(<object>stack[self.out_position]).__name__}")
             out = <TensorImpl>stack[self.out_position]
+        if (out is not None or family.promotion == SAME or family.check is not None
+                or family.integer_check is not None):
+            _freeze(&operands, family.count, copies)
         broadcast_operands(&operands, family.count)
         code = self.result_code(family, &operands)
         if family.check is not None:
@@ -414,6 +417,16 @@ cdef class PointwiseKernel(Kernel):
                 raise _other_shape(out, operands)
         return 0
 
+    cdef int require_shape(self, TensorImpl out, Operands* operands) except -1:
+        """Raises RuntimeError where another thread has changed `out` since it was prepared."""
+        cdef bint same = out.rank == operands.rank
+        cdef int index
+        for index in range(operands.rank if same else 0):
+            same = same and out.sizes[index] == operands.sizes[index]
+        if not same:
+            raise _other_shape(out, operands)
+        return 0
+
     cdef TensorImpl fresh_in_format(self, Operands* operands, int code, int device_type,
                                     PyObject** stack):
         """A result in the memory format the call asks for; None where it asks for none."""
@@ -445,6 +458,8 @@ cdef class PointwiseKernel(Kernel):
         if written and self.executes:
             # Before any address is taken: operands may be windows on the same memory.
             data_pointer(out)
+        if written:
+            self.require_shape(out, operands)
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
@@ -523,6 +538,19 @@ cdef class PointwiseKernel(Kernel):
             dtype_from_code(out_code), patterns)
         family.keep(key, address, owner)
         return family.find(key)
+
+
+cdef int _freeze(Operands* operands, int count, list kept) except -1:
+    """Read windows that nobody else knows: what is called next are checks, warnings, copies, and
+    other threads may change the tensors meanwhile."""
+    cdef Tensor window
+    cdef int index
+    for index in range(count):
+        if operands.tensors[index] != NULL:
+            window = make_alias(<TensorImpl>operands.tensors[index])
+            kept.append(window)
+            operands.tensors[index] = <PyObject*>window
+    return 0
 
 
 cdef object _other_shape(TensorImpl out, Operands* operands):

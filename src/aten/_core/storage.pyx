@@ -36,8 +36,6 @@ cdef extern from "Python.h":
 cdef enum:
     # Bytes in one chunk of a copy for the threads.
     GRAIN = 1 << 18
-    # From here on, other Python threads may run during a copy.
-    RELEASE_THRESHOLD = 1 << 17
 
 # Storages of fewer bytes are copied at once: that takes no longer than to share and to part again.
 cdef int64_t _least_shared = 1 << 15
@@ -275,14 +273,15 @@ cdef void _copy_part(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept:
+    """Copy on all threads, and keep the interpreter lock.
+
+    Who is about to write has looked at the operands, which others must not change until the kernel
+    has all addresses.
+    """
     cdef Copy copy
-    if count < RELEASE_THRESHOLD:
-        memcpy(target, source, count)
-        return
     copy.target = target
     copy.source = source
-    with nogil:
-        parallel_for(count, GRAIN, _copy_part, &copy)
+    parallel_for(count, GRAIN, _copy_part, &copy)
 
 
 cdef int expose(Storage storage) except -1:

@@ -16,6 +16,7 @@ from aten._core.dispatcher import Kernel, OpOverload, PythonKernel
 from aten._core.dtypes import can_cast, dtype
 from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
+from aten._core.snapshots import SnapshotKernel
 from aten._core.tensor import Tensor
 from aten.backends import choice
 from aten.backends.lazy_views import skip_laziness
@@ -63,8 +64,15 @@ def _install_choice(op: OpOverload, key: DispatchKey) -> bool:
     if not choice.is_made_for(op):
         return False
     function = load_function(op.entry.function)
-    op.register(key, choice.or_compiled(op, PythonKernel(function)), place_of(function))
+    op.register(key, choice.or_compiled(op, _kernel(function, key)), place_of(function))
     return True
+
+
+def _kernel(function: Callable[..., Any], key: DispatchKey, with_op: bool = False) -> PythonKernel:
+    """A kernel that calls `function`: composites get the tensors themselves, and call operators."""
+    if key is DispatchKey.CompositeImplicitAutograd:
+        return PythonKernel(function, with_op=with_op)
+    return SnapshotKernel(function, with_op=with_op)
 
 
 def install_view(op: OpOverload) -> None:
@@ -113,7 +121,7 @@ def install_variant(
         function = load_function(op.entry.function)
         code = function.__code__
         if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-            op.register(key, PythonKernel(function), place_of(function))
+            op.register(key, _kernel(function, key), place_of(function))
             return
     made = _writing_out(op) if op.entry.variant == "out" else _in_place(op)
     if op.entry.variant == "out" and "!)" in operator(op.entry.base).schema_text:
@@ -132,7 +140,7 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    kernel: Kernel = PythonKernel(function, with_op=with_op)
+    kernel: Kernel = _kernel(function, key, with_op)
     forwarding = options_of(op.entry.function).forwarding
     if forwarding is not None:
         kernel = _forwarding_kernel(op, forwarding, kernel)
@@ -158,9 +166,8 @@ def _install_on_copy(op: OpOverload) -> None:
     def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
         return function(self.clone(memory_format=layout), *arguments, **keywords)
 
-    op.register(
-        DispatchKey.CompositeExplicitAutograd, PythonKernel(run_on_copy), place_of(function)
-    )
+    key = DispatchKey.CompositeExplicitAutograd
+    op.register(key, _kernel(run_on_copy, key), place_of(function))
 
 
 def _writing_out(op: OpOverload) -> Callable[..., Any]:
