@@ -131,7 +131,7 @@ cdef class Generator:
         Raises TypeError for what is no uint8 tensor, RuntimeError where it is no state.
         """
         cdef Tensor given
-        cdef const char* data
+        cdef char data[STATE_BYTES]
         cdef Engine engine
         cdef uint64_t seed, word
         cdef int32_t header[2]
@@ -143,7 +143,8 @@ cdef class Generator:
         if given.count != STATE_BYTES or not given.contiguous or given.storage.data == NULL:
             raise RuntimeError(f"set_state: expected {STATE_BYTES} bytes in a row, got a tensor of "
                                f"shape {list(given.shape)}")
-        data = const_data_pointer(given)
+        # A copy: what is checked is what is used, whoever writes to the tensor meanwhile.
+        memcpy(data, const_data_pointer(given), STATE_BYTES)
         memcpy(&seed, data, 8)
         memcpy(header, data + 8, 8)
         memcpy(&word, data + 16, 8)

@@ -46,7 +46,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     index, source = _checked("gather", self, dim, index)
     if not self.is_meta:
         base = along(source, dim, index.shape)
-        picking.pick(base, as_int64(index), at_least_vector(out), source.stride(dim))
+        step, choices = source.stride(dim), source.size(dim)
+        picking.pick(base, as_int64(index), at_least_vector(out), step, choices)
     return out
 
 
@@ -156,7 +157,7 @@ def _scatter(
     src = at_least_vector(src)
     source = src.as_strided(index.shape, src.stride(), src.storage_offset())
     base = along(target, dim, index.shape)
-    write(base, as_int64(index), source, target.stride(dim), fold, target.size(dim))
+    write(base, as_int64(index), source, target.stride(dim), target.size(dim), fold)
     return self
 
 
@@ -336,4 +337,5 @@ def _write_slices(self: Tensor, dim: int, index: Tensor, source: Tensor, fold: s
 
 def _move_slices(self: Tensor, dim: int, index: Tensor, source: Tensor, fold: str) -> None:
     at = spread(at_least_vector(as_int64(index)), source.shape, dim)
-    write(along(self, dim, source.shape), at, source, self.stride(dim), fold)
+    base = along(self, dim, source.shape)
+    write(base, at, source, self.stride(dim), self.size(dim), fold)
