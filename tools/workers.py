@@ -58,6 +58,7 @@ class Worker:
     """
 
     counted: tuple[str, ...] = ("crashes", "hangs")
+    _stops = False
 
     def __init__(self, start: int, end: int, seconds: float) -> None:
         self._end = end
@@ -76,9 +77,13 @@ class Worker:
     def finish(self) -> None:
         """What the process does after its last call."""
 
-    def count(self, outcome: str) -> None:
+    def stop(self) -> None:
+        """Make no more calls than the present one."""
+        self._stops = True
+
+    def count(self, outcome: str, times: int = 1) -> None:
         place = self.counted.index(outcome) + 1
-        self._set(place, self._get(place) + 1)
+        self._set(place, self._get(place) + times)
 
     def note(self, outcome: str, text: str) -> None:
         self.count(outcome)
@@ -134,6 +139,8 @@ class Worker:
         for number in range(start, self._end):
             self._set(0, number)
             self.call(number)
+            if self._stops:
+                break
         self.finish()
 
     def _get(self, place: int) -> int:
