@@ -17,7 +17,6 @@ from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.keys import DispatchKey
 from aten._core.promotion import result_type
-from aten._core.results import described
 from aten._core.tensor import Tensor
 from aten.ops.definition import (
     Definition,
@@ -82,6 +81,9 @@ class DispatchInterpreter:
         place = self.device.type
         if made.dtype is element and tuple(made.shape) == shape and made.device.type == place:
             return
+        # What only an error needs, `import aten` comes without.
+        from aten._core.results import described
+
         kernel, _ = op.registrations.resolve(self.key)
         assert kernel is not None
         raise RuntimeError(
