@@ -76,9 +76,9 @@ class Worker:
     def finish(self) -> None:
         """What the process does after its last call."""
 
-    def count(self, outcome: str) -> None:
+    def count(self, outcome: str, times: int = 1) -> None:
         place = self.counted.index(outcome) + 1
-        self._set(place, self._get(place) + 1)
+        self._set(place, self._get(place) + times)
 
     def note(self, outcome: str, text: str) -> None:
         self.count(outcome)
