@@ -111,10 +111,10 @@ def _outcome(op: Any, chosen: Combination, seed: str, name: str) -> tuple[Any, l
             raised = f"{type(error).__name__}: {error}"
             raise AssertionError(f"{name} raised {raised}") from error
         raised = type(error).__name__
-    return raised, list(_states((result, positional, keywords), is_compared(op)))
+    return raised, list(states((result, positional, keywords), is_compared(op)))
 
 
-def _states(value: Any, is_compared: bool) -> Iterator[Any]:
+def states(value: Any, is_compared: bool) -> Iterator[Any]:
     """Geometry, and elements bit for bit, of every tensor; other values as they are."""
     if isinstance(value, aten.Tensor):
         yield tuple(value.shape), value.stride(), value.dtype.name
@@ -122,9 +122,9 @@ def _states(value: Any, is_compared: bool) -> Iterator[Any]:
             yield as_bits(value.resolve_conj().resolve_neg()).tobytes()
     elif isinstance(value, (list, tuple)):
         for one in value:
-            yield from _states(one, is_compared)
+            yield from states(one, is_compared)
     elif isinstance(value, dict):
-        yield from _states(list(value.values()), is_compared)
+        yield from states(list(value.values()), is_compared)
     elif is_compared:
         yield repr(value) if isinstance(value, (int, float, complex)) else type(value).__name__
 

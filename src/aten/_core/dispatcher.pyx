@@ -276,6 +276,7 @@ cdef class OpOverload:
     cdef int prepare(self) except -1:
         cdef Py_ssize_t position
         cdef Py_ssize_t* positions
+        cdef PyObject** row
         if self.row != NULL:
             return 0
         from aten._core.arguments import ArgumentParser as make_parser
@@ -303,10 +304,14 @@ cdef class OpOverload:
         self.written = written_by(schema)
         self.returned = returned_by(schema, self.written >= 0)
         self.returned_count = len(schema.returns)
-        self.row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
-        if self.row == NULL:
-            raise MemoryError()
         self.registrations.attach(self)
+        if self.row != NULL:
+            return 0  # Meanwhile another thread has done it.
+        # Last of all: an operator with a row counts as complete.
+        row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
+        if row == NULL:
+            raise MemoryError()
+        self.row = row
         return 0
 
     def invalidate(self):

@@ -11,7 +11,7 @@ from aten._core.keys cimport local_state
 from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.storage cimport Storage, allocate, exchange_memory, retire
 from aten._core.strides cimport contiguous_strides, is_dense, storage_extent
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, set_geometry
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, set_geometry
 
 
 cdef int check_internal_overlap(TensorImpl out) except -1:
@@ -194,13 +194,16 @@ def write_outs(str name, outs, results, copy):
     """Copy results into `out=` tensors; one whose sizes differ gets its result's sizes and strides.
 
     Warns (UserWarning) if that held elements. `copy(out, result)` writes. Where a tensor cannot be
-    resized or overlaps itself (RuntimeError) nothing is written, and all have the sizes they had.
+    resized or has no memory or overlaps itself (RuntimeError) nothing is written, and all have the
+    sizes they had.
     """
     cdef Tensor out
     cdef list kept = [_kept(out) for out in outs]
     try:
         for out, result in zip(outs, results, strict=True):
             _prepare_for(name, out, result)
+            # Memory of its own now: should there be none, nothing is written yet.
+            data_pointer(out)
         for out, result in zip(outs, results, strict=True):
             copy(out, result)
     except BaseException:

@@ -101,14 +101,18 @@ def scatter_reduce(
     _scatter_checks("scatter_reduce", self, dim, index, src)
     if index.numel() == 0 or self.is_meta:
         return self
+    if include_self and reduce != "mean":
+        return _scatter("scatter_reduce", self, dim, index, src, reduce)
+    # On a copy: should memory be short for one of the steps, `self` is as it was.
+    made = self.clone()
     if not include_self:
-        scatter_value(self, dim, index, _start(self, reduce))
-    _scatter("scatter_reduce", self, dim, index, src, "sum" if reduce == "mean" else reduce)
+        scatter_value(made, dim, index, _start(self, reduce))
+    _scatter("scatter_reduce", made, dim, index, src, "sum" if reduce == "mean" else reduce)
     if reduce == "mean":
         ones = src.new_ones(()).expand(src.shape)
         counts = self.new_ones(self.shape) if include_self else self.new_zeros(self.shape)
-        _divide(self, _scatter("scatter_reduce", counts, dim, index, ones, "sum"))
-    return self
+        _divide(made, _scatter("scatter_reduce", counts, dim, index, ones, "sum"))
+    return self.copy_(made)
 
 
 def _refuse_fold(kernel: str, self: Tensor, reduce: str) -> None:
@@ -250,14 +254,17 @@ def index_reduce(
     dim = _checked_slices("index_reduce", self, dim, index, source)
     if index.numel() == 0 or self.is_meta:
         return self
+    if include_self and reduce != "mean":
+        return _write_slices(self, dim, index, source, reduce)
+    made = self.clone()  # As in scatter_reduce.
     if not include_self:
-        _fill_slices(self, dim, index, _start(self, reduce))
-    _write_slices(self, dim, index, source, "sum" if reduce == "mean" else reduce)
+        _fill_slices(made, dim, index, _start(self, reduce))
+    _write_slices(made, dim, index, source, "sum" if reduce == "mean" else reduce)
     if reduce == "mean":
         ones = source.new_ones(()).expand(source.shape)
         counts = self.new_ones(self.shape) if include_self else self.new_zeros(self.shape)
-        _divide(self, _write_slices(counts, dim, index, ones, "sum"))
-    return self
+        _divide(made, _write_slices(counts, dim, index, ones, "sum"))
+    return self.copy_(made)
 
 
 @op("index_fill.int_Scalar", inplace="preserve_format")
