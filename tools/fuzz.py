@@ -1,7 +1,8 @@
 """Random calls of every registered operator, in processes of their own.
 
-    python tools/fuzz.py [--calls N] [--first SEED] [--jobs N]
+    python tools/fuzz.py [--reentrant] [--calls N] [--first SEED] [--jobs N]
 
+With `--reentrant`, arguments run code that changes the operands in the middle of the call.
 Calls are numbered from the first seed on; a number repeats its call. A crash, a hang, an exception
 that no call may raise, or operands that a failed call changed are counted and printed with their
 number; the exit status is 1 if there were any.
@@ -20,6 +21,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +39,16 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60, help="until a call counts as hung")
+    parser.add_argument("--reentrant", action="store_true", help="arguments change operands")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     bounds = [
         options.first + options.calls * job // options.jobs for job in range(options.jobs + 1)
     ]
-    workers = [Worker(start, end, options.seconds) for start, end in itertools.pairwise(bounds)]
+    make_call = _reentrant_call if options.reentrant else _random_call
+    workers = [
+        Worker(start, end, options.seconds, make_call) for start, end in itertools.pairwise(bounds)
+    ]
     started = time.monotonic()
     while any(worker.alive for worker in workers):
         time.sleep(0.2)
@@ -55,14 +61,34 @@ def main() -> int:
     return int(any(counts[name] for name in COUNTED[2:]))
 
 
+def _random_call(source: random.Random, known: list[Any]) -> bool:
+    from operator_calls import Calls, call
+
+    op = source.choice(known)
+    return call(op, *Calls(source).arguments(op))
+
+
+def _reentrant_call(source: random.Random, known: list[Any]) -> bool:
+    from reentrant_calls import reentrant_call
+
+    return reentrant_call(source, known)
+
+
 COUNTED = ("succeeded", "refused", "faults", "crashes", "hangs")
 
 
 class Worker:
     """A range of calls, made in one process after another where one of them dies."""
 
-    def __init__(self, start: int, end: int, seconds: float) -> None:
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        seconds: float,
+        make_call: Callable[[random.Random, list[Any]], bool],
+    ) -> None:
         self._end = end
+        self._make_call = make_call
         self._seconds = seconds
         # The number of the call in progress and the outcomes so far, shared with the process.
         self._memory = mmap.mmap(-1, _WORD * (1 + len(COUNTED)))
@@ -110,12 +136,8 @@ class Worker:
             self._one(known, number)
 
     def _one(self, known: list[Any], number: int) -> None:
-        from operator_calls import Calls, call
-
-        source = random.Random(number)
-        op = source.choice(known)
         try:
-            succeeded = call(op, *Calls(source).arguments(op))
+            succeeded = self._make_call(random.Random(number), known)
         except AssertionError as fault:
             self._note("faults", f"call {number}: {str(fault)[:200]}")
             return

@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 from aten._core.dtypes cimport item_size
 from aten._core.keys cimport local_state
 from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
-from aten._core.storage cimport Storage, allocate, exchange_memory
+from aten._core.storage cimport Storage, allocate, exchange_memory, retire
 from aten._core.strides cimport contiguous_strides, is_dense, storage_extent
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, set_geometry
 
@@ -90,6 +90,7 @@ cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except
             memcpy(larger.data, storage.data, min(storage.bytes, needed))
         # The storage object stays, so that views go on sharing it; the blocks change places.
         exchange_memory(storage, larger)
+        retire(larger)
     local_state().changes += 1
     set_geometry(tensor, rank, sizes, strides)
     return 0
@@ -175,6 +176,8 @@ def become(Tensor tensor not None, Tensor window not None):
         raise RuntimeError(f"a {tensor.dtype} tensor on {tensor.device} cannot become a window on "
                            f"{window.dtype} elements on {window.device}")
     cdef Storage storage = window.storage
+    if tensor.storage is not storage:
+        retire(tensor.storage)
     local_state().changes += 1
     set_geometry(tensor, window.rank, window.sizes, window.strides)
     tensor.storage = storage
