@@ -1,10 +1,11 @@
 """Random calls of every registered operator, in processes of their own.
 
-    python tools/fuzz.py [--calls N] [--first SEED] [--jobs N]
+    python tools/fuzz.py [--reentrant] [--calls N] [--first SEED] [--jobs N]
 
 Calls are numbered from the first seed on; a number repeats its call. A crash, a hang, an exception
 that no call may raise, or operands that a failed call changed are counted and printed with their
-number; the exit status is 1 if there were any.
+number; the exit status is 1 if there were any. With `--reentrant`, arguments, hooks and finalizers
+change operands in the middle of the calls.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from workers import Worker, add_options, run
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--reentrant", action="store_true", help="arguments change operands")
     add_options(parser, calls=1_000_000, seconds=60)
     options = parser.parse_args()
     started = time.monotonic()
-    counts = run(RandomCalls, options)
+    counts = run(ReentrantCalls if options.reentrant else RandomCalls, options)
     listed = ", ".join(f"{counts[name]} {name}" for name in RandomCalls.counted)
     print(f"{options.calls} calls in {time.monotonic() - started:.0f} s: {listed}")
     return int(any(counts[name] for name in RandomCalls.counted[2:]))
@@ -39,17 +41,29 @@ class RandomCalls(Worker):
 
         self._operators = operators()
 
-    def call(self, number: int) -> None:
+    def call_one(self, source: random.Random) -> bool:
+        """Whether a call succeeds. Raises AssertionError for a fault."""
         from operator_calls import Calls, call
 
-        source = random.Random(number)
         op = source.choice(self._operators)
+        return call(op, *Calls(source).arguments(op))
+
+    def call(self, number: int) -> None:
         try:
-            succeeded = call(op, *Calls(source).arguments(op))
+            succeeded = self.call_one(random.Random(number))
         except AssertionError as fault:
             self.note("faults", f"call {number}: {str(fault)[:200]}")
             return
         self.count("succeeded" if succeeded else "refused")
+
+
+class ReentrantCalls(RandomCalls):
+    """Calls in the middle of which other code runs, and changes what they work on."""
+
+    def call_one(self, source: random.Random) -> bool:
+        from reentrant_calls import reentrant_call
+
+        return reentrant_call(source, self._operators)
 
 
 if __name__ == "__main__":

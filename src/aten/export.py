@@ -59,8 +59,9 @@ def load(
 ) -> ExportedProgram:
     """Reads a program from a `.pt2` file, in the training IR or in Core ATen.
 
-    Weights are mapped from the file, copy-on-write, and not copied, unless `mmap` is False. Nothing is unpickled and
-    nothing evaluated: a file that would need it is refused. Only running needs operators.
+    Weights are mapped from the file, copy-on-write, and not copied, unless `mmap` is False. Nothing
+    is unpickled and nothing evaluated: a file that would need it is refused. Only running needs
+    operators.
 
     Args:
         f: a path, or a binary file object, which is read into memory.

@@ -36,7 +36,13 @@ def from_numpy(array: numpy.ndarray) -> Tensor:
 
 
 def is_aligned(array: Any) -> bool:
-    """Whether the elements of a NumPy array lie where a tensor's may: at multiples of their size."""
+    """Whether the elements of a NumPy array lie where a tensor's may: at multiples of their size.
+
+    True for what is no array, which others refuse.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(array, numpy.ndarray):
+        return True
     return bool(array.__array_interface__["data"][0] % array.itemsize == 0)
 
 

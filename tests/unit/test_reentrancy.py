@@ -1,4 +1,4 @@
-"""Arguments whose own code changes operands while a call reads them: an error, or what was there."""
+"""Arguments whose own code changes operands while a call reads them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import aten
+from aten import DispatchKey, registry
 
 
 class Index:
@@ -162,7 +163,7 @@ def test_a_shape_that_lies() -> None:
 
         def __array__(self) -> None: ...
 
-    with pytest.raises((RuntimeError, TypeError), match="negative dimension|Could not infer"):
+    with pytest.raises((RuntimeError, TypeError), match=r"negative dimension|Could not infer"):
         aten.tensor([Array()], dtype=aten.float32)
 
 
@@ -358,3 +359,78 @@ def test_finalizers_that_change_operands(body: str) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+# Functions of our own get windows of their own
+
+
+def _with_kernel(name: str, kernel: Callable[..., Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return registry.operator(name).register(DispatchKey.CPU, kernel)
+
+
+def test_a_kernel_of_the_users_cannot_change_what_a_composite_reads() -> None:
+    """`zeros` is called between the check of sizes and the loops that rely on it."""
+
+    def zeros(*arguments: Any, **keywords: Any) -> aten.Tensor:
+        gradient.set_(aten.ones(1, 1, 1, 1))
+        return aten.full(arguments[0], 0.0)
+
+    gradient = aten.ones(1, 1, 200, 200)
+    handle = _with_kernel("aten::zeros", zeros)
+    try:
+        made = aten.ops.aten._adaptive_avg_pool2d_backward(gradient, aten.ones(1, 1, 200, 200))
+    finally:
+        handle.destroy()
+    assert gradient.shape == (1, 1, 1, 1)
+    assert (made == 1).all()
+
+
+def test_a_composite_gives_the_very_tensor_that_nothing_had_to_be_done_to() -> None:
+    tensor = aten.ones(2, 3)
+    assert aten.dropout(tensor, 0.5, False) is tensor
+    assert aten.ops.aten.contiguous(tensor) is tensor
+    assert tensor.resolve_conj() is tensor
+    assert aten.expand_copy(tensor, (2, 3)) is not tensor
+    first, second = aten.broadcast_tensors(tensor, tensor)
+    assert first.untyped_storage() is second.untyped_storage()
+
+
+@pytest.mark.parametrize("change", ["resize", "set", "data"])
+def test_memory_that_a_call_reads_outlives_a_change(change: str) -> None:
+    """The kernel holds an address while code in the middle of the call lets go of the block."""
+    program = READING.format(change=CHANGE_OF_MEMORY[change])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ATEN_MEMORY_CACHE_LIMIT": "0", "MALLOC_PERTURB_": "165"},
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+READING = """
+import threading, time
+import aten
+aten.set_num_threads(1)
+x = aten.ones(1 << 22)
+x.sum()
+started = threading.Event()
+def change():
+    for _ in range(200):
+        {change}
+        time.sleep(0)
+thread = threading.Thread(target=change)
+thread.start()
+while thread.is_alive():
+    total = x.exp().sum().item()
+    assert total > 0
+thread.join()
+"""
+CHANGE_OF_MEMORY = {
+    "resize": "x.resize_(x.numel() + 100_000)",
+    "set": "x.set_(aten.ones(1 << 22))",
+    "data": "x.data = aten.ones(1 << 22)",
+}

@@ -176,7 +176,8 @@ def become(Tensor tensor not None, Tensor window not None):
         raise RuntimeError(f"a {tensor.dtype} tensor on {tensor.device} cannot become a window on "
                            f"{window.dtype} elements on {window.device}")
     cdef Storage storage = window.storage
-    retire(tensor.storage)
+    if tensor.storage is not storage:
+        retire(tensor.storage)
     local_state().changes += 1
     set_geometry(tensor, window.rank, window.sizes, window.strides)
     tensor.storage = storage

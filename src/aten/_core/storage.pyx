@@ -10,10 +10,11 @@ given away (NumPy, DLPack, buffers, `data_ptr`), and memory of others, are copie
 
 **Readers without the interpreter lock.** A kernel holds its tensors, and by them their blocks. But
 another thread may write to a part of one of these tensors that the kernel does not read, and so
-move it to a new block, or it may resize a tensor or let it show another storage. The old block is
-then *retired*: it counts as in use until all calls of operators that had begun are over. Calls are counted in two phases (`begin_call`); once those of the
-earlier phase are over, the phases change places. Source: McKenney and Slingwine, Read-Copy Update:
-Using Execution History to Solve Concurrency Problems (1998).
+move it to a new block, or resize it, or let it show another storage; so may code that runs in the
+middle of a call, such as a finalizer. The old block is then *retired*: it counts as in use until
+all calls of operators that had begun are over. Calls are counted in two phases (`begin_call`); once
+those of the earlier phase are over, the phases change places. Source: McKenney and Slingwine,
+Read-Copy Update: Using Execution History to Solve Concurrency Problems (1998).
 """
 
 from _pickle import PickleBuffer

@@ -12,11 +12,11 @@ from typing import Any
 
 from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
-from aten._core.dispatcher import Kernel, OpOverload, PythonKernel
+from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.dtypes import can_cast, dtype
 from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
-from aten._core.snapshots import SnapshotKernel
+from aten._core.shielding import ShieldedKernel
 from aten._core.tensor import Tensor
 from aten.backends import choice
 from aten.backends.lazy_views import skip_laziness
@@ -64,15 +64,8 @@ def _install_choice(op: OpOverload, key: DispatchKey) -> bool:
     if not choice.is_made_for(op):
         return False
     function = load_function(op.entry.function)
-    op.register(key, choice.or_compiled(op, _kernel(function, key)), place_of(function))
+    op.register(key, choice.or_compiled(op, ShieldedKernel(function)), place_of(function))
     return True
-
-
-def _kernel(function: Callable[..., Any], key: DispatchKey, with_op: bool = False) -> PythonKernel:
-    """A kernel that calls `function`: composites get the tensors themselves, and call operators."""
-    if key is DispatchKey.CompositeImplicitAutograd:
-        return PythonKernel(function, with_op=with_op)
-    return SnapshotKernel(function, with_op=with_op)
 
 
 def install_view(op: OpOverload) -> None:
@@ -80,7 +73,7 @@ def install_view(op: OpOverload) -> None:
     if op.entry.variant == "inplace":
         op.register(
             DispatchKey.CompositeExplicitAutograd,
-            PythonKernel(_becoming(op)),
+            ShieldedKernel(_becoming(op)),
             "aten/backends/composite.py",
         )
         return
@@ -107,7 +100,7 @@ def install_copy(op: OpOverload) -> None:
         return tuple(piece.clone(memory_format=_CONTIGUOUS) for piece in shown)
 
     key = DispatchKey.CompositeExplicitAutograd
-    op.register(key, PythonKernel(copy), "aten/backends/composite.py")
+    op.register(key, ShieldedKernel(copy), "aten/backends/composite.py")
 
 
 def install_variant(
@@ -121,12 +114,12 @@ def install_variant(
         function = load_function(op.entry.function)
         code = function.__code__
         if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-            op.register(key, _kernel(function, key), place_of(function))
+            op.register(key, ShieldedKernel(function), place_of(function))
             return
     made = _writing_out(op) if op.entry.variant == "out" else _in_place(op)
     if op.entry.variant == "out" and "!)" in operator(op.entry.base).schema_text:
         made = _restoring(op, made)
-    op.register(key, PythonKernel(made), "aten/backends/composite.py")
+    op.register(key, ShieldedKernel(made), "aten/backends/composite.py")
 
 
 def _is_variant(op: OpOverload) -> bool:
@@ -140,7 +133,7 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    kernel: Kernel = _kernel(function, key, with_op)
+    kernel: Kernel = ShieldedKernel(function, with_op=with_op)
     forwarding = options_of(op.entry.function).forwarding
     if forwarding is not None:
         kernel = _forwarding_kernel(op, forwarding, kernel)
@@ -166,8 +159,9 @@ def _install_on_copy(op: OpOverload) -> None:
     def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
         return function(self.clone(memory_format=layout), *arguments, **keywords)
 
-    key = DispatchKey.CompositeExplicitAutograd
-    op.register(key, _kernel(run_on_copy, key), place_of(function))
+    op.register(
+        DispatchKey.CompositeExplicitAutograd, ShieldedKernel(run_on_copy), place_of(function)
+    )
 
 
 def _writing_out(op: OpOverload) -> Callable[..., Any]:

@@ -121,7 +121,7 @@ def read_file(path: str) -> memoryview:
         buffer = memoryview(mmap.mmap(-1, size))
         position = 0
         while position < size:
-            count = file.readinto(buffer[position:])  # type: ignore[attr-defined]
+            count = file.readinto(buffer[position:])
             if not count:
                 raise ArchiveError(f"{path}: the file was cut short while it was read")
             position += count
