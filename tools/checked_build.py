@@ -1,12 +1,14 @@
 """Run tests on a checked build of the core.
 
-    python tools/checked_build.py [--sanitize] [TEST …]
+    python tools/checked_build.py [--sanitize [address|thread]] [TEST …]
+    python tools/checked_build.py --sanitize … --run 'tools/fuzz.py --calls 1000000'
     python tools/checked_build.py --guard [--bounds] [TEST …]
 
 The sources are copied, the directives at their heads turned to checking (bounds, None, values not
 initialized), and the copy is installed beside the tests that run on it. With `--sanitize` the C
-compiler adds the address sanitizer, too. Directives at a file's head win over the command line's,
-so an option of the build could not do this.
+compiler adds the address sanitizer, too, or that of threads, which tells of memory that two threads
+touch without an order between them. Directives at a file's head win over the command line's, so an
+option of the build could not do this. `--run` runs a Python program in the place of tests.
 
 With `--guard` the tests run twice, every tensor between pages that cannot be touched: flush with
 the one at its end, then with the one at its start (`ATEN_MEMORY_GUARD`). Compiled kernels are
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,8 +28,21 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# An allocation that is refused is an exception; the interpreter frees nothing at its end.
-OPTIONS = "detect_leaks=0:allocator_may_return_null=1"
+# The sanitizers' libraries, and what they are told: an allocation that is refused is an exception;
+# the interpreter frees nothing at its end. Of threads, everything is reported once and work goes on.
+SANITIZERS = {
+    "address": (
+        "libasan.so",
+        {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"},
+    ),
+    "thread": (
+        "libtsan.so",
+        {
+            "TSAN_OPTIONS": "report_bugs=1:halt_on_error=0:die_after_fork=0:"
+            "report_signal_unsafe=0:allocator_may_return_null=1"
+        },
+    ),
+}
 DIRECTIVES = ("boundscheck", "initializedcheck", "nonecheck")
 
 
@@ -46,29 +62,29 @@ def checked_copy(folder: Path) -> Path:
     return copy
 
 
-def run(tests: list[str], sanitize: bool, guards: tuple[str, ...]) -> int:
-    """Build and run the tests, once for each of `guards`; an exit status, 0 where all passed."""
+def run(command: list[str], sanitizer: str, guards: tuple[str, ...]) -> int:
+    """Build and run the command, once for each of `guards`; an exit status, 0 where all passed."""
     environment = dict(os.environ)
-    if sanitize:
-        environment["CFLAGS"] = environment["LDFLAGS"] = "-fsanitize=address -g"
+    if sanitizer:
+        environment["CFLAGS"] = environment["LDFLAGS"] = f"-fsanitize={sanitizer} -g"
     with tempfile.TemporaryDirectory() as folder:
         copy = checked_copy(Path(folder))
         packages = Path(folder) / "packages"
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
         subprocess.run([*install, packages, copy], env=environment, check=True)
         environment |= {"PYTHONPATH": str(packages), "ATEN_CACHE_DIR": str(Path(folder) / "cache")}
-        if sanitize:
+        if sanitizer:
+            own_library, told = SANITIZERS[sanitizer]
             # The sanitizer looks for the C++ library when it starts; matplotlib brings it later.
             libraries = [
                 subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip()
-                for name in ("libasan.so", "libstdc++.so.6")
+                for name in (own_library, "libstdc++.so.6")
             ]
-            environment |= {"LD_PRELOAD": ":".join(libraries), "ASAN_OPTIONS": OPTIONS}
-        return run_tests(tests, environment, guards)
+            environment |= {"LD_PRELOAD": ":".join(libraries)} | told
+        return run_guarded(command, environment, guards)
 
 
-def run_tests(tests: list[str], environment: dict[str, str], guards: tuple[str, ...]) -> int:
-    command = [sys.executable, "-m", "pytest", "-q", *tests]
+def run_guarded(command: list[str], environment: dict[str, str], guards: tuple[str, ...]) -> int:
     statuses = []
     for guard in guards:
         print(f"guard: {guard}" if guard else "no guard", flush=True)
@@ -79,12 +95,15 @@ def run_tests(tests: list[str], environment: dict[str, str], guards: tuple[str, 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--sanitize", nargs="?", const="address", default="", choices=SANITIZERS)
     parser.add_argument("--guard", action="store_true", help="guarded memory, in both places")
     parser.add_argument("--bounds", action="store_true", help="with --guard: a checked build, too")
+    parser.add_argument("--run", help="a Python program with its arguments")
     parser.add_argument("tests", nargs="*", default=["tests/unit"])
     options = parser.parse_args()
     guards = ("end", "start") if options.guard else ("",)
+    arguments = shlex.split(options.run) if options.run else ["-m", "pytest", "-q", *options.tests]
+    command = [sys.executable, *arguments]
     if options.guard and not (options.bounds or options.sanitize):
-        sys.exit(run_tests(options.tests, dict(os.environ), guards))
-    sys.exit(run(options.tests, options.sanitize, guards))
+        sys.exit(run_guarded(command, dict(os.environ), guards))
+    sys.exit(run(command, options.sanitize, guards))
