@@ -1,14 +1,14 @@
 """Run tests on a checked build of the core.
 
-    python tools/checked_build.py [--sanitize [address|thread]] [TEST …]
-    python tools/checked_build.py --sanitize … --run 'tools/fuzz.py --calls 1000000'
+    python tools/checked_build.py [--sanitize | --sanitize-threads] [TEST …]
+    python tools/checked_build.py --sanitize --run 'tools/fuzz.py --calls 1000000'
     python tools/checked_build.py --guard [--bounds] [TEST …]
 
 The sources are copied, the directives at their heads turned to checking (bounds, None, values not
 initialized), and the copy is installed beside the tests that run on it. With `--sanitize` the C
-compiler adds the address sanitizer, too, or that of threads, which tells of memory that two threads
-touch without an order between them. Directives at a file's head win over the command line's, so an
-option of the build could not do this. `--run` runs a Python program in the place of tests.
+compiler adds the address sanitizer, too, with `--sanitize-threads` the one that tells of memory two
+threads touch without an order between them. Directives at a file's head win over the command
+line's, so an option of the build could not do this. `--run` runs a Python program, not tests.
 
 With `--guard` the tests run twice, every tensor between pages that cannot be touched: flush with
 the one at its end, then with the one at its start (`ATEN_MEMORY_GUARD`). Compiled kernels are
@@ -28,8 +28,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# The sanitizers' libraries, and what they are told: an allocation that is refused is an exception;
-# the interpreter frees nothing at its end. Of threads, everything is reported once and work goes on.
+# The sanitizers' libraries, and what they are told: an allocation that is refused is an exception,
+# the interpreter frees nothing at its end, and work goes on after a report of threads.
 SANITIZERS = {
     "address": (
         "libasan.so",
@@ -95,7 +95,10 @@ def run_guarded(command: list[str], environment: dict[str, str], guards: tuple[s
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sanitize", nargs="?", const="address", default="", choices=SANITIZERS)
+    for option, sanitizer in (("--sanitize", "address"), ("--sanitize-threads", "thread")):
+        parser.add_argument(
+            option, dest="sanitizer", action="store_const", const=sanitizer, default=""
+        )
     parser.add_argument("--guard", action="store_true", help="guarded memory, in both places")
     parser.add_argument("--bounds", action="store_true", help="with --guard: a checked build, too")
     parser.add_argument("--run", help="a Python program with its arguments")
@@ -104,6 +107,6 @@ if __name__ == "__main__":
     guards = ("end", "start") if options.guard else ("",)
     arguments = shlex.split(options.run) if options.run else ["-m", "pytest", "-q", *options.tests]
     command = [sys.executable, *arguments]
-    if options.guard and not (options.bounds or options.sanitize):
+    if options.guard and not (options.bounds or options.sanitizer):
         sys.exit(run_guarded(command, dict(os.environ), guards))
-    sys.exit(run(command, options.sanitize, guards))
+    sys.exit(run(command, options.sanitizer, guards))
