@@ -33,13 +33,13 @@ ROOT = Path(__file__).resolve().parents[1]
 SANITIZERS = {
     "address": (
         "libasan.so",
-        {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"},
+        {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=6144"},
     ),
     "thread": (
         "libtsan.so",
         {
             "TSAN_OPTIONS": "report_bugs=1:halt_on_error=0:die_after_fork=0:"
-            "report_signal_unsafe=0:allocator_may_return_null=1"
+            "report_signal_unsafe=0:allocator_may_return_null=1:max_allocation_size_mb=6144"
         },
     ),
 }
