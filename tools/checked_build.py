@@ -43,6 +43,10 @@ SANITIZERS = {
         },
     ),
 }
+# An editable installation comes before every path; what is installed for the run has to be met.
+CUSTOMIZATION = """import sys
+sys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != "MesonpyMetaFinder"]
+"""
 DIRECTIVES = ("boundscheck", "initializedcheck", "nonecheck")
 
 
@@ -72,6 +76,7 @@ def run(command: list[str], sanitizer: str, guards: tuple[str, ...]) -> int:
         packages = Path(folder) / "packages"
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
         subprocess.run([*install, packages, copy], env=environment, check=True)
+        (packages / "sitecustomize.py").write_text(CUSTOMIZATION)
         environment |= {"PYTHONPATH": str(packages), "ATEN_CACHE_DIR": str(Path(folder) / "cache")}
         if sanitizer:
             own_library, told = SANITIZERS[sanitizer]
@@ -81,7 +86,16 @@ def run(command: list[str], sanitizer: str, guards: tuple[str, ...]) -> int:
                 for name in (own_library, "libstdc++.so.6")
             ]
             environment |= {"LD_PRELOAD": ":".join(libraries)} | told
+        require_build(packages, environment)
         return run_guarded(command, environment, guards)
+
+
+def require_build(packages: Path, environment: dict[str, str]) -> None:
+    """Raises RuntimeError where another installation than that in `packages` would be run."""
+    asked = [sys.executable, "-c", "import aten._core.allocator as one; print(one.__file__)"]
+    found = subprocess.check_output(asked, env=environment, cwd=ROOT, text=True).strip()
+    if not Path(found).is_relative_to(packages):
+        raise RuntimeError(f"checked build: expected modules below {packages}, found {found}")
 
 
 def run_guarded(command: list[str], environment: dict[str, str], guards: tuple[str, ...]) -> int:
