@@ -15,7 +15,8 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
 from aten._core.gemm cimport multiplies, multiply
 from aten._core.making cimport make_contiguous
-from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
+from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
+                                prepare_out, restore_geometry, same_geometry)
 from aten._core.matrix_tiles cimport Product
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.transfer cimport Block
@@ -63,6 +64,7 @@ cdef class ProductKernel(Kernel):
         cdef TensorImpl out
         cdef int64_t sizes[3]
         cdef Product product
+        cdef Geometry kept
         cdef int rank
         cdef bint batched = self.code == BATCHES or self.code == ADDED_BATCHES
         _check_ranks(self.code, addend, left, right)
@@ -95,16 +97,24 @@ cdef class ProductKernel(Kernel):
                                   left.device_index)
         else:
             out = <TensorImpl>stack[self.out_position]
+            keep_geometry(out, &kept)
             _prepare_given(op, out, rank, sizes, left)
             product.apart = (may_overlap(out, left) or may_overlap(out, right)
                              or (addend is not None and may_overlap(out, addend)
                                  and not same_geometry(out, addend)))
         if not self.executes or out.count == 0:
             return out
-        read_result(&product.out, out, batched)
-        multiply(&product)
-        if self.out_position >= 0:
-            out.storage.version += 1
+        if self.out_position < 0:
+            read_result(&product.out, out, batched)
+            multiply(&product)
+            return out
+        try:
+            read_result(&product.out, out, batched)
+            multiply(&product)
+        except BaseException:
+            restore_geometry(out, &kept)
+            raise
+        out.storage.version += 1
         return out
 
 
@@ -219,10 +229,11 @@ cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batche
     _read_strides(block, tensor, as_row, batched)
 
 
-cdef void read_result(Block* block, TensorImpl tensor, bint batched) noexcept:
-    """The same for a tensor that is written to."""
+cdef int read_result(Block* block, TensorImpl tensor, bint batched) except -1:
+    """The same for a tensor that is written to. Raises RuntimeError without memory of its own."""
     block.data = data_pointer(tensor)
     _read_strides(block, tensor, False, batched)
+    return 0
 
 
 cdef inline void _read_strides(Block* block, TensorImpl tensor, bint as_row,
