@@ -96,11 +96,9 @@ def test_several_outputs_are_written_all_or_none() -> None:
     [
         lambda x, y: aten.ops.aten.mm.out(x, x, out=y),
         lambda x, y: y.addmm_(x, x),
-        lambda x, y: aten.ops.aten.native_batch_norm(x, None, None, y[0], y[1], True, 0.1, 1e-5),
         lambda x, y: aten.ops.aten.instance_norm(
             x.reshape(1, 200, 200), None, None, y[0], y[1], True, 0.1, 1e-5, False
         ),
-        lambda x, y: aten.ops.aten.rrelu_with_noise_(y[0], y[1], training=True),
     ],
 )
 def test_operands_that_share_memory_are_as_they_were(call: Any) -> None:
@@ -120,6 +118,37 @@ def test_operands_that_share_memory_are_as_they_were(call: Any) -> None:
     allocator.fail_after(0)
     assert refused > 0
     assert not bool((x == y).all())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, mean, var: aten.ops.aten.native_batch_norm(
+            x, None, None, mean, var, True, 0.1, 1e-5
+        ),
+        lambda x, first, noise: aten.ops.aten.rrelu_with_noise_(first, noise, training=True),
+    ],
+)
+def test_two_operands_are_written_both_or_neither(call: Any) -> None:
+    """Each shows the memory of another tensor, and is to get memory of its own."""
+    x = aten.arange(40.0).reshape(5, 8) - 20
+    before = storage.set_least_shared(1)
+    sources = [aten.full((8,), -1.0), aten.full((8,), 2.0)]
+    refused = 0
+    for place in range(1, 60):
+        operands = [source.clone() for source in sources]
+        allocator.fail_after(place)
+        try:
+            call(x, *operands)
+        except RuntimeError:
+            assert [one.tolist() for one in operands] == [[-1.0] * 8, [2.0] * 8]
+            refused += 1
+        else:
+            break
+    allocator.fail_after(0)
+    storage.set_least_shared(before)
+    assert refused > 2
+    assert all(bool((one != source).any()) for one, source in zip(operands, sources, strict=True))
 
 
 @pytest.mark.parametrize(
