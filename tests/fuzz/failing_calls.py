@@ -6,6 +6,7 @@ import gc
 import random
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from guarded_calls import guarded, is_compared, parsed, states
@@ -13,7 +14,7 @@ from valid_calls import Chooser, Combination, ValidCalls, table_name
 
 import aten
 from aten import memory
-from aten._core import allocator
+from aten._core import allocator, storage
 
 TRIES = 10
 # Requests of one call that are made to fail: the first ones, and some of the others.
@@ -119,24 +120,60 @@ def _fail_each(
     op: Any, chosen: Combination, seed: str, name: str, source: Any
 ) -> tuple[int, int] | None:
     """Refusals, and those survived; None where the call is not one that the operator takes."""
+    before = storage.set_least_shared(1)
     try:
         # Once for the code, and for what is kept from then on.
-        _called(op, *ValidCalls(op, chosen, seed).arguments())
+        _called(op, *_Operands(op, chosen, seed).arguments)
     except Exception:
         return None
-    arguments = ValidCalls(op, chosen, seed).arguments()
+    else:
+        return _fail_every(op, chosen, seed, name, source)
+    finally:
+        storage.set_least_shared(before)
+
+
+def _fail_every(op: Any, chosen: Combination, seed: str, name: str, source: Any) -> tuple[int, int]:
+    operands = _Operands(op, chosen, seed)
     before = source.requests()
-    result = _called(op, *arguments)
+    result = _called(op, *operands.arguments)
     requests = source.requests() - before
-    expected = _outcome(op, result, arguments)
-    del result, arguments
+    expected = operands.outcome(result)
+    del result, operands
     places = list(range(1, requests + 1))
     if requests > MOST_FAILED:
-        places = places[: MOST_FAILED // 2] + random.Random(seed).sample(
-            places[MOST_FAILED // 2 :], MOST_FAILED // 2
-        )
+        half = MOST_FAILED // 2
+        places = places[:half] + random.Random(seed).sample(places[half:], half)
     survived = sum(_fail_one(op, chosen, seed, name, source, place, expected) for place in places)
     return len(places), survived
+
+
+class _Operands:
+    """The arguments of a call; of every second one in memory that copies of them show, too, so
+    that it has to be copied before the call writes there."""
+
+    def __init__(self, op: Any, chosen: Combination, seed: str) -> None:
+        self._op = op
+        self.arguments = ValidCalls(op, chosen, seed).arguments()
+        # Read from copies: who reads by way of NumPy ends the sharing.
+        self.states = list(states(_copied(self.arguments), True))
+        shares = random.Random(seed).random() < 0.5
+        self._others = _copied(self.arguments) if shares else None
+
+    def states_now(self) -> list[Any]:
+        return list(states(_copied(self.arguments), True))
+
+    def outcome(self, result: Any) -> list[Any]:
+        return list(states((result, self.arguments), is_compared(self._op)))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, aten.Tensor):
+        return deepcopy(value) if value.numel() else value
+    if isinstance(value, (list, tuple)):
+        return [_copied(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _copied(one) for name, one in value.items()}
+    return value
 
 
 def _fail_one(
@@ -150,25 +187,24 @@ def _fail_one(
 ) -> bool:
     """Whether the call succeeds though its request number `place` is refused."""
     held = memory.stats()["allocated_bytes"]
-    arguments = ValidCalls(op, chosen, seed).arguments()
-    operands = list(states(arguments, True))
+    operands = _Operands(op, chosen, seed)
     name = f"{name}, request {place}"
     result, raised = None, None
     source.refuse(place)
     try:
-        result = _called(op, *arguments)
+        result = _called(op, *operands.arguments)
     except Exception as error:
         raised = type(error), str(error)
     finally:
         source.refuse(0)
     if raised is None:
-        assert _outcome(op, result, arguments) == expected, f"{name}: a wrong result"
+        assert operands.outcome(result) == expected, f"{name}: a wrong result"
         return True
     assert _tells_of_memory(*raised), f"{name}: raised {raised[0].__name__}: {raised[1]}"
-    assert list(states(arguments, True)) == operands, f"{name}: operands have changed"
-    again = _called(op, *arguments)
-    assert _outcome(op, again, arguments) == expected, f"{name}: the next call is wrong"
-    del again, arguments
+    assert operands.states_now() == operands.states, f"{name}: operands have changed"
+    again = _called(op, *operands.arguments)
+    assert operands.outcome(again) == expected, f"{name}: the next call is wrong"
+    del again, operands
     if memory.stats()["allocated_bytes"] > held:
         gc.collect()
     lost = memory.stats()["allocated_bytes"] - held

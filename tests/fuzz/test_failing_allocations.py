@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from failing_calls import fail_operator
@@ -88,6 +89,91 @@ def test_several_outputs_are_written_all_or_none() -> None:
     assert place > 1
     assert values.tolist() == x.tolist()
     assert other.tolist() == [0] * 30_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y: aten.ops.aten.mm.out(x, x, out=y),
+        lambda x, y: y.addmm_(x, x),
+        lambda x, y: aten.ops.aten.instance_norm(
+            x.reshape(1, 200, 200), None, None, y[0], y[1], True, 0.1, 1e-5, False
+        ),
+    ],
+)
+def test_operands_that_share_memory_are_as_they_were(call: Any) -> None:
+    x = aten.arange(40_000.0).reshape(200, 200) / 40_000 - 0.5
+    refused = 0
+    for place in range(1, 60):
+        y = x.clone()
+        allocator.fail_after(place)
+        try:
+            call(x, y)
+        except RuntimeError:
+            allocator.fail_after(0)
+            assert bool((x == y).all())
+            refused += 1
+        else:
+            break
+    allocator.fail_after(0)
+    assert refused > 0
+    assert not bool((x == y).all())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, mean, var: aten.ops.aten.native_batch_norm(
+            x, None, None, mean, var, True, 0.1, 1e-5
+        ),
+        lambda x, first, noise: aten.ops.aten.rrelu_with_noise_(first, noise, training=True),
+    ],
+)
+def test_two_operands_are_written_both_or_neither(call: Any) -> None:
+    """Each shows the memory of another tensor, and is to get memory of its own."""
+    x = aten.arange(40.0).reshape(5, 8) - 20
+    before = storage.set_least_shared(1)
+    sources = [aten.full((8,), -1.0), aten.full((8,), 2.0)]
+    refused = 0
+    for place in range(1, 60):
+        operands = [source.clone() for source in sources]
+        allocator.fail_after(place)
+        try:
+            call(x, *operands)
+        except RuntimeError:
+            assert [one.tolist() for one in operands] == [[-1.0] * 8, [2.0] * 8]
+            refused += 1
+        else:
+            break
+    allocator.fail_after(0)
+    storage.set_least_shared(before)
+    assert refused > 2
+    assert all(bool((one != source).any()) for one, source in zip(operands, sources, strict=True))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: aten.ops.aten.mm.out(x, x, out=out),
+        lambda x, out: aten.ops.aten.mv.out(x, x[0], out=out),
+        lambda x, out: aten.ops.aten.addmm.out(x, x, x, out=out),
+    ],
+)
+def test_an_output_of_a_failed_product_has_the_size_it_had(call: Any) -> None:
+    x = aten.ones(20, 20, dtype=aten.bfloat16)[:, ::2][:10]
+    refused = 0
+    for place in range(1, 20):
+        out = aten.empty(0, dtype=aten.bfloat16)
+        allocator.fail_after(place)
+        try:
+            call(x, out)
+        except RuntimeError:
+            assert tuple(out.shape) == (0,)
+            refused += 1
+        else:
+            break
+    allocator.fail_after(0)
+    assert refused > 1
 
 
 def test_a_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

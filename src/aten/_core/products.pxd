@@ -22,4 +22,4 @@ cdef class ProductKernel(Kernel):
 
 # Tensors as a product's blocks.
 cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batched) noexcept
-cdef void read_result(Block* block, TensorImpl tensor, bint batched) noexcept
+cdef int read_result(Block* block, TensorImpl tensor, bint batched) except -1

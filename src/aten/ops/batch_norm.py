@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from aten._core.dtypes import DTYPES
+from aten._core.memory import write_outs
 from aten._core.tensor import Tensor
 from aten.ops.conversion import as_type, wide
 from aten.ops.definition import op
@@ -98,8 +99,8 @@ def _by_batch(
     running_var: Tensor | None,
     momentum: float,
     eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalize by the batch, and move the stored statistics towards it."""
+) -> tuple[tuple[Tensor, Tensor, Tensor], list[tuple[Tensor, Tensor]]]:
+    """Normalize by the batch; the stored statistics, and what moves towards the batch's."""
     dims = [dim for dim in range(input.dim()) if dim != 1]
     var, mean = ops.aten.var_mean.correction(wide(input), dims, correction=0)
     deviation = ops.aten.rsqrt.default(var + eps)
@@ -111,9 +112,14 @@ def _by_batch(
         count = input.numel() // max(input.shape[1], 1)
         share = momentum * (count / (count - 1) if count > 1 else float("nan"))
         moved.append((running_var, running_var.mul(1 - momentum).add(var, alpha=share)))
-    for stored, value in moved:
-        stored.copy_(value)
-    return out, mean, deviation
+    return (out, mean, deviation), moved
+
+
+def _store(moved: list[tuple[Tensor, Tensor]]) -> None:
+    """Write all new statistics, or, where there is no memory for one of them, none."""
+    if moved:
+        stored, values = zip(*moved, strict=True)
+        write_outs("batch_norm", stored, values, ops.aten.copy_.default)
 
 
 @op
@@ -137,10 +143,14 @@ def native_batch_norm(
         assert running_mean is not None
         assert running_var is not None
         return _by_statistics(input, weight, bias, running_mean, running_var, eps)
-    out, mean, deviation = _by_batch(input, weight, bias, running_mean, running_var, momentum, eps)
+    (out, mean, deviation), moved = _by_batch(
+        input, weight, bias, running_mean, running_var, momentum, eps
+    )
     given = (operand for operand in (weight, bias, running_mean) if operand is not None)
     element = next(given, input).dtype
-    return out, as_type(mean, element), as_type(deviation, element)
+    results = out, as_type(mean, element), as_type(deviation, element)
+    _store(moved)
+    return results
 
 
 @op
@@ -258,11 +268,20 @@ def instance_norm(
     def repeated(one: Tensor | None) -> Tensor | None:
         return None if one is None else one.expand((samples, channels)).reshape(-1)
 
-    mean, var = repeated(running_mean), repeated(running_var)
+    # Copies: where nothing is repeated a view would be moved before all else is computed.
+    mean, var = (
+        None if one is None else one.clone()
+        for one in (repeated(running_mean), repeated(running_var))
+    )
     out = native_batch_norm(
         rows, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
     )[0]
-    for stored, moved in ((running_mean, mean), (running_var, var)):
-        if use_input_stats and stored is not None and moved is not None:
-            stored.copy_(moved.view((samples, channels)).mean([0]))
+    if use_input_stats:
+        _store(
+            [
+                (stored, moved.view((samples, channels)).mean([0]))
+                for stored, moved in ((running_mean, mean), (running_var, var))
+                if stored is not None and moved is not None
+            ]
+        )
     return out.view(input.shape)

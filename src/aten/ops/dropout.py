@@ -6,7 +6,7 @@ import math
 
 from aten._core.dtypes import DTYPES
 from aten._core.generator import Generator
-from aten._core.memory import check_writable
+from aten._core.memory import check_writable, write_outs
 from aten._core.tensor import Tensor
 from aten.ops.definition import op, operation_type
 from aten.ops.random import bernoulli_, given_or_default
@@ -180,7 +180,12 @@ def rrelu_with_noise_(
     generator: Generator | None = None,
 ) -> Tensor:
     check_writable(self)
-    return self.copy_(rrelu_with_noise(self, noise, lower, upper, training, generator))
+    check_writable(noise)
+    found, slopes = rrelu_with_noise_functional(self, noise, lower, upper, training, generator)
+    if not training:
+        return self.copy_(found)
+    write_outs("rrelu", (self, noise), (found, slopes), ops.aten.copy_.default)
+    return self
 
 
 @op
