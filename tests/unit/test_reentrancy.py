@@ -180,6 +180,12 @@ def test_an_item_that_is_no_number(number: Any) -> None:
         aten.tensor([Item()], dtype=aten.float32)
 
 
+def test_complex_members_of_types_without_imaginary_parts() -> None:
+    for dtype in (aten.float8_e4m3fn, aten.float8_e5m2, aten.float16, aten.bfloat16, aten.float64):
+        with pytest.raises((TypeError, RuntimeError)):
+            aten.tensor([1j], dtype=dtype)
+
+
 # Sizes and numbers on their way through the parser
 
 
@@ -306,6 +312,38 @@ def test_an_output_that_has_to_be_resized_and_is_read() -> None:
         left, out = memory[:6].view(2, 3), memory[6:7]
         aten.mm(left, aten.ones(3, 50), out=out)
         assert out.tolist() == [[3.0] * 50] * 2
+
+
+FAILING = """
+import resource, warnings
+from pathlib import Path
+import aten
+
+warnings.simplefilter("ignore")
+x = aten.ones(1 << 25, dtype=aten.int32)[::2]
+matrix = aten.ones(3, 1 << 25, dtype=aten.int32)[:, ::2]
+aten.dot(x[:4], x[:4], out=aten.empty(1, dtype=aten.int32))
+aten.mv(matrix[:, :4], x[:4], out=aten.empty(1, dtype=aten.int32))
+aten.memory.empty_cache()
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (16 << 20),) * 2)
+for call in (lambda out: aten.dot(x, x, out=out), lambda out: aten.mv(matrix, x, out=out)):
+    out = aten.tensor([1, 2, 3, 4, 5], dtype=aten.int32)
+    try:
+        call(out)
+    except RuntimeError as error:
+        assert "not enough memory" in str(error), error
+    else:
+        raise AssertionError("there was memory")
+    assert out.tolist() == [1, 2, 3, 4, 5], out
+"""
+
+
+def test_a_product_without_memory_leaves_its_output_as_it_was() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # The collector of garbage
