@@ -238,6 +238,8 @@ class _Array:
     @property
     def __array_interface__(self) -> Any:
         self._actions()
+        # Whoever hands out an address keeps the memory there.
+        self._memory = memoryview(self._tensor.untyped_storage())
         described = construct.array_interface(self._tensor)
         self._actions()
         return described
@@ -588,7 +590,8 @@ def check_window(tensor: Any) -> None:
         return
     last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
     held = base.untyped_storage(tensor).nbytes()
-    assert min(offset, *strides, 0) >= 0, (offset, strides)
+    steps = [step for size, step in zip(shape, strides, strict=True) if size > 1]
+    assert min(offset, *steps, 0) >= 0, (offset, strides)
     assert (last + 1) * width <= held, f"{shape}, {strides}, {offset} on {held} bytes"
     if base.device.__get__(tensor).type != "cpu" or count > _MOST_READ:
         return

@@ -1,7 +1,7 @@
 """Operands changed in the middle of a call: an exception at worst, and every tensor a window.
 
-A bounded number of calls; `python tools/fuzz.py --reentrant` makes as many as one likes, in processes
-of their own.
+A bounded number of calls; `python tools/fuzz.py --reentrant` makes as many as one likes, in
+processes of their own.
 """
 
 from __future__ import annotations

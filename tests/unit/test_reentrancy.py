@@ -180,6 +180,12 @@ def test_an_item_that_is_no_number(number: Any) -> None:
         aten.tensor([Item()], dtype=aten.float32)
 
 
+def test_complex_members_of_types_without_imaginary_parts() -> None:
+    for dtype in (aten.float8_e4m3fn, aten.float8_e5m2, aten.float16, aten.bfloat16, aten.float64):
+        with pytest.raises((TypeError, RuntimeError)):
+            aten.tensor([1j], dtype=dtype)
+
+
 # Sizes and numbers on their way through the parser
 
 
@@ -217,8 +223,10 @@ def test_methods_of_numbers_are_not_asked() -> None:
             raise AssertionError("asked")
 
     class Whole(int):
-        def __index__(self) -> int:
+        def __int__(self) -> int:
             raise AssertionError("asked")
+
+        __index__ = __int__
 
     assert aten.full((2,), Number(1.5)).tolist() == [1.5, 1.5]
     assert aten.full((2,), Whole(3)).tolist() == [3, 3]
@@ -227,13 +235,13 @@ def test_methods_of_numbers_are_not_asked() -> None:
 
 
 def test_an_operand_that_answers_as_a_number_is_read_before_sizes() -> None:
+    taken = []
+
     class Alpha(aten.Tensor):
         def __float__(self) -> float:
             left.set_(aten.ones(1, 1))
-            return 1.0
-
-        def item(self) -> Any:
-            left.set_(aten.ones(1, 1))
+            # What has been freed is somebody else's by now.
+            taken.extend(aten.full((50, 60), 9.0) for _ in range(10))
             return 1.0
 
     left = aten.ones(50, 60)
@@ -304,6 +312,38 @@ def test_an_output_that_has_to_be_resized_and_is_read() -> None:
         left, out = memory[:6].view(2, 3), memory[6:7]
         aten.mm(left, aten.ones(3, 50), out=out)
         assert out.tolist() == [[3.0] * 50] * 2
+
+
+FAILING = """
+import resource, warnings
+from pathlib import Path
+import aten
+
+warnings.simplefilter("ignore")
+x = aten.ones(1 << 25, dtype=aten.int32)[::2]
+matrix = aten.ones(3, 1 << 25, dtype=aten.int32)[:, ::2]
+aten.dot(x[:4], x[:4], out=aten.empty(1, dtype=aten.int32))
+aten.mv(matrix[:, :4], x[:4], out=aten.empty(1, dtype=aten.int32))
+aten.memory.empty_cache()
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (16 << 20),) * 2)
+for call in (lambda out: aten.dot(x, x, out=out), lambda out: aten.mv(matrix, x, out=out)):
+    out = aten.tensor([1, 2, 3, 4, 5], dtype=aten.int32)
+    try:
+        call(out)
+    except RuntimeError as error:
+        assert "not enough memory" in str(error), error
+    else:
+        raise AssertionError("there was memory")
+    assert out.tolist() == [1, 2, 3, 4, 5], out
+"""
+
+
+def test_a_product_without_memory_leaves_its_output_as_it_was() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # The collector of garbage

@@ -132,7 +132,7 @@ cdef int write_element(char* place, int code, object value) except -1:
         else:
             if not is_float8(code):
                 raise TypeError(f"Python numbers cannot be elements of {dtype_from_code(code)}")
-            (<uint8_t*>place)[0] = encode(value, dtype_from_code(code).name)
+            (<uint8_t*>place)[0] = encode(<double>value, dtype_from_code(code).name)
     except OverflowError:
         raise RuntimeError(f"value cannot be converted to type {dtype_from_code(code).name} "
                            f"without overflow: {value}") from None
