@@ -260,10 +260,11 @@ cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batche
     _read_strides(block, tensor, as_row, batched)
 
 
-cdef void read_result(Block* block, TensorImpl tensor, bint batched) noexcept:
-    """The same for a tensor that is written to."""
+cdef int read_result(Block* block, TensorImpl tensor, bint batched) except -1:
+    """The same for a tensor that is written to. Raises RuntimeError without memory of its own."""
     block.data = data_pointer(tensor)
     _read_strides(block, tensor, False, batched)
+    return 0
 
 
 cdef inline void _read_strides(Block* block, TensorImpl tensor, bint as_row,
