@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from aten._core import construct
+from aten._core.argument_values import dtype_argument
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 
@@ -165,11 +166,15 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
     """A 1-d tensor over the memory of an object with the buffer protocol.
 
     `offset` is in bytes. Read-only buffers are copied. Raises ValueError where `count` elements
-    are not there.
+    are not there, and for objects without the protocol.
     """
     from aten._core.making import tensor_from_buffer
 
-    view = memoryview(buffer).cast("B")
+    dtype = dtype_argument("frombuffer", dtype, False)
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError as error:
+        raise ValueError(f"frombuffer: no buffer to share, {error}") from None
     if view.readonly:
         view = memoryview(bytearray(view))
     if view.nbytes == 0 or not 0 <= offset < view.nbytes:
