@@ -30,10 +30,10 @@ def tensor(
     Raises ValueError for ragged nesting, TypeError for what is no number, RuntimeError for numbers
     that do not fit the dtype.
     """
-    return _copy_of("tensor", data, dtype, device, requires_grad, pin_memory)
+    return data_as_tensor("tensor", data, dtype, device, requires_grad, pin_memory)
 
 
-def _copy_of(
+def data_as_tensor(
     function: str,
     data: Any,
     element: Any,
@@ -41,6 +41,7 @@ def _copy_of(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
+    """`tensor(data)` for other functions, whose name is in the errors."""
     if requires_grad:
         raise RuntimeError(f"{function}(): {_NO_AUTOGRAD}")
     if pin_memory:
@@ -82,7 +83,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
         return _placed(data, element, device)
     if hasattr(data, "__array_interface__") and getattr(data, "ndim", 0) > 0:
         return _placed(from_numpy(data), element, device)
-    return _copy_of("as_tensor", data, element, device)
+    return data_as_tensor("as_tensor", data, element, device)
 
 
 def asarray(
@@ -107,7 +108,7 @@ def asarray(
             raise ValueError(
                 f"can't alias arbitrary sequence or number of type {type(obj).__name__}"
             )
-        return _copy_of("asarray", obj, element, device)
+        return data_as_tensor("asarray", obj, element, device)
     made = _placed(shared, element, device)
     if copy and made.data_ptr() == shared.data_ptr():
         return made.clone()
@@ -142,7 +143,7 @@ def new_tensor(
 ) -> Tensor:
     """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
     element = self.dtype if dtype is None else dtype
-    return _copy_of("new_tensor", data, element, self.device if device is None else device)
+    return data_as_tensor("new_tensor", data, element, self.device if device is None else device)
 
 
 def is_tensor(obj: Any) -> bool:

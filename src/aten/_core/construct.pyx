@@ -186,6 +186,11 @@ def _empty_lists(shape):
     return [_empty_lists(shape[1:]) for _ in range(shape[0])] if shape[0] else []
 
 
+def is_sequence(data):
+    """Whether numbers can be asked for by their position, in Python's judgement."""
+    return PySequence_Check(data)
+
+
 cdef object _members(object data):
     """What a sequence holds, as a list or tuple; None for what is no sequence of numbers."""
     if isinstance(data, (list, tuple)):
