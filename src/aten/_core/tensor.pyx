@@ -501,19 +501,18 @@ cdef class Tensor(TensorImpl):
         return bool(_slot(SLOT_BOOL)(self))
 
     def __int__(self):
-        return int(self.item())
+        return int(_real_number(self))
 
     def __float__(self):
-        return float(self.item())
+        return float(_real_number(self))
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(_number(self))
 
     def __index__(self):
-        value = self.item() if self.count == 1 else None
-        if not isinstance(value, (int, bool)):
+        if self.count != 1 or self.dtype.kind not in ("signed", "unsigned", "bool"):
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(value)
+        return int(self.item())
 
     def __reversed__(self):
         """The tensor with the order along its first dimension reversed; a 0-d tensor itself."""
@@ -558,6 +557,24 @@ cdef class Tensor(TensorImpl):
 
     def __deepcopy__(self, memo):
         return _slot(SLOT_DEEPCOPY)(self, memo)
+
+
+cdef object _number(Tensor tensor):
+    """The only element, for Python's conversions. Raises ValueError unless there is just one."""
+    if tensor.count != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, this has "
+                         f"{tensor.count}")
+    return tensor.item()
+
+
+cdef object _real_number(Tensor tensor):
+    """The same as a real number. Raises RuntimeError where it has an imaginary part."""
+    value = _number(tensor)
+    if not isinstance(value, complex):
+        return value
+    if value.imag != 0:
+        raise RuntimeError(f"value cannot be converted to a real number: {value}")
+    return value.real
 
 
 cdef int _show(Tensor made, TensorImpl window) except -1:
