@@ -1,9 +1,17 @@
-"""Run tests on a checked build of the core: python tools/checked_build.py [--sanitize] [TEST …]
+"""Run tests on a checked build of the core.
+
+    python tools/checked_build.py [--sanitize] [TEST …]
+    python tools/checked_build.py --guard [--bounds] [TEST …]
 
 The sources are copied, the directives at their heads turned to checking (bounds, None, values not
 initialized), and the copy is installed beside the tests that run on it. With `--sanitize` the C
 compiler adds the address sanitizer, too. Directives at a file's head win over the command line's,
 so an option of the build could not do this.
+
+With `--guard` the tests run twice, every tensor between pages that cannot be touched: flush with
+the one at its end, then with the one at its start (`ATEN_MEMORY_GUARD`). Compiled kernels are
+checked as well, which neither of the others can do. They run on the installed package, or with
+`--bounds` or `--sanitize` on a checked build.
 """
 
 from __future__ import annotations
@@ -38,7 +46,8 @@ def checked_copy(folder: Path) -> Path:
     return copy
 
 
-def run(tests: list[str], sanitize: bool) -> int:
+def run(tests: list[str], sanitize: bool, guards: tuple[str, ...]) -> int:
+    """Build and run the tests, once for each of `guards`; an exit status, 0 where all passed."""
     environment = dict(os.environ)
     if sanitize:
         environment["CFLAGS"] = environment["LDFLAGS"] = "-fsanitize=address -g"
@@ -55,13 +64,27 @@ def run(tests: list[str], sanitize: bool) -> int:
                 for name in ("libasan.so", "libstdc++.so.6")
             ]
             environment |= {"LD_PRELOAD": ":".join(libraries), "ASAN_OPTIONS": OPTIONS}
-        command = [sys.executable, "-m", "pytest", "-q", *tests]
-        return subprocess.run(command, env=environment, cwd=ROOT).returncode
+        return run_tests(tests, environment, guards)
+
+
+def run_tests(tests: list[str], environment: dict[str, str], guards: tuple[str, ...]) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", *tests]
+    statuses = []
+    for guard in guards:
+        print(f"guard: {guard}" if guard else "no guard", flush=True)
+        guarded = environment | {"ATEN_MEMORY_GUARD": guard}
+        statuses.append(subprocess.run(command, env=guarded, cwd=ROOT).returncode)
+    return max(statuses)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--guard", action="store_true", help="guarded memory, in both places")
+    parser.add_argument("--bounds", action="store_true", help="with --guard: a checked build, too")
     parser.add_argument("tests", nargs="*", default=["tests/unit"])
     options = parser.parse_args()
-    sys.exit(run(options.tests, options.sanitize))
+    guards = ("end", "start") if options.guard else ("",)
+    if options.guard and not (options.bounds or options.sanitize):
+        sys.exit(run_tests(options.tests, dict(os.environ), guards))
+    sys.exit(run(options.tests, options.sanitize, guards))

@@ -4,7 +4,9 @@
     python tools/operator_database.py --write      docs/conformance.md and the baseline
     python tools/operator_database.py --check      fails where an entry is worse than the baseline
 
-Without names it runs all 702 entries. A crash or a hang is counted, and stops nothing.
+Without names it runs all 702 entries. A crash or a hang is counted, and stops nothing. With
+`--guard end` or `--guard start` aten's tensors lie between pages that cannot be touched: a wild
+access is a crash.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ Outcome = dict[str, Any]
 def main() -> int:
     options = _options()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if options.guard:
+        os.environ["ATEN_MEMORY_GUARD"] = options.guard
     sys.path.insert(0, str(ROOT / "tests" / "conformance"))
     entries = _entries(options)
     outcomes: dict[str, Outcome] = {}
@@ -54,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--samples", type=int, help="at most so many of an entry's samples")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=300, help="until an entry counts as hung")
+    parser.add_argument("--guard", choices=("end", "start"), help="where memory is guarded")
     parser.add_argument("--json", help="write the outcomes there")
     parser.add_argument("--write", action="store_true", help="write page and baseline")
     parser.add_argument("--check", action="store_true", help="compare with the baseline")

@@ -101,6 +101,48 @@ class Path(Text):
         return os.path.expanduser(super().get())
 
 
+class Choice(Variable):
+    """One of some words, or none of them."""
+
+    __slots__ = ("choices",)
+
+    def __init__(self, name: str, choices: tuple[str, ...], help: str) -> None:
+        super().__init__(name, help)
+        self.choices = choices
+
+    def get(self) -> str:
+        """The word; empty when not set. Raises ValueError for another one."""
+        text = self.text()
+        if text and text not in self.choices:
+            raise ValueError(f"{self.name} must be {' or '.join(self.choices)}, got {text!r}")
+        return text
+
+
+class Byte(Variable):
+    """A number from 0 to 255, in decimal or as 0x…."""
+
+    __slots__ = ("default",)
+
+    def __init__(self, name: str, default: int, help: str) -> None:
+        super().__init__(name, help)
+        self.default = default
+
+    def get(self) -> int:
+        """The value now. Raises ValueError for what is not a byte."""
+        text = self.text()
+        try:
+            value = int(text, 0) if text else self.default
+        except ValueError:
+            value = -1
+        if not 0 <= value <= 255:
+            raise ValueError(f"{self.name} must be a byte, 0 to 0xff, got {text!r}")
+        return value
+
+    @property
+    def default_text(self) -> str:
+        return hex(self.default)
+
+
 VARIABLES: dict[str, Variable] = {}
 
 SHOW_DISPATCH_TRACE = Flag(
@@ -129,6 +171,19 @@ MEMORY_CACHE_LIMIT = Integer(
     "ATEN_MEMORY_CACHE_LIMIT",
     1 << 30,
     "bytes of freed tensors to keep for new ones; `aten.memory.set_cache_limit` changes it",
+)
+MEMORY_GUARD = Choice(
+    "ATEN_MEMORY_GUARD",
+    ("end", "start"),
+    "for tests: put every tensor between two pages that cannot be touched, flush with the one at "
+    "its end or at its start; freed memory cannot be touched either. A wild access ends the "
+    "process",
+)
+MEMORY_FILL = Byte(
+    "ATEN_MEMORY_FILL",
+    0xA5,
+    "what memory is filled with before it is used where `ATEN_MEMORY_GUARD` is set; a result that "
+    "another byte changes depends on memory nobody wrote",
 )
 
 

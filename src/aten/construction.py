@@ -10,7 +10,7 @@ from aten._core.argument_values import dtype_argument
 from aten._core.device import device
 from aten._core.dtypes import dtype, get_default_dtype
 from aten._core.tensor import Tensor
-from aten.interop import from_dlpack, from_numpy, frombuffer
+from aten.interop import from_dlpack, from_numpy, frombuffer, is_aligned
 
 _NO_AUTOGRAD = "requires_grad=True needs autograd, which is not there yet"
 
@@ -82,7 +82,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
     if isinstance(data, Tensor):
         return _placed(data, element, device)
     if hasattr(data, "__array_interface__") and getattr(data, "ndim", 0) > 0:
-        return _placed(from_numpy(data), element, device)
+        return _placed(from_numpy(data if is_aligned(data) else data.copy()), element, device)
     return data_as_tensor("as_tensor", data, element, device)
 
 
@@ -122,7 +122,8 @@ def _shared(obj: Any, element: dtype | None) -> Tensor | None:
     if isinstance(obj, Tensor):
         return obj
     if hasattr(obj, "__array_interface__"):
-        return from_numpy(obj) if getattr(obj, "ndim", 0) > 0 else None
+        shares = getattr(obj, "ndim", 0) > 0 and is_aligned(obj)
+        return from_numpy(obj) if shares else None
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
     if _is_buffer(obj):

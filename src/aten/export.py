@@ -53,18 +53,25 @@ __all__ = [
 
 
 def load(
-    f: str | os.PathLike[str] | IO[bytes], *, model: str = "model", verify: bool = True
+    f: str | os.PathLike[str] | IO[bytes],
+    *,
+    model: str = "model",
+    verify: bool = True,
+    mmap: bool = True,
 ) -> ExportedProgram:
     """Reads a program from a `.pt2` file, in the training IR or in Core ATen.
 
-    Weights are mapped from the file, copy-on-write, and not copied. Nothing is unpickled and
-    nothing evaluated: a file that would need it is refused. Only running needs operators.
+    Weights are mapped from the file, copy-on-write, and not copied, unless `mmap` is False. Nothing
+    is unpickled and nothing evaluated: a file that would need it is refused. Only running needs
+    operators.
 
     Args:
         f: a path, or a binary file object, which is read into memory. A bare name that is not in
             the current folder may be a bundled example's, which is said on standard error.
         model: which program, where the archive holds several.
         verify: check the weights against their CRC-32, which reads all of them once.
+        mmap: map the file. A process that reads weights from a mapped file which somebody has made
+            shorter is ended by the system; with False, weights are read into memory of their own.
 
     Raises:
         OSError: the file cannot be opened.
@@ -72,4 +79,4 @@ def load(
         FormatError: the archive is sound, but what it says of the program is not, or not supported.
     """
     file = bundled.find(f, sys.stderr) if isinstance(f, (str, os.PathLike)) else f
-    return load_program(file, model=model, verify=verify)
+    return load_program(file, model=model, verify=verify, mmap=mmap)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aten._core import construct
+from aten._core import construct, storage
 from aten._core.argument_values import dtype_argument
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
@@ -20,7 +20,8 @@ def from_numpy(array: numpy.ndarray) -> Tensor:
     """A tensor over the array's memory; writes on one side are seen on the other.
 
     Read-only arrays are copied. Raises TypeError for element types tensors do not have, ValueError
-    for negative strides and for numbers in another byte order.
+    for negative strides, for numbers in another byte order and for elements that do not lie at
+    multiples of their size.
     """
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray):
@@ -33,6 +34,17 @@ def from_numpy(array: numpy.ndarray) -> Tensor:
     if extension is None or not _is_extension(array.dtype.name):
         return construct.from_array_interface(array)
     return construct.from_array_interface(array.view(_bits_name(array.itemsize))).view(extension)
+
+
+def is_aligned(array: Any) -> bool:
+    """Whether the elements of a NumPy array lie where a tensor's may: at multiples of their size.
+
+    True for what is no array, which others refuse.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(array, numpy.ndarray):
+        return True
+    return bool(array.__array_interface__["data"][0] % array.itemsize == 0)
 
 
 def to_numpy(self: Tensor, *, force: bool = False) -> Any:
@@ -92,7 +104,10 @@ def array_interface(self: Tensor) -> dict[str, Any]:
         raise AttributeError(f"the array interface has no name for {self.dtype}")
     described = construct.array_interface(self)
     if self.numel():
-        described["data"] = self.untyped_storage()
+        memory = self.untyped_storage()
+        # NumPy asks the buffer for its address and gives it back at once.
+        storage.hold_in_place(memory)
+        described["data"] = memory
         described["offset"] = self.storage_offset() * self.itemsize
     return described
 
@@ -166,7 +181,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
     """A 1-d tensor over the memory of an object with the buffer protocol.
 
     `offset` is in bytes. Read-only buffers are copied. Raises ValueError where `count` elements
-    are not there, and for objects without the protocol.
+    are not there or do not lie at multiples of their size, and for objects without the protocol.
     """
     from aten._core.making import tensor_from_buffer
 
@@ -175,14 +190,12 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
         view = memoryview(buffer).cast("B")
     except TypeError as error:
         raise ValueError(f"frombuffer: no buffer to share, {error}") from None
-    if view.readonly:
-        view = memoryview(bytearray(view))
     if view.nbytes == 0 or not 0 <= offset < view.nbytes:
         raise ValueError(
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
             f"({view.nbytes} bytes) minus 1"
         )
-    rest = view[offset:]
+    rest = memoryview(bytearray(view[offset:])) if view.readonly else view[offset:]
     if count < 0:
         if rest.nbytes % dtype.itemsize:
             raise ValueError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from aten._core import forks
 from aten._core.dispatcher import OpOverload, set_packet_lookup
 from aten._core.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.registrations import caller_place
@@ -26,6 +27,7 @@ _operators: dict[str, OpOverload] = {}
 # other operators, and these at the first. They are everybody's once all of them are complete.
 _unfinished: dict[str, OpOverload] = {}
 _lock = RLock()
+forks.hold(_lock)
 _packets: dict[tuple[str, str], OpOverloadPacket] = {}
 # Overloads defined at run time, by packet; the generated ones are in the table.
 _defined: dict[tuple[str, str], list[str]] = {}

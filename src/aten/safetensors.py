@@ -16,22 +16,33 @@ from collections.abc import Mapping
 
 from aten._core.device import device
 from aten._core.tensor import Tensor
-from aten.graph.safetensors_format import read_buffer, read_mapped, read_metadata, written
+from aten.graph.safetensors_format import (
+    read_buffer,
+    read_copied,
+    read_mapped,
+    read_metadata,
+    written,
+)
 
 __all__ = ["load", "load_file", "load_metadata", "save", "save_file"]
 
 
-def load_file(filename: str | os.PathLike[str], device: device | str = "cpu") -> dict[str, Tensor]:
+def load_file(
+    filename: str | os.PathLike[str], device: device | str = "cpu", *, mmap: bool = True
+) -> dict[str, Tensor]:
     """The tensors of a file by name.
 
     They are mapped: nothing is read before it is used, and what is written to them stays in memory.
+    A process that reads from a mapped file which somebody has made shorter is ended by the system;
+    with `mmap` False, all is read at once into memory of its own.
 
     Raises:
         OSError: the file cannot be opened.
         aten.export.ArchiveError: it is no safetensors file, or cut short.
         aten.export.FormatError: its header is wrong.
     """
-    return _placed(read_mapped(os.fspath(filename)), device)
+    path = os.fspath(filename)
+    return _placed(read_mapped(path) if mmap else read_copied(path), device)
 
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:

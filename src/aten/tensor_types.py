@@ -167,7 +167,8 @@ def _as_int(value: Any) -> int | None:
 
 
 def _empty(sizes: Any, element: dtype, place: device) -> Tensor:
-    checked = [_size(value, position) for position, value in enumerate(sizes, 1)]
+    # A tuple first: reading one size may run code that changes a list of them.
+    checked = [_size(value, position) for position, value in enumerate(tuple(sizes), 1)]
     return registry.ops.aten.empty.memory_format(  # type: ignore[no-any-return]
         checked, dtype=element, device=place
     )

@@ -264,3 +264,12 @@ def test_attention_and_its_gradients(element, is_causal):
         compare(backward, *operands, strides=False, **limits)
     compare(forward, query[0], key[0], value[0], None)
     compare(forward, query, key, value, torch.ones(5, 6, dtype=torch.bool))
+
+
+def test_heads_without_elements_are_scaled_by_nothing():
+    for lib in (aten, torch):
+        query, key, value = (lib.zeros(2, 3, size, 0) for size in (4, 5, 5))
+        flash = lib.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        result, sums = flash(query, key, value)
+        assert tuple(result.shape) == (2, 3, 4, 0)
+        assert tuple(sums.shape) == (2, 3, 4)

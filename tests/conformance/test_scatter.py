@@ -159,6 +159,15 @@ WRONG: dict[str, Expression] = {
     "embedding_bag mode": lambda t, x: t.nn.functional.embedding_bag(
         index(t, [0, 1]), x.float(), mode="median"
     ),
+    "embedding_bag backwards": lambda t, x: t.nn.functional.embedding_bag(
+        index(t, 0, 1, 2, 1), x.float(), index(t, 0, 3, 1)
+    ),
+    "embedding_bag far offset": lambda t, x: t.nn.functional.embedding_bag(
+        index(t, 0, 1, 2, 1), x.float(), index(t, 0, 7, 4), mode="max"
+    ),
+    "segment_reduce offsets": lambda t, x: t.segment_reduce(
+        x.float(), "sum", offsets=index(t, 0, 3, 2, 4)
+    ),
     "segment_reduce lengths": lambda t, x: t.segment_reduce(
         x.float(), "sum", lengths=index(t, 1, 2)
     ),

@@ -27,6 +27,7 @@ CASES: dict[str, Case] = {
     "gradient at": lambda lib, x: lib.gradient(
         x, dim=(0,), spacing=(lib.tensor([0.0, 1.0, 3.0, 3.5]),), edge_order=2
     ),
+    "gradient without steps": lambda lib, x: lib.gradient(x, dim=1, spacing=0, edge_order=2),
     "gradient too short": lambda lib, x: lib.gradient(x[:1], dim=0),
     "gradient twice": lambda lib, x: lib.gradient(x, dim=(1, 1)),
     "gradient of order 3": lambda lib, x: lib.gradient(x, edge_order=3),

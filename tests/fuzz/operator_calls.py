@@ -133,6 +133,12 @@ class Calls:
     def _Device(self) -> str:
         return self._random.choice(("cpu", "cpu", "cpu", "meta", "cuda", "nonsense"))
 
+    def some_tensor(self) -> Any:
+        """A tensor of a shape and type that no call has asked for."""
+        self._shape = [self._random.choice(_SIZES) for _ in range(self._random.randint(0, 4))]
+        self._dtype = self._random.choice(_DTYPES)
+        return self.tensor()
+
     def tensor(self) -> Any:
         """A tensor: dense, strided, broadcast, overlapping, offset, empty, 0-d or on meta."""
         dtype = self._dtype if self._random.random() < 0.8 else self._random.choice(_DTYPES)
@@ -182,11 +188,11 @@ class Calls:
         return self._random.choice((math.nan, math.inf, -math.inf, 0.0, -0.0, 1e4, 1e-6))
 
 
-def _tensors(values: Any) -> list[Any]:
+def tensors_in(values: Any) -> list[Any]:
     if isinstance(values, aten.Tensor):
         return [values]
     if isinstance(values, (list, tuple)):
-        return [one for value in values for one in _tensors(value)]
+        return [one for value in values for one in tensors_in(value)]
     return []
 
 
@@ -213,7 +219,7 @@ def call(op: Any, positional: list[Any], keywords: dict[str, Any]) -> bool:
 
     Raises AssertionError for an exception that no call may raise, and for operands that changed.
     """
-    operands = _tensors([positional, list(keywords.values())])
+    operands = tensors_in([positional, list(keywords.values())])
     before = [_state(tensor) for tensor in operands]
     raised = _exception_of(op, positional, keywords)
     if raised is None:

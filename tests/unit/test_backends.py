@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import runpy
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,13 @@ import pytest
 
 import aten
 from aten import registry
+from aten._core.keys import DispatchKey
 from aten._generated.table import OPERATORS
+from aten.backends.decomposition import decomposing_kernel
+from aten.backends.structured import define_by, definition_of, install_loops_reduction
+from aten.ops.definition import place_of
+from aten.ops.folding import extent, fold, spread
+from aten.prims import Value
 
 EXAMPLES: dict[str, Any] = {
     "reduction": 1,
@@ -115,6 +123,87 @@ def flat(value: aten.Tensor) -> list[float]:
     return value.reshape(-1).to(aten.float64).tolist()  # type: ignore[no-any-return]
 
 
+spaces = (f"defined_here_{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def defined() -> Iterator[Callable[..., Any]]:
+    """Makes a reduction of one's own from its function, for every backend."""
+    made = []
+    space = next(spaces)
+
+    def define(function: Callable[..., Any]) -> Any:
+        schema = f"{function.__name__}(Tensor self, int dim, bool keepdim=False) -> Tensor"
+        op = registry.define(space, schema, kind="fused")
+        made.append(op)
+        define_by(op, function, place_of(function))
+        install_loops_reduction(op)
+        definition = definition_of(op)
+        op.register(DispatchKey.Structured, decomposing_kernel(op, definition), definition.place)
+        return op
+
+    yield define
+    for op in made:
+        registry.undefine(op)
+
+
+DEVICES = ("cpu", "meta", "reference")
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (5, 1), (1, 4), (2, 70)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_definitions_of_one_s_own_fill_their_results(
+    defined: Callable[..., Any], shape: tuple[int, int], transposed: bool
+) -> None:
+    def mean_square(self: Value, dim: int, keepdim: bool) -> Value:
+        return fold("sum", self * self, dim, keepdim) / extent(self, dim)
+
+    def total_everywhere(self: Value, dim: int, keepdim: bool) -> Value:
+        return spread(fold("sum", self, dim), self, dim)
+
+    mean, total = defined(mean_square), defined(total_everywhere)
+    rows, columns = shape
+    x = aten.tensor(
+        [[float(row * columns + column) for column in range(columns)] for row in range(rows)]
+    )
+    if transposed:
+        x = x.t().contiguous().t()
+    lists = x.tolist()
+    means = [sum(one * one for one in row) / columns for row in lists]
+    sums = [[sum(row)] * columns for row in lists]
+    for device in DEVICES:
+        moved = x.to(device) if device != "cpu" else x
+        kept, dropped, spread_out = mean(moved, 1, True), mean(moved, 1), total(moved, 1)
+        assert (kept.shape, dropped.shape, spread_out.shape) == ((rows, 1), (rows,), shape)
+        if device != "meta":
+            assert flat(kept.to("cpu")) == pytest.approx(means, rel=1e-6)
+            assert flat(dropped.to("cpu")) == pytest.approx(means, rel=1e-6)
+            assert spread_out.to("cpu").tolist() == sums
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_definitions_whose_result_no_walk_fills_are_refused_on_all_backends(
+    defined: Callable[..., Any], device: str
+) -> None:
+    def beside_itself(self: Value, dim: int, keepdim: bool) -> Value:
+        return fold("sum", self, dim, keepdim) + fold("amax", self, dim)
+
+    def along_another(self: Value, dim: int, keepdim: bool) -> Value:
+        return self - fold("sum", self, dim)
+
+    def two_folds(self: Value, dim: int, keepdim: bool) -> Value:
+        return fold("sum", fold("sum", self, dim), 0)
+
+    x = aten.ones(3, 3).to(device)
+    for function in (beside_itself, along_another, two_folds):
+        line = function.__code__.co_firstlineno
+        where = rf"{function.__name__}: .*defined at .*tests/unit/test_backends\.py:{line}"
+        op = defined(function)
+        for _ in range(2):
+            with pytest.raises(NotImplementedError, match=where):
+                op(x, 1, True)
+
+
 def test_a_device_that_registers_primitives_only(capsys: pytest.CaptureFixture[str]) -> None:
     example = Path(__file__).parents[2] / "examples" / "private_backend.py"
     module = runpy.run_path(str(example))
@@ -148,3 +237,62 @@ def test_primitives_are_operators() -> None:
     spread = aten.ops.prims.broadcast_in_dim(left, (2, 3), (0,))
     assert spread.tolist() == [[1.0] * 3, [2.0] * 3]
     assert spread.data_ptr() == left.data_ptr()
+
+
+def test_a_result_that_the_call_leaves_out_cannot_be_written() -> None:
+    image, weight, out = aten.ones(1, 2, 4, 4), aten.ones(2, 2, 3, 3), aten.ones(2)
+    given = (image, image, weight, [2], [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+    backward = aten.ops.aten.convolution_backward.out
+    with pytest.raises(RuntimeError, match="convolution_backward: out1 was given, but the call"):
+        backward(*given, [True, False, True], out0=aten.empty(0), out1=out, out2=aten.empty(0))
+    assert out.tolist() == [1.0, 1.0]
+
+
+@pytest.fixture
+def abacus() -> Iterator[Callable[..., Any]]:
+    """Registers one primitive of a device that multiplies by one, and takes both back."""
+    aten.backends.register_backend("PrivateUse2", opset="prims")
+    with aten.library.Library("prims", "IMPL", "PrivateUse2") as library:
+        library.impl("mul", lambda left, right: left)
+
+        def register(name: str, function: Callable[..., Any]) -> None:
+            library.impl(name, function, allow_override=True)
+
+        yield register
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        (lambda x: aten.zeros(2, 3), r"a aten\.float32 tensor of shape \[2, 3\] on cpu"),
+        (lambda x: aten.zeros(5).to(x.device), r"a aten\.float32 tensor of shape \[5\] on priva"),
+        (lambda x: x.to("cpu").to(aten.int64).to(x.device), r"a aten\.int64 tensor of shape"),
+        (lambda x: None, "None"),
+        (lambda x: [x], "a list of 1"),
+    ],
+    ids=["of the host", "of another shape", "of another type", "none", "a list"],
+)
+@pytest.mark.parametrize("call", [lambda x: x + x, lambda x: x.add_(x), lambda x: x + 2])
+def test_what_a_device_s_primitive_returns_is_compared_with_what_it_is(
+    abacus: Callable[..., Any], made: Callable[..., Any], given: str, call: Callable[..., Any]
+) -> None:
+    abacus("add", lambda left, right: made(left))
+    x = aten.ones(2, 3).to("privateusetwo")
+    where = r"registered at .*test_backends\.py:\d+"
+    with pytest.raises(
+        (TypeError, RuntimeError), match=rf"prims::add: expected .*{where}.*returned {given}"
+    ):
+        call(x)
+    assert x.to("cpu").tolist() == [[1.0] * 3] * 2
+
+
+def test_what_a_device_makes_of_numbers_and_folds_is_compared_too(
+    abacus: Callable[..., Any],
+) -> None:
+    x = aten.ones(2, 3).to("privateusetwo")
+    abacus("sum", lambda inp, dims, *, output_dtype: inp)
+    with pytest.raises(RuntimeError, match=r"prims::sum: expected a .* of shape \[2\] on priv"):
+        x.sum(1)
+    abacus("scalar_tensor", lambda s, *, dtype, device: x)
+    with pytest.raises(RuntimeError, match=r"prims::scalar_tensor: expected a .* of shape \[\]"):
+        x + 2

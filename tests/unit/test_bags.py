@@ -83,6 +83,44 @@ def test_nan_is_a_maximum_and_from_nowhere():
     assert origins.tolist() == [[0, 1]]
 
 
+def test_an_index_that_became_wild_counts_as_the_first():
+    table = aten.tensor([[1.0], [2.0], [4.0]])
+    for wild in (3, -1, 1 << 40, -(1 << 40)):
+        indices = aten.tensor([1, wild, 2, wild])
+        for mode, expected in enumerate((8.0, 2.0, 4.0)):
+            assert fold_bags(table, indices, aten.tensor([0]), mode, None, 1, -5)[0] == expected
+        origins = fold_bags(table, indices[1:2], aten.tensor([0]), 2, None, 1, -5)[3]
+        assert origins.tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    "offsets", [[0, 3, 1], [0, 4, 3], [0, 5, 3], [0, -1, 2], [0, 2, 9], [1, 2]]
+)
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("include_last", [False, True])
+@pytest.mark.parametrize("element", [aten.int32, aten.int64])
+def test_offsets_that_lead_nowhere_are_refused(offsets, mode, include_last, element):
+    indices, table = aten.tensor([0, 1, 2, 1]), aten.ones(3, 2)
+    given = aten.tensor(offsets, dtype=element)
+    with pytest.raises(
+        (RuntimeError, IndexError), match="embedding_bag: expected offsets"
+    ) as refusal:
+        aten.nn.functional.embedding_bag(
+            indices.to(element), table, given, mode=mode, include_last_offset=include_last
+        )
+    outside = offsets[0] == 0 and offsets[-1] <= 4 and not 0 <= offsets[1] <= 4
+    assert refusal.type is (IndexError if outside and mode != "sum" else RuntimeError)
+
+
+def test_indices_behind_the_last_offset_are_in_no_bag():
+    table, indices = aten.arange(5.0).view(5, 1), aten.tensor([1, 2, 3, 4])
+    for mode, expected in (("sum", [[3], [3]]), ("mean", [[1.5], [3]]), ("max", [[2], [3]])):
+        made = aten.nn.functional.embedding_bag(
+            indices, table, aten.tensor([0, 2, 3]), mode=mode, include_last_offset=True
+        )
+        assert made.tolist() == expected
+
+
 def test_what_is_refused():
     table, indices, offsets = aten.zeros(4, 2), aten.tensor([0, 1]), aten.tensor([0])
     for arguments in (

@@ -137,7 +137,12 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
         ADD,
         "- func: zeros(SymInt[] size, *, bool? x=None) -> Tensor\n  kind: factory\n",
     )
-    edit(repository, "def add", "def zeros", "ops/pointwise.py")
+    edit(
+        repository,
+        "def add(self, other, *, alpha=1)",
+        "def zeros(size, *, x=None)",
+        "ops/pointwise.py",
+    )
     functions = generate(repository)[Path("src/aten/_generated/functions.pyi")]
     assert "def zeros(size: Sequence[_int], *, x: _bool | None = ...) -> Tensor: ..." in functions
     assert "def zeros(*size: _int, x: _bool | None = ...) -> Tensor: ..." in functions
@@ -218,6 +223,41 @@ def test_functions_are_defined_once(repository):
         RegistryError, match=r"reduction.py:2: 'add' is defined at ops/pointwise.py:2"
     ):
         generate(repository)
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "function", "missing"),
+    [
+        ("total(Tensor self, int axis=0) -> Tensor", "reduction", "self, dim=0", "axis"),
+        ("total(Tensor self, int axis=0) -> Tensor", "reduction", "self", "axis"),
+        ("total(Tensor self, *, float eps=0.5) -> Tensor", "pointwise", "self, epsilon=0.5", "eps"),
+        ("total(Tensor self, *, ScalarType? dtype=None) -> Tensor", "pointwise", "self", "dtype"),
+        ("total(Tensor self, *, int axis=0) -> Tensor", "composite", "self, *, dim=0", "axis"),
+        ("total(Tensor self, int axis=0) -> Tensor", "composite", "self", "axis"),
+        ("total(Tensor self, int axis=0) -> Tensor", "composite", "called, self", "axis"),
+        # As it should be: by name, made use of by the backends, or handed over by position.
+        ("total(Tensor self, int axis=0) -> Tensor", "reduction", "self, axis=0", ""),
+        ("total(Tensor self, *, ScalarType? dtype=None) -> Tensor", "reduction", "self", ""),
+        ("total(Tensor self, int axis=0) -> Tensor", "reduction", "self, **options", ""),
+        ("total(Tensor self, int axis=0) -> Tensor", "composite", "self, dim=0", ""),
+        ("total(Tensor self, int axis=0) -> Tensor", "composite", "called, self, dim=0", ""),
+        ("total(Tensor self, int axis=0) -> Tensor", "composite", "*given", ""),
+        ("total(Tensor self, *, int axis=0) -> Tensor", "composite", "self, axis=0", ""),
+    ],
+)
+def test_an_argument_that_the_function_would_never_see_is_refused(
+    repository, capsys, schema, kind, function, missing
+):
+    edit(repository, ADD, f"{ADD}- func: {schema}\n  kind: {kind}\n")
+    path = repository / "src/aten/ops/folds.py"
+    path.write_text(f"@op\ndef total({function}): ...\n")
+    assert main([f"--root={repository}"]) == (1 if missing else 0)
+    if missing:
+        message = (
+            "native_functions.yaml:10: total: no parameter of the function at ops/folds.py:2 is "
+            f"named '{missing}'; it has "
+        )
+        assert message in capsys.readouterr().err
 
 
 def test_a_function_may_be_for_one_overload(repository):

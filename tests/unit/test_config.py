@@ -37,6 +37,23 @@ def test_integers_and_texts(variables):
     assert (integer.get(), text.get()) == (8, "elsewhere")
 
 
+def test_choices_and_bytes(variables):
+    choice = config.Choice("ATEN_TEST_CHOICE", ("end", "start"), "help")
+    byte = config.Byte("ATEN_TEST_BYTE", 0xA5, "help")
+    assert (choice.get(), byte.get(), byte.default_text) == ("", 0xA5, "0xa5")
+    variables.setenv("ATEN_TEST_CHOICE", "start")
+    for text, value in (("0xff", 255), ("0", 0), ("17", 17)):
+        variables.setenv("ATEN_TEST_BYTE", text)
+        assert (choice.get(), byte.get()) == ("start", value)
+    variables.setenv("ATEN_TEST_CHOICE", "middle")
+    with pytest.raises(ValueError, match="ATEN_TEST_CHOICE must be end or start, got 'middle'"):
+        choice.get()
+    for text in ("256", "-1", "x", "1.5"):
+        variables.setenv("ATEN_TEST_BYTE", text)
+        with pytest.raises(ValueError, match=f"ATEN_TEST_BYTE must be a byte.* got '{text}'"):
+            byte.get()
+
+
 def test_wrong_values_name_the_variable(variables):
     flag = config.Flag("ATEN_TEST_FLAG", "help")
     integer = config.Integer("ATEN_TEST_INTEGER", 4, "help", minimum=1)

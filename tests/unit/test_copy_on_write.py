@@ -273,6 +273,31 @@ def test_memory_stays_while_a_call_may_be_reading_it(blocking):
     assert (x[0].item(), y[0].item()) == (2.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.resize_(2 * x.numel()),
+        lambda x: x.set_(aten.ones(1)),
+        lambda x: setattr(x, "data", aten.ones(1)),
+    ],
+    ids=["resize_", "set_", "data"],
+)
+def test_memory_that_a_tensor_leaves_stays_while_a_call_may_be_reading_it(blocking, change):
+    call, started, end = blocking
+    x, small = numbers(), aten.ones(1)
+    base = allocated()
+    reader = threading.Thread(target=call, args=(small,))
+    reader.start()
+    assert started.wait(60)
+    change(x)
+    # The call might be reading where x was.
+    assert allocated() >= base + x.nbytes
+    end.set()
+    reader.join()
+    small.add(1)  # the end of a later call is the end of earlier ones
+    assert allocated() < base + x.nbytes
+
+
 def test_memory_goes_back_though_calls_overlap_without_end():
     """Two threads that take turns so that one is always in a call keep no blocks for ever."""
     stop = threading.Event()

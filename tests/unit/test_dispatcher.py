@@ -75,13 +75,13 @@ def test_calls_keep_no_references(tensor):
 
 def test_more_arguments_than_fit_on_the_c_stack(tensor):
     arguments = ", ".join(f"int a{number}={number}" for number in range(100))
-    op = make_operator(f"many(Tensor x, {arguments}) -> Tensor")
+    op = make_operator(f"many(Tensor x, {arguments}) -> Any")
     op.register(DispatchKey.CPU, lambda x, *rest: rest)
     packet = OpOverloadPacket("", "many", lambda packet: [op])
     assert op(tensor) == packet(tensor) == tuple(range(100))
 
 
-@pytest.mark.parametrize("schema", ["f(Tensor[] x) -> Tensor", "f(Tensor?[] x) -> Tensor"])
+@pytest.mark.parametrize("schema", ["f(Tensor[] x) -> Any", "f(Tensor?[] x) -> Any"])
 def test_tensors_in_lists_give_their_keys(schema, tensor):
     op = make_operator(schema)
     op.register(DispatchKey.CPU, answer("cpu"))
@@ -90,7 +90,7 @@ def test_tensors_in_lists_give_their_keys(schema, tensor):
 
 
 def test_without_tensors_the_device_argument_decides_and_cpu_is_the_default():
-    op = make_operator("make(int n, *, Device? device=None) -> Tensor")
+    op = make_operator("make(int n, *, Device? device=None) -> Any")
     op.register(DispatchKey.CPU, answer("cpu"))
     op.register(DispatchKey.Meta, answer("meta"))
     op.register(DispatchKey.PrivateUse1, answer("mine"))
@@ -125,8 +125,8 @@ def test_a_missing_kernel_names_operator_key_and_what_is_registered(tensor):
 
 
 def test_the_first_overload_that_fits_is_called(tensor):
-    first = make_operator("pick.Tensor(Tensor x, Tensor y) -> Tensor")
-    second = make_operator("pick.str(Tensor x, str y) -> Tensor")
+    first = make_operator("pick.Tensor(Tensor x, Tensor y) -> Any")
+    second = make_operator("pick.str(Tensor x, str y) -> Any")
     packet = OpOverloadPacket("test", "pick", lambda packet: [first, second])
     first.register(DispatchKey.CPU, answer("Tensor"))
     second.register(DispatchKey.CPU, answer("str"))
@@ -138,8 +138,8 @@ def test_the_first_overload_that_fits_is_called(tensor):
 
 
 def test_no_overload_fits(tensor):
-    first = make_operator("pick.Tensor(Tensor x, Tensor y) -> Tensor")
-    second = make_operator("pick.str(Tensor x, str y) -> Tensor")
+    first = make_operator("pick.Tensor(Tensor x, Tensor y) -> Any")
+    second = make_operator("pick.str(Tensor x, str y) -> Any")
     packet = OpOverloadPacket("test", "pick", lambda packet: [first, second])
     with pytest.raises(TypeError) as caught:
         packet(tensor, y=3.5)
@@ -154,7 +154,7 @@ def test_no_overload_fits(tensor):
 
 
 def test_a_single_signature_says_what_is_wrong_with_it(tensor):
-    functional = make_operator("relu(Tensor self) -> Tensor")
+    functional = make_operator("relu(Tensor self) -> Any")
     out = make_operator("relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
     packet = OpOverloadPacket("test", "relu", lambda packet: [functional, out])
     for call in (packet, functional):
@@ -165,7 +165,7 @@ def test_a_single_signature_says_what_is_wrong_with_it(tensor):
 
 
 def test_methods_and_packets(tensor):
-    op = make_operator("shift(Tensor self, int by=1) -> Tensor")
+    op = make_operator("shift(Tensor self, int by=1) -> Any")
     op.register(DispatchKey.CPU, lambda self, by: (self, by))
     method = MethodDescriptor(OpOverloadPacket("test", "shift", lambda packet: [op]))
     holder = type("Holder", (), {"shift": method})
@@ -177,7 +177,7 @@ def test_methods_and_packets(tensor):
 
 
 def test_names_and_representations():
-    op = make_operator("add.Tensor(Tensor self, Tensor other) -> Tensor")
+    op = make_operator("add.Tensor(Tensor self, Tensor other) -> Any")
     space = op.namespace
     assert op.name == op._opname == "add"
     assert op.qualified_name == f"{space}::add.Tensor"
@@ -191,7 +191,7 @@ def test_refreshed_packets_ask_again(tensor):
     overloads = [make_operator()]
     packet = OpOverloadPacket("test", "scale", lambda packet: overloads)
     assert packet.overloads() == ["default"]
-    overloads.append(make_operator("scale.other(Tensor x) -> Tensor"))
+    overloads.append(make_operator("scale.other(Tensor x) -> Any"))
     packet.refresh()
     assert packet.overloads() == ["default", "other"]
     with pytest.raises(AttributeError, match="has no overload name 'third'"):
@@ -293,7 +293,7 @@ def test_device_types_of_backends():
 
 
 def traced_example(tensor):
-    inner, outer = make_operator("inner(Tensor x) -> Tensor"), make_operator()
+    inner, outer = make_operator("inner(Tensor x) -> Any"), make_operator()
     inner.register(DispatchKey.CPU, named("on_cpu"), "kernels.py:1")
 
     def composite(x):
@@ -358,7 +358,7 @@ def test_the_environment_variable_traces_every_thread():
         "import threading\n"
         "from aten import dispatch\n"
         "from aten._core.dispatcher import OpOverload\n"
-        "op = OpOverload('test', 'make', '', 'make(int n) -> Tensor')\n"
+        "op = OpOverload('test', 'make', '', 'make(int n) -> Any')\n"
         "op.register(dispatch.DispatchKey.CPU, lambda n: n, 'kernels.py:1')\n"
         "thread = threading.Thread(target=op, args=(1,))\n"
         "thread.start()\n"

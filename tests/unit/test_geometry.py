@@ -2,6 +2,7 @@
 
 import pytest
 
+import aten
 from aten._core.dtypes import DTYPES
 from aten.loops.geometry import (
     Operand,
@@ -12,8 +13,8 @@ from aten.loops.geometry import (
     find_space,
     is_row,
 )
-from aten.ops.folding import fold, kept_dims, spread
-from aten.prims import Graph, GraphInterpreter, broadcast_to
+from aten.ops.folding import extent, fold, kept_dims, spread
+from aten.prims import Graph, GraphInterpreter, Prim, broadcast_to
 from aten.prims import elementwise as p
 
 FLOAT = DTYPES["float32"]
@@ -110,3 +111,70 @@ def test_folds_over_different_dimensions_do_not_fit(function):
 
 def test_access():
     assert [access(stride, 4) for stride in (4, 0, 8, -4)] == ["unit", "zero", "any", "any"]
+
+
+def test_an_extent_fits_folds_that_keep_their_dimensions():
+    def mean_square(x):
+        return fold("sum", x * x, 1, keepdim=True) / extent(x, 1)
+
+    graph = traced(mean_square, (2, 3))
+    assert graph.outputs[0].shape == (2, 1)
+    assert walk(graph, [(12, 4), (4, 4)]) == [[(2, 12, 4)], [(3, 4, 0)]]
+
+
+def test_a_fold_spread_over_the_whole_shape_runs_along_all_of_it():
+    graph = traced(lambda x: spread(fold("sum", x, 1), x, 1), (2, 3))
+    space = find_space(graph)
+    assert axis_strides(Operand(graph.outputs[0], (12, 4)), space) == [12, 4]
+    assert not is_row(graph.outputs[0], space)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda x: fold("sum", x, 1, keepdim=True) + fold("sum", x, 1),
+            (
+                r"test: broadcast_in_dim, a value of shape \[3, 3\], cannot be walked along "
+                r"\[3, 3\]: its dimensions run along \[0, 0\]"
+            ),
+        ),
+        (
+            lambda x: x + fold("sum", x, 1),
+            (
+                r"test: in dimension 1 of add, a value of shape \[3, 3\], meet dimensions 0 and 1 "
+                r"of \[3, 3\]"
+            ),
+        ),
+        (
+            lambda x: extent(x, 1),
+            (
+                r"test: result 0 of shape \[\] does not have one element for each point of "
+                r"\[3, 3\] folded over \[1\]"
+            ),
+        ),
+        (
+            lambda x: (fold("sum", x, 1), extent(x, 1)),
+            r"test: result 1 of shape \[\]",
+        ),
+    ],
+    ids=["one dimension twice", "a fold beside another dimension", "a number", "a second result"],
+)
+def test_results_that_no_walk_fills_are_refused(function, message):
+    with pytest.raises(UnsupportedGraphError, match=message):
+        find_space(traced(function, (3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "places"),
+    [((2, 3), (1, 0)), ((2, 3), (0, 0)), ((2, 3), (0,)), ((2, 3), (0, 2)), ((3, 2), (0, 1))],
+)
+def test_operands_that_do_not_spread_are_refused(shape, places):
+    with pytest.raises(RuntimeError, match=r"prims\.broadcast_in_dim: .*broadcast_dimensions"):
+        traced(
+            lambda x: Prim.table["broadcast_in_dim"](x, shape=shape, broadcast_dimensions=places),
+            (2, 3),
+        )
+    x = aten.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"prims\.broadcast_in_dim: .*broadcast_dimensions"):
+        aten.ops.prims.broadcast_in_dim(x, shape, places)

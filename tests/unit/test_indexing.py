@@ -10,15 +10,17 @@ def test_a_kernel_of_the_users_is_called() -> None:
     select = registry.operator("aten::select.int")
     calls = []
 
-    def kernel(self: aten.Tensor, dim: int, index: int) -> str:
+    mine = aten.ones(3)
+
+    def kernel(self: aten.Tensor, dim: int, index: int) -> aten.Tensor:
         calls.append((dim, index))
-        return "mine"
+        return mine
 
     tensor = aten.arange(6).view(2, 3)
     assert tensor[1].tolist() == [3, 4, 5]
     handle = select.register(DispatchKey.CPU, kernel)
     try:
-        assert tensor[1] == "mine"
+        assert tensor[1] is mine
         assert calls == [(0, 1)]
         assert tensor[1:].tolist() == [[3, 4, 5]]
     finally:

@@ -97,3 +97,22 @@ def test_parts_are_written_by_assignment() -> None:
     assert x.tolist() == [5 + 6j]
     x.data = aten.tensor([7j, 8j])
     assert x.tolist() == [7j, 8j]
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        numpy.asarray,
+        lambda x: x.numpy(),
+        numpy.from_dlpack,
+        lambda x: numpy.frombuffer(x.untyped_storage(), "f4"),
+    ],
+    ids=["asarray", "numpy", "dlpack", "buffer"],
+)
+def test_memory_that_an_array_shows_stays_where_it_is(share):
+    x = aten.ones(1000)
+    array = share(x)
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(10_000)
+    x.set_(aten.zeros(3))
+    assert array.sum() == 1000

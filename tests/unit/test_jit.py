@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -178,3 +179,36 @@ def test_processes_share_a_folder(folder):
     assert [process.wait(60) for process in processes] == [0] * 4
     assert len(list(folder.glob("*.o"))) == 4
     assert not list(folder.glob("*.tmp"))
+
+
+def test_code_and_constants_stay_near_beside_gigabytes():
+    """Ten thousand kernels in one process, with all holes between large blocks filled up."""
+    code = """
+import mmap
+from aten.backends.cpu import jit
+from aten.backends.cpu.codegen import llvm_ir
+from test_jit import program_adding, run
+from pathlib import Path
+import os
+kept = [mmap.mmap(-1, 3 << 30, prot=mmap.PROT_READ) for _ in range(2)]
+made = jit.load("program", lambda: llvm_ir(program_adding(2.0)))
+symbol = f"kernel_{made.key[:32]}"
+(path,) = Path(os.environ["ATEN_CACHE_DIR"]).glob("*.o")
+content = path.read_bytes()[40:]
+libraries = []
+for number in range(10_000):
+    name = f"kernel_{number:032}"
+    renamed = content.replace(symbol.encode(), name.encode())
+    address, library = jit.session().loaded(renamed, name)
+    libraries.append(library)
+    if number % 100 == 0:
+        assert run(address, [1.0, 2.0]) == [3.0, 4.0]
+print(len(libraries))
+"""
+    with TemporaryDirectory() as cache:
+        environment = {**os.environ, "ATEN_CACHE_DIR": cache}
+        arguments = [sys.executable, "-c", code]
+        printed = subprocess.run(
+            arguments, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True
+        )
+    assert printed.stdout == "10000\n", printed.stderr[-1000:]

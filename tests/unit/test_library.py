@@ -47,7 +47,7 @@ def namespace(name):
 
 def test_define_impl_call_destroy(space, tensor):
     with Library(space, "DEF") as library:
-        assert library.define("scale(Tensor x, float by) -> Tensor") == f"{space}::scale"
+        assert library.define("scale(Tensor x, float by) -> Any") == f"{space}::scale"
         library.impl("scale", lambda x, by: by, "CPU")
         assert namespace(space).scale(tensor, 2.0) == 2.0
         assert namespace(space).scale.default(tensor, by=3) == 3.0
@@ -58,7 +58,7 @@ def test_define_impl_call_destroy(space, tensor):
 
 def test_registrations_die_with_the_library(space, tensor):
     library = Library(space, "DEF")
-    library.define("scale(Tensor x) -> Tensor")
+    library.define("scale(Tensor x) -> Any")
     library.impl("scale", lambda x: x, "CPU")
     assert namespace(space).scale(tensor) is tensor
     del library
@@ -70,7 +70,7 @@ def test_registrations_die_with_the_library(space, tensor):
 def test_kernels_may_come_before_the_definition(space, tensor):
     with Library(space, "IMPL", "CPU") as kernels, Library(space, "DEF") as definitions:
         kernels.impl("scale", lambda x: "early")
-        definitions.define("scale(Tensor x) -> Tensor")
+        definitions.define("scale(Tensor x) -> Any")
         assert namespace(space).scale(tensor) == "early"
 
 
@@ -80,7 +80,7 @@ def test_a_namespace_is_opened_once(space):
         with pytest.raises(RuntimeError, match=f"opened with DEF at {place}"):
             Library(space, "DEF")
         with Library(space, "FRAGMENT") as fragment:
-            fragment.define("extra(Tensor x) -> Tensor")
+            fragment.define("extra(Tensor x) -> Any")
     with Library(space, "DEF"):
         pass
     with pytest.raises(RuntimeError, match="aten was opened with DEF"):
@@ -102,25 +102,25 @@ def test_wrong_libraries(arguments, error, message):
 
 def test_wrong_definitions(space):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         with pytest.raises(RuntimeError, match=r"defined already, at .*test_library"):
-            library.define("scale(Tensor x, int n) -> Tensor")
+            library.define("scale(Tensor x, int n) -> Any")
         with pytest.raises(SchemaError):
             library.define("scale(Tensor")
         with pytest.raises(RuntimeError, match="of the namespace 'other'"):
-            library.define("other::scale(Tensor x) -> Tensor")
+            library.define("other::scale(Tensor x) -> Any")
         with pytest.raises(RuntimeError, match="Invalid alias_analysis"):
-            library.define("other(Tensor x) -> Tensor", "GUESS")
+            library.define("other(Tensor x) -> Any", "GUESS")
     with (
         Library(space, "IMPL", "CPU") as library,
         pytest.raises(RuntimeError, match="needs a library of kind DEF or FRAGMENT"),
     ):
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
 
 
 def test_wrong_kernels(space):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         with pytest.raises(TypeError, match="fn must be callable, not int"):
             library.impl("scale", 3, "CPU")
         with pytest.raises(ValueError, match="could not parse dispatch key"):
@@ -132,7 +132,7 @@ def test_wrong_kernels(space):
 
 def test_an_override_serves_until_its_library_goes(space, tensor):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         library.impl("scale", lambda x: "first", "CPU")
         with Library(space, "IMPL") as other:
             with pytest.warns(UserWarning, match="overridden"):
@@ -143,11 +143,11 @@ def test_an_override_serves_until_its_library_goes(space, tensor):
 
 def test_overloads_of_one_name(space, tensor):
     with Library(space, "DEF") as library:
-        library.define("pick.text(Tensor x, str y) -> Tensor")
+        library.define("pick.text(Tensor x, str y) -> Any")
         library.impl("pick.text", lambda x, y: "text", "CPU")
         packet = namespace(space).pick
         assert packet(tensor, "y") == "text"
-        library.define("pick(Tensor x) -> Tensor", tags=("pointwise",))
+        library.define("pick(Tensor x) -> Any", tags=("pointwise",))
         library.impl("pick", lambda x: "plain", "CPU")
         assert packet(tensor) == "plain"
         assert packet.overloads() == ["text", "default"]
@@ -157,7 +157,7 @@ def test_overloads_of_one_name(space, tensor):
 
 def test_composite_is_the_default_key(space, tensor):
     with Library(space, "DEF") as library:
-        library.define("twice(Tensor x) -> Tensor")
+        library.define("twice(Tensor x) -> Any")
         library.impl("twice", lambda x: "composite")
         assert namespace(space).twice(tensor) == "composite"
         assert "CompositeImplicitAutograd" in dispatch.table(f"{space}::twice")
@@ -165,7 +165,7 @@ def test_composite_is_the_default_key(space, tensor):
 
 def test_with_keyset_and_fallthrough(space, tensor):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         library.impl("scale", lambda keys, x: keys, "CPU", with_keyset=True)
         library.impl("scale", fallthrough_kernel, "AutogradCPU")
         assert namespace(space).scale(tensor) == DispatchKeySet(DispatchKey.CPU)
@@ -177,7 +177,7 @@ def test_fallbacks_need_the_namespace_of_all_operators(space, tensor):
     with Library(space, "FRAGMENT") as library, pytest.raises(RuntimeError, match="namespace '_'"):
         library.fallback(lambda op, *args: op, "ZeroTensor")
     with Library(space, "DEF") as library, Library("_", "IMPL", "ZeroTensor") as every:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         every.fallback(lambda op, *args: (op, *args))
         with dispatch.IncludeDispatchKeyGuard(DispatchKey.ZeroTensor):
             called, x = namespace(space).scale(tensor)
@@ -189,7 +189,7 @@ def test_fallbacks_need_the_namespace_of_all_operators(space, tensor):
 def test_private_use_keys(number, space):
     words = ("one", "two", "three")
     with Library(space, "DEF") as library:
-        library.define("make(*, Device? device=None) -> Tensor")
+        library.define("make(*, Device? device=None) -> Any")
         library.impl("make", lambda device: device, f"PrivateUse{number}")
         place = namespace(space).make(device=f"privateuse{words[number - 1]}:1")
         assert place == device(f"privateuse{words[number - 1]}", 1)
@@ -197,12 +197,12 @@ def test_private_use_keys(number, space):
 
 def test_an_operator_outlives_its_library_without_kernels(space, tensor):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         library.impl("scale", lambda x: "first", "CPU")
         held = namespace(space).scale.default
         assert held(tensor) == "first"
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x, int n=1) -> Tensor")
+        library.define("scale(Tensor x, int n=1) -> Any")
         library.impl("scale", lambda x, n: "second", "CPU")
         assert namespace(space).scale(tensor) == "second"
         with pytest.raises(NotImplementedError):
@@ -216,9 +216,17 @@ def test_an_operator_outlives_its_library_without_kernels(space, tensor):
 
 def test_kernels_for_the_packages_own_operators(tensor):
     with Library("aten", "IMPL", "PrivateUse3") as library:
-        library.impl("add.Tensor", lambda self, other, *, alpha: ("mine", other, alpha))
+        given = []
+        made = tensor.to("privateusethree")
+
+        def add(self, other, *, alpha):
+            given.append((self, other, alpha))
+            return made
+
+        library.impl("add.Tensor", add)
         keys = DispatchKeySet(DispatchKey.PrivateUse3)
-        assert ops.aten.add.Tensor.redispatch(keys, tensor, 2.0) == ("mine", 2.0, 1)
+        assert ops.aten.add.Tensor.redispatch(keys, tensor, 2.0) is made
+        assert given == [(tensor, 2.0, 1)]
     assert not ops.aten.add.Tensor.has_kernel_for_dispatch_key(DispatchKey.PrivateUse3)
 
 
@@ -227,7 +235,7 @@ def test_kernels_for_the_packages_own_operators(tensor):
 
 def test_define_and_impl_by_qualified_name(space, tensor):
     with Library(space, "FRAGMENT") as library:
-        aten.library.define(f"{space}::scale", "(Tensor x) -> Tensor", lib=library)
+        aten.library.define(f"{space}::scale", "(Tensor x) -> Any", lib=library)
 
         @aten.library.impl(f"{space}::scale", "cpu", lib=library)
         def scale(x):
@@ -241,18 +249,22 @@ def test_define_and_impl_by_qualified_name(space, tensor):
         with pytest.raises(RuntimeError):
             aten.library.impl(f"{space}::scale", "abacus", scale, lib=library)
     with pytest.raises(ValueError, match="expected a name like"):
-        aten.library.define("scale", "(Tensor x) -> Tensor")
+        aten.library.define("scale", "(Tensor x) -> Any")
 
 
 def test_scoped_library(space):
     with aten.library._scoped_library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         assert namespace(space).scale
     assert registry.find_packet(space, "scale") is None
 
 
 def test_custom_op(space, tensor):
-    @custom_op(f"{space}::scale", mutates_args=())
+    @custom_op(
+        f"{space}::scale",
+        mutates_args=(),
+        schema="(Tensor x, float by=2.0, *, str[]? names=None) -> Any",
+    )
     def scale(x: Tensor, by: float = 2.0, *, names: list[str] | None = None) -> Tensor:
         """Scales."""
         return (x, by, names)
@@ -265,7 +277,7 @@ def test_custom_op(space, tensor):
     assert scale(tensor) == "cpu"
     assert scale._opoverload.redispatch(DispatchKeySet(DispatchKey.Meta), tensor) == "fake"
     again = custom_op(
-        f"{space}::scale", lambda x: "again", mutates_args=(), schema="(Tensor x) -> Tensor"
+        f"{space}::scale", lambda x: "again", mutates_args=(), schema="(Tensor x) -> Any"
     )
     assert again(tensor) == "again"
     with pytest.raises(ValueError, match="expected a name like"):
@@ -347,10 +359,10 @@ def test_every_generated_operator_can_be_prepared():
 def test_kinds_install_once_each_whenever_they_are_registered(space):
     seen = []
     with Library(space, "DEF") as library:
-        library.define("first(Tensor x) -> Tensor")
+        library.define("first(Tensor x) -> Any")
         registry.register_kind(registry.USER_DEFINED, lambda op: seen.append(op.qualified_name))
         try:
-            library.define("second(Tensor x) -> Tensor")
+            library.define("second(Tensor x) -> Any")
             own = [name for name in seen if name.startswith(f"{space}::")]
             assert own == [f"{space}::first", f"{space}::second"]
         finally:
@@ -359,7 +371,7 @@ def test_kinds_install_once_each_whenever_they_are_registered(space):
 
 def test_violated_invariants_are_found(space):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         kernels = namespace(space).scale.default.registrations.kernels
         kernels[DispatchKey.CPU] = []
         with pytest.raises(AssertionError, match=f"{space}::scale: an empty list of kernels"):
@@ -369,7 +381,7 @@ def test_violated_invariants_are_found(space):
 
 def test_outdated_rows_are_found(space, tensor):
     with Library(space, "DEF") as library:
-        library.define("scale(Tensor x) -> Tensor")
+        library.define("scale(Tensor x) -> Any")
         library.impl("scale", lambda x: x, "CPU")
         op = namespace(space).scale.default
         op(tensor)
@@ -377,3 +389,152 @@ def test_outdated_rows_are_found(space, tensor):
         with pytest.raises(AssertionError, match="kernel for CPU is out of date"):
             dispatch.check_invariants()
         op.registrations.kernels[DispatchKey.CPU] = kernels
+
+
+# What kernels return
+
+
+def place_here(function):
+    return (
+        rf"{re.escape(function.__qualname__.replace('<locals>.', ''))} registered at .*test_library"
+    )
+
+
+@pytest.mark.parametrize(
+    ("returns", "right", "wrong"),
+    [
+        ("Tensor", [aten.ones(2)], [None, 2.0, [aten.ones(2)], (aten.ones(2),), "text"]),
+        ("Tensor?", [aten.ones(2), None], [1, [None]]),
+        ("Tensor[]", [[], [aten.ones(2)], (aten.ones(2),)], [aten.ones(2), None, [None], [1]]),
+        (
+            "(Tensor, Tensor)",
+            [(aten.ones(2), aten.ones(2))],
+            [
+                [aten.ones(2), aten.ones(2)],
+                (aten.ones(2),),
+                (aten.ones(2),) * 3,
+                (aten.ones(2), None),
+                aten.ones(2),
+                None,
+            ],
+        ),
+        ("(Tensor, int)", [(aten.ones(2), 3)], [(aten.ones(2), 3.0), (3, aten.ones(2)), 3]),
+        ("int", [3, True], [3.0, None, "3", aten.ones(2)]),
+        ("float", [3, 2.5], [None, "3", 1j, aten.ones(())]),
+        ("bool", [True], [1, None, aten.ones(())]),
+        ("Scalar", [True, 1, 2.5, 1j], [None, "1", aten.ones(())]),
+        ("str", ["text"], [b"text", None]),
+        ("ScalarType", [aten.float32], ["float32", None]),
+        ("int[]", [[1, 2], (1,)], [1, [1.5], [None]]),
+        ("()", [None], [aten.ones(2), ()]),
+    ],
+)
+def test_kernels_return_what_the_schema_says(space, tensor, returns, right, wrong):
+    results = []
+
+    def kernel(x):
+        return results[-1]
+
+    with Library(space, "DEF") as library:
+        library.define(f"made(Tensor x) -> {returns}")
+        library.impl("made", kernel)
+        op = namespace(space).made.default
+        for result in right:
+            results.append(result)
+            assert op(tensor) is result
+        for result in wrong:
+            results.append(result)
+            with pytest.raises(
+                TypeError,
+                match=f"^{space}::made: expected .*{place_here(kernel)}.* but it returned",
+            ):
+                op(tensor)
+
+
+def test_the_message_names_what_was_expected_and_what_was_returned(space, tensor):
+    with Library(space, "DEF") as library:
+        library.define("pair(Tensor x) -> (Tensor values, Tensor indices)")
+        library.impl("pair", lambda x: (x, [x]))
+        with pytest.raises(
+            TypeError,
+            match=r"expected Tensor as result 1 from .*"
+            r"returned a list of 1 \(a aten\.float32 tensor of shape \[4\] on cpu\)",
+        ):
+            namespace(space).pair(tensor)
+
+
+def test_kernels_that_write_return_what_they_wrote_to(space, tensor):
+    returned = {"x": lambda x, y: x, "y": lambda x, y: y, "copy": lambda x, y: x.clone()}
+    with Library(space, "DEF") as library:
+        library.define("fill(Tensor(a!) x, Tensor y) -> Tensor(a!)")
+        library.define("both(Tensor(a!) x, Tensor(b!) y) -> (Tensor(a!), Tensor(b!))")
+        for name, function in returned.items():
+            with Library(space, "IMPL") as kernels:
+                kernels.impl("fill", function)
+                kernels.impl("both", lambda x, y, one=function: (one(x, y), y))
+                fill, both = namespace(space).fill, namespace(space).both
+                other = tensor.clone()
+                if name == "x":
+                    assert fill(tensor, other) is tensor
+                    assert both(tensor, other) == (tensor, other)
+                    continue
+                for op in (fill, both):
+                    with pytest.raises(RuntimeError, match="expected its argument 'x', written to"):
+                        op(tensor, other)
+
+
+def test_kernels_of_a_backend_return_tensors_of_its_device(space, tensor):
+    far = tensor.to("privateuseone")
+    with Library(space, "DEF") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.define("both(Tensor x) -> (Tensor, Tensor)")
+        library.define("parts(Tensor x) -> Tensor[]")
+        library.define("make(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+        for name, result in {
+            "twice": lambda x: x,
+            "both": lambda x: (x, x),
+            "parts": lambda x: [x],
+        }.items():
+            library.impl(name, lambda x, made=result: made(tensor), "PrivateUse1")
+            library.impl(name, lambda x, made=result: made(tensor), "Meta")
+            library.impl(name, lambda x, made=result: made(x), "CPU")
+            op = getattr(namespace(space), name)
+            assert op(tensor) is not None
+            for elsewhere in ("privateuseone", "meta"):
+                with pytest.raises(
+                    RuntimeError,
+                    match=rf"{space}::{name}: expected a tensor on the device {elsewhere} .*"
+                    r"registered at .*test_library.*returned .*on cpu",
+                ):
+                    op(tensor.to(elsewhere))
+        library.impl("make", lambda size, *, dtype, device: tensor, "PrivateUse1")
+        with pytest.raises(RuntimeError, match="on the device privateuseone"):
+            namespace(space).make((4,), device="privateuseone")
+    with Library("aten", "IMPL", "PrivateUse1") as library:
+        library.impl("add.Tensor", lambda self, other, *, alpha: tensor)
+        with pytest.raises(RuntimeError, match=r"aten::add\.Tensor: expected a tensor on the dev"):
+            far + far
+
+
+def test_factories_of_a_backend_make_what_they_were_asked_for(tensor):
+    made = []
+    with Library("aten", "IMPL", "PrivateUse1") as library:
+        library.impl("zeros", lambda size, **options: made[-1])
+        made.append(aten.empty(2, 3, device="privateuseone"))
+        assert aten.zeros(2, 3, device="privateuseone") is made[-1]
+        with pytest.raises(RuntimeError, match=r"expected a tensor of shape \[5\]"):
+            aten.zeros(5, device="privateuseone")
+        with pytest.raises(RuntimeError, match=r"expected a tensor of aten\.int64"):
+            aten.zeros(2, 3, dtype=aten.int64, device="privateuseone")
+
+
+def test_what_out_and_in_place_would_take_over_is_checked_first(tensor):
+    far, out = tensor.to("privateuseone"), tensor.clone().to("privateuseone")
+    with Library("aten", "IMPL", "PrivateUse1") as library:
+        library.impl("cumsum", lambda self, dim, *, dtype: [self])
+        library.impl("cumsum_", lambda self, dim, *, dtype: far)
+        with pytest.raises(TypeError, match=r"aten::cumsum: expected Tensor from .* a list of 1"):
+            aten.cumsum(far, 0, out=out)
+        with pytest.raises(RuntimeError, match=r"aten::cumsum_: expected its argument 'self'"):
+            out.cumsum_(0)
+    assert out.to("cpu").tolist() == tensor.tolist()

@@ -91,9 +91,9 @@ def test_a_written_number_is_what_fill_makes_of_it(value, dtype) -> None:
 def test_walks_refuse_operands_of_several_shapes() -> None:
     base, index = aten.zeros(3), aten.zeros(3, dtype=aten.int64)
     for wrong in (
-        lambda: picking.pick(base, index, aten.zeros(2), 1),
-        lambda: picking.pick(base, index.to(aten.int32), aten.zeros(3), 1),
-        lambda: picking.place(base, index, aten.zeros(3, dtype=aten.float64), 1),
+        lambda: picking.pick(base, index, aten.zeros(2), 1, 3),
+        lambda: picking.pick(base, index.to(aten.int32), aten.zeros(3), 1, 3),
+        lambda: picking.place(base, index, aten.zeros(3, dtype=aten.float64), 1, 3),
         lambda: masks.positions(base, True),
         lambda: locating.range_of(base, 0, 3),
         lambda: searching.search_sorted(base, base, None, aten.zeros(3), False),
@@ -102,7 +102,52 @@ def test_walks_refuse_operands_of_several_shapes() -> None:
         with pytest.raises(ValueError):
             wrong()
     with pytest.raises(NotImplementedError):
-        picking.fold(base.to(aten.complex64), index, base.to(aten.complex64), 0, "amax")
+        picking.fold(base.to(aten.complex64), index, base.to(aten.complex64), 0, "amax", 3)
+
+
+WILD = (1 << 40, -(1 << 40), 5, -1, -(1 << 63))
+ELEMENTS = ("uint8", "float16", "bfloat16", "int32", "float32", "float64", "complex128")
+
+
+@pytest.mark.parametrize("stride", [0, 1, 2])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_an_index_that_became_wild_counts_as_the_first(element: str, stride: int) -> None:
+    for wild in WILD:
+        listed = [wild] * 8 if stride == 0 else [3, wild, 1, 4, wild, 0, 2, wild]
+        index = aten.tensor(listed).as_strided((4,), (stride,))
+        named = [place if 0 <= place < 5 else 0 for place in index.tolist()]
+        base = aten.arange(1, 6).to(getattr(aten, element))
+        window, given = base.as_strided((4,), (0,)), aten.ones(4).to(base.dtype)
+        picked = aten.zeros(4).to(base.dtype)
+        picking.pick(window, index, picked, 1, 5)
+        assert picked.tolist() == [base.tolist()[place] for place in named]
+        picking.fold(window, index, given, 1, "sum", 5)
+        assert base.tolist() == [place + 1 + named.count(place) for place in range(5)]
+        picking.place(window, index, given, 1, 5)
+        assert all(base.tolist()[place] == 1 for place in named)
+        assert (base == 1).sum().item() == len(set(named))
+
+
+def test_offsets_of_indices_that_became_wild() -> None:
+    index, offsets = aten.tensor([*WILD, -2, 2]), aten.zeros(7, dtype=aten.int64)
+    locating.add_offsets(offsets, index, 4, 10)
+    assert offsets.tolist() == [0, 0, 0, 30, 0, 20, 20]
+    base = aten.arange(4).view(2, 2).t()
+    assert locating.spread_offsets(index, base).tolist() == [0, 0, 0, 3, 0, 1, 1]
+
+
+def test_a_wrong_index_that_is_not_there_any_more() -> None:
+    assert locating.wrong_index(aten.tensor([0, 7, 9]), 0, 5) == 7
+    assert locating.wrong_index(aten.tensor([0, 1]), 0, 5) == "that was changed meanwhile"
+
+
+def test_no_place_of_a_sorter_is_outside() -> None:
+    values, out = aten.arange(5.0), aten.zeros(5, dtype=aten.int64)
+    for wild in (5, *WILD):
+        order = aten.tensor([0, 1, 2, 3, wild])
+        with pytest.raises(RuntimeError, match="from 0 to 4"):
+            searching.search_sorted(values, values, order, out, False)
+    assert out.tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(

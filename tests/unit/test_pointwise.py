@@ -23,6 +23,23 @@ def counting(*shape: int, dtype: aten.dtype = aten.float32) -> aten.Tensor:
 # Shapes and strides
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((9, 1), (1, 9)), ((1, 7, 5), (1, 5, 1)), ((2, 9, 1), (9, 1, 30))]
+)
+def test_single_elements_lend_no_strides_to_results_of_row_major_operands(shape, strides):
+    x = aten.empty_strided(shape, strides).fill_(1)
+    fresh = [
+        aten.special.entr,  # Rarely met: no code of it is known at the first of these calls.
+        aten.neg,
+        lambda x: x > aten.zeros(shape),
+        lambda x: aten.where(x > 0, x, aten.zeros(shape)),
+    ]
+    expected = aten.zeros(shape).stride()
+    assert [call(x).stride() for call in fresh] == [expected] * len(fresh)
+    assert [call(x).stride() for call in fresh] == [expected] * len(fresh)
+    assert [call(x.to("meta")).stride() for call in fresh[:2]] == [expected] * 2
+
+
 def test_operands_broadcast_at_their_last_dimensions() -> None:
     result = aten.add(aten.tensor([[1.0], [2.0]]), aten.tensor([10.0, 20.0, 30.0]))
     assert result.tolist() == [[11.0, 21.0, 31.0], [12.0, 22.0, 32.0]]

@@ -177,3 +177,10 @@ def test_absurd_sizes_are_refused():
         aten.rand(1 << 60)
     with pytest.raises((RuntimeError, MemoryError)):
         aten.randperm(1 << 60)
+
+
+def test_rates_that_became_none_end_all_the_same():
+    rates = aten.tensor([-5.0, float("nan"), 3.0], dtype=aten.float64)
+    drawn = aten.empty(3, dtype=aten.float64)
+    aten.Generator().draw("poisson", drawn, rates)
+    assert drawn[2] >= 0

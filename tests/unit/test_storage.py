@@ -19,12 +19,15 @@ MEBIBYTE = 1 << 20
 
 @pytest.fixture(autouse=True)
 def empty_cache():
+    """Nothing is kept at first, and blocks are ordinary, whatever the environment says."""
+    guard = allocator.set_guard("", 0)
     gc.collect()
     memory.empty_cache()
     memory.reset_peak()
     limit = memory.stats()["cache_limit"]
     yield
     memory.set_cache_limit(limit)
+    allocator.set_guard(*guard)
 
 
 def empty(count, device="cpu"):
@@ -191,7 +194,8 @@ print("done")
 
 def run(code, **variables):
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **variables}, capture_output=True,
+        [sys.executable, "-c", code], capture_output=True,
+        env={**os.environ, "ATEN_MEMORY_GUARD": "", **variables},
         text=True, timeout=100, check=False,
     )  # fmt: skip
     return done.stdout.strip() or done.stderr
@@ -211,33 +215,43 @@ def test_the_newest_blocks_are_kept():
     assert memory.stats()["cached_bytes"] == 0
 
 
+@pytest.fixture
+def machine(tmp_path):
+    """Lets a machine be described by the files it would have."""
+
+    def describe(information, own_groups=""):
+        (tmp_path / "meminfo").write_text(information)
+        (tmp_path / "cgroup").write_text(own_groups)
+        available.look_at(str(tmp_path / "meminfo"), str(tmp_path / "cgroup"), str(tmp_path))
+        allocator.ask_again()
+
+    yield describe
+    available.look_at("/proc/meminfo", "/proc/self/cgroup", "/sys/fs/cgroup")
+    allocator.ask_again()
+
+
 @pytest.mark.parametrize(("left", "trimmed"), [(1 << 40, 0), (40 * MEBIBYTE, 1), (0, 1)])
-def test_what_is_kept_goes_back_where_memory_is_short(monkeypatch, left, trimmed):
-    monkeypatch.setattr(available, "available_bytes", lambda: left)
-    monkeypatch.setattr(available, "reserve_bytes", lambda: 30 * MEBIBYTE)
+def test_what_is_kept_goes_back_where_memory_is_short(machine, left, trimmed):
     held = [empty(64 * MEBIBYTE), empty(MEBIBYTE), empty(24 * MEBIBYTE)]
     held.clear()
     before = memory.stats()
-    allocator.ask_again()
+    machine(f"MemTotal: {480 << 10} kB\nMemAvailable: {left >> 10} kB\n")
+    assert available.reserve_bytes() == 30 * MEBIBYTE
     held = empty(12 * MEBIBYTE)
-    allocator.ask_again()
     after = memory.stats()
     assert after["trims"] - before["trims"] == trimmed
     assert (after["cached_bytes"] == 0) == bool(trimmed)
     assert held.numel() == 12 * MEBIBYTE
 
 
-def test_memory_that_nobody_can_tell_of_is_not_short(monkeypatch):
-    def broken():
-        raise OSError
-
-    monkeypatch.setattr(available, "available_bytes", broken)
+@pytest.mark.parametrize("information", ["", "nonsense", "MemTotal:", "MemAvailable: much kB\n"])
+def test_memory_that_nobody_can_tell_of_is_not_short(machine, information):
     empty(8 * MEBIBYTE)
-    allocator.ask_again()
+    machine(information)
     before = memory.stats()["trims"]
     empty(32 * MEBIBYTE)
-    allocator.ask_again()
     assert memory.stats()["trims"] == before
+    assert (available.available_bytes(), available.reserve_bytes()) == (available.UNBOUNDED, 0)
 
 
 GROUPS = {
@@ -258,29 +272,49 @@ GROUPS = {
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_the_bound_of_a_control_group_counts(monkeypatch, tmp_path, name):
+def test_the_bound_of_a_control_group_counts(machine, tmp_path, name):
     files, expected = GROUPS[name]
     group = tmp_path / "group" / "inner"
     group.mkdir(parents=True)
     for file, text in files.items():
         (group / file).write_text(text + "\n")
-    texts = {
-        "/proc/meminfo": f"MemTotal: {32 << 10} kB\nMemAvailable: {9 << 10} kB\n",
-        "/proc/self/cgroup": "4:cpu:/other\n0::/group/inner\n",
-    }
-    read = available._text
-    monkeypatch.setattr(available, "_ROOT", tmp_path)
-    monkeypatch.setattr(available, "_text", lambda path: texts.get(path) or read(path))
-    for cached in (available._groups, available.reserve_bytes):
-        cached.cache_clear()
+    information = f"MemTotal: {32 << 10} kB\nMemAvailable: {9 << 10} kB\n"
+    machine(information, "4:cpu:/other\n0::/group/inner\n")
+    assert available.available_bytes() == expected
+    limit = files.get("memory.max", "max")
+    total = min(32 << 20, int(limit) if limit != "max" else 1 << 60)
+    assert available.reserve_bytes() == total // 16
+
+
+def test_collections_of_garbage_wait_until_a_tensor_is_made():
+    """Finalizers may change operands, which the call that makes the tensor has looked at."""
+    finalized = []
+
+    class Finalized:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            finalized.append(inside)
+
+    inside = False
+    kept = []
+    threshold = gc.get_threshold()
+    x = aten.ones(3)
+    x.add(x)  # compiles the kernel
+    gc.set_threshold(2)
     try:
-        assert available.available_bytes() == expected
-        limit = files.get("memory.max", "max")
-        total = min(32 << 20, int(limit) if limit != "max" else 1 << 60)
-        assert available.reserve_bytes() == total // 16
+        for _ in range(200):
+            Finalized()
+            inside = True
+            made = x.add(x)
+            inside = False
+            kept.append(made)
     finally:
-        for cached in (available._groups, available.reserve_bytes):
-            cached.cache_clear()
+        gc.set_threshold(*threshold)
+    gc.collect()
+    assert len(finalized) == 200
+    assert not any(finalized)
 
 
 def test_this_machine_has_memory():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,3 +157,73 @@ def test_value_range() -> None:
     assert str(ValueRange(None, None)) == "any"
     with pytest.raises(SymbolicError, match="empty"):
         ValueRange(3, 2)
+
+
+PIECES = (
+    "Piecewise(ExprCondPair(Integer(1), StrictGreaterThan(s, Integer(9))), ExprCondPair(s, true))"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "value"),
+    [
+        (PIECES, 10, 1),
+        (PIECES, 4, 4),
+        ("Piecewise((1, s > 9), (s, True))", 4, 4),
+        ("Piecewise((10//s, s > 0), (0, True))", 0, 0),
+        ("true", 0, True),
+        ("Or(s > 3, false)", 4, True),
+        ("s != 0 and 10 % s == 0", 0, False),
+        ("s == 0 or 10 % s == 0", 0, True),
+        ("Where(Eq(s, 0), 0, 10//s)", 0, 0),
+        ("~((s > 3) & (s < 9))", 4, False),
+        ("~s", 4, -5),
+        ("Mul(Rational(1, 49), s)", 49, 1),
+        ("floor(Mul(Rational(1, 49), s))", 49 * 3**30, 3**30),
+        ("Mul(s, Pow(Integer(3), Integer(-1)))", 7, 7 / 3),
+        ("Pow(s, Rational(1, 2))", 49, 7),
+        ("Pow(s, Rational(1, 2))", 50, 50**0.5),
+        ("IntTrueDiv(s, 2)", 4, 2.0),
+        ("RoundDecimal(s, 1)", 4, 4.0),
+        ("FloatPow(s, 2)", 4, 16.0),
+        ("TruncToFloat(s / 3)", 7, 2.0),
+        ("TruncToInt(-oo)", 0, -math.inf),
+        ("CeilDiv(s, 3)", 7, 3),
+        ("IsNonOverlappingAndDenseIndicator(2, s, s, 1)", 5, 1),
+        ("IsNonOverlappingAndDenseIndicator(2, s, 1, 1)", 5, 0),
+        ("Xor(s > 3, s > 4)", 4, True),
+        ("ITE(s > 3, s > 9, s < 2)", 4, False),
+    ],
+)
+def test_what_sympy_prints_has_its_value(text: str, size: int, value: object) -> None:
+    found = parse(text).evaluate({"s": size})
+    assert found == value
+    assert type(found) is type(value)
+    assert parse(str(parse(text))).evaluate({"s": size}) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("(1, True)", "outside of a Piecewise"),
+        ("1 + (1, True)", "outside of a Piecewise"),
+        ("Max(ExprCondPair(1, true), 2)", "outside of a Piecewise"),
+        ("Piecewise((1, (2, True)))", "outside of a Piecewise"),
+        ("Piecewise(1, true)", "takes pairs"),
+        ("Piecewise()", "takes expressions"),
+        ("ExprCondPair(1)", "a value and a condition"),
+        ("(1, 2, 3)", r"expected '\)'"),
+    ],
+)
+def test_pairs_stand_in_piecewise_only(text: str, reason: str) -> None:
+    with pytest.raises(SymbolicError, match=reason):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["zoo", "Piecewise((1, s > 9))", "Pow(Integer(0), Integer(-1))", "Pow(-1, 0.5)", "s << -1"],
+)
+def test_what_has_no_value_says_so(text: str) -> None:
+    with pytest.raises(SymbolicError, match="no value"):
+        parse(text).evaluate({"s": 4})

@@ -16,22 +16,26 @@ Without any, a program that takes blocks of several sizes in turn would lose eac
 
 What is kept is bounded by `ATEN_MEMORY_CACHE_LIMIT`, and dropped before a new mapping if that would
 leave the machine, or the process's control group, with less than a sixteenth of its memory
-(`available.py`), and when the system refuses a block.
+(`available.pyx`), and when the system refuses a block.
 
 Everything here happens under the interpreter lock, so that lists per thread would protect nothing:
 four threads that make small tensors take the processor as long for each as one thread does. A child process inherits
 consistent lists, since nobody forks without that lock.
+
+For tests, `ATEN_MEMORY_GUARD` or `set_guard` puts every block between pages that cannot be touched
+(`guard.pyx`), and `fail_after` refuses one. An ordinary process pays one comparison for both.
 """
 
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memmove
 from posix.stdlib cimport posix_memalign
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
-import time
-
 from aten import config
+from aten._core.available cimport bytes_available, bytes_reserved
+from aten._core.cost cimport clock
+from aten._core.guard cimport guarded_block, guarded_bytes, is_guarded, release_guarded
 
 cdef enum:
     ALIGNMENT = 64
@@ -44,6 +48,8 @@ cdef enum:
     KEPT_LARGE = 64
     # Bytes by which what is kept may exceed the most that was ever in use.
     SLACK = 1 << 25
+    # Guarded blocks at a time: each is three mappings, of which Linux allows some 65,000.
+    MOST_GUARDED = 16384
 
 cdef extern from *:
     """
@@ -120,11 +126,18 @@ cdef Counters _counters
 cdef int64_t _cache_limit = config.MEMORY_CACHE_LIMIT.get()
 cdef int64_t _page = aten_page_size()
 cdef int64_t _available = 0             # bytes, when last asked, less what was mapped since
-cdef int64_t _reserve = 0               # bytes to leave to others
-cdef double _asked_at = -1e9
+cdef int64_t _asked_at = 0              # when that was; 0: ask again
 
-# Seconds for which an answer about the machine's memory is believed.
-cdef double BELIEVED = 0.1
+# For tests.
+cdef bint _watched = False              # whether any of what follows is asked for
+cdef str _guard = ""                    # where blocks are flush with a guard page: "end", "start"
+cdef bint _guards_start = False
+cdef int _fill = 0
+cdef int _guarded_count = 0             # in use
+cdef int64_t _until_failure = 0         # requests, the one that fails included; 0: none fails
+
+# Nanoseconds for which an answer about the machine's memory is believed.
+cdef int64_t BELIEVED = 100000000
 
 
 cdef inline int _class_of(int64_t nbytes) noexcept nogil:
@@ -165,6 +178,12 @@ cdef inline void _count_reserved() noexcept nogil:
 
 
 cdef char* take_block(int64_t nbytes, int64_t* capacity) noexcept:
+    if _watched:
+        return _watched_block(nbytes, capacity)
+    return _ordinary_block(nbytes, capacity)
+
+
+cdef inline char* _ordinary_block(int64_t nbytes, int64_t* capacity) noexcept:
     cdef char* block
     cdef int size_class
     cdef SizeClass* entry
@@ -195,11 +214,14 @@ cdef char* take_block(int64_t nbytes, int64_t* capacity) noexcept:
 
 cdef void give_block(char* block, int64_t capacity) noexcept:
     _counters.frees += 1
-    _counters.allocated -= capacity
-    if capacity >= LARGE:
-        _keep_large(block, capacity)
-    else:
+    if capacity < LARGE:
+        _counters.allocated -= capacity
         _keep_small(block, capacity)
+    elif is_guarded(capacity):
+        _give_guarded(block, capacity)
+    else:
+        _counters.allocated -= capacity
+        _keep_large(block, capacity)
 
 
 cdef char* _fresh_small(int64_t capacity) noexcept:
@@ -314,26 +336,53 @@ cdef void _keep_large(char* block, int64_t capacity) noexcept:
     _counters.cached += capacity
 
 
+# Blocks for tests
+
+cdef char* _watched_block(int64_t nbytes, int64_t* capacity) noexcept:
+    global _until_failure, _guarded_count
+    cdef char* block
+    if _until_failure > 0:
+        _until_failure -= 1
+        if _until_failure == 0:
+            _find_whether_watched()
+            _counters.failures += 1
+            return NULL
+    if not _guard or _guarded_count >= MOST_GUARDED:
+        return _ordinary_block(nbytes, capacity)
+    block = guarded_block(nbytes, _guards_start, _fill, capacity)
+    if block == NULL:
+        _counters.failures += 1
+        return NULL
+    _guarded_count += 1
+    _counters.system_allocations += 1
+    _count_taken(nbytes)
+    _count_reserved()
+    return block
+
+
+cdef void _give_guarded(char* block, int64_t tag) noexcept:
+    global _guarded_count
+    _guarded_count -= 1
+    _counters.allocated -= guarded_bytes(tag)
+    _counters.system_frees += 1
+    release_guarded(block, tag)
+
+
+cdef void _find_whether_watched() noexcept:
+    global _watched
+    _watched = _guard != "" or _until_failure > 0
+
+
 # Pressure
 
 cdef void _look_after_others(int64_t wanted) noexcept:
-    """Drop what is kept if memory would be short with `wanted` bytes more.
-
-    May let other threads run: the caller has nothing half done.
-    """
-    global _available, _reserve, _asked_at
-    cdef double now = 0
-    try:
-        now = time.monotonic()
-        if now - _asked_at > BELIEVED:
-            # Not at the head: `import aten` stays fast.
-            from aten._core import available
-
-            _asked_at = now
-            _available, _reserve = available.available_bytes(), available.reserve_bytes()
-    except Exception:
-        _available, _reserve = INT64_MAX, 0
-    if _available >= _reserve and _available - _reserve >= wanted:
+    """Drop what is kept if memory would be short with `wanted` bytes more."""
+    global _available, _asked_at
+    cdef int64_t now = clock()
+    if _asked_at == 0 or now - _asked_at > BELIEVED:
+        _asked_at = now
+        _available = bytes_available()
+    if _available - bytes_reserved() >= wanted:
         return
     _counters.trims += 1
     _available += _counters.cached
@@ -402,4 +451,35 @@ def set_cache_limit(int64_t nbytes):
 def ask_again():
     """Let the next large block ask what memory the machine has left, however lately it was."""
     global _asked_at
-    _asked_at = -1e9
+    _asked_at = 0
+
+
+def set_guard(str guard not None, int fill):
+    """Guard blocks from now on at their "end" or "start" (with "" not at all), filled with a byte.
+
+    For tests. Gives what held before. Raises ValueError for another place, and for no byte.
+    """
+    global _guard, _guards_start, _fill
+    before = _guard, _fill
+    if guard not in ("", "end", "start"):
+        raise ValueError(f"set_guard: expected 'end', 'start' or '', got {guard!r}")
+    if not 0 <= fill <= 255:
+        raise ValueError(f"set_guard: expected a byte to fill with, got {fill}")
+    _guard, _guards_start, _fill = guard, guard == "start", fill
+    _find_whether_watched()
+    return before
+
+
+def fail_after(int64_t count):
+    """Refuse the block that is the `count`-th to be asked for from now on, once; 0: none.
+
+    For tests. Gives how many requests were still to come before a refusal asked for earlier.
+    """
+    global _until_failure
+    cdef int64_t before = _until_failure
+    _until_failure = max(count, 0)
+    _find_whether_watched()
+    return before
+
+
+set_guard(config.MEMORY_GUARD.get(), config.MEMORY_FILL.get())

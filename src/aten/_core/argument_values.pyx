@@ -14,10 +14,11 @@ What fits where follows torch's parser of Python arguments:
 """
 
 from cpython.bool cimport PyBool_Check
-from cpython.complex cimport PyComplex_Check
-from cpython.float cimport PyFloat_Check
+from cpython.complex cimport (PyComplex_Check, PyComplex_CheckExact, PyComplex_FromDoubles,
+                              PyComplex_ImagAsDouble, PyComplex_RealAsDouble)
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.list cimport PyList_Check
-from cpython.long cimport PyLong_Check
+from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check
@@ -28,13 +29,16 @@ from aten._core.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.dtypes cimport category_of, dtype, dtype_from_code
 from aten._core.dtypes import ALIASES, DTYPES
 from aten._core.generator cimport Generator
+from aten._core.making cimport make_alias
 from aten._core.storage cimport Storage
 from aten._core.tensor cimport Tensor, TensorImpl
 
 cdef extern from "Python.h":
-    bint PyList_CheckExact(PyObject* value)
-    Py_ssize_t PyList_GET_SIZE(PyObject* value)
-    PyObject** list_items "PySequence_Fast_ITEMS"(PyObject* value)
+    bint PyTuple_CheckExact(PyObject* value)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value)
+    PyObject** tuple_items "PySequence_Fast_ITEMS"(PyObject* value)
+    object PyNumber_Index(object)
+    object exact_str "PyUnicode_FromObject"(object)
 
 _VALUE_CODES = {
     "Tensor": TENSOR_VALUE, "Scalar": SCALAR_VALUE, "complex": SCALAR_VALUE, "int": INT_VALUE,
@@ -112,9 +116,9 @@ cdef object converted(int code, bint nullable, Py_ssize_t repeat, object value):
 
 cdef object _converted_list(int code, values):
     cdef PyObject* given = <PyObject*> values
-    if (code == TENSOR_LIST and PyList_CheckExact(given)
-            and are_tensors(list_items(given), PyList_GET_SIZE(given))):
-        return tuple(values)
+    if (code == TENSOR_LIST and PyTuple_CheckExact(given)
+            and are_tensors(tuple_items(given), PyTuple_GET_SIZE(given))):
+        return values
     cdef int element_code = _ELEMENT_CODES[code - TENSOR_LIST]
     cdef list converted = []
     for value in values:
@@ -147,7 +151,7 @@ cdef object _converted_value(int code, value):
     if code == TENSOR_OR_NUMBER_VALUE:
         return value if isinstance(value, Tensor) else _number(value)
     if code == SCALAR_VALUE:
-        return value if _is_scalar_tensor(value) else _number(value)
+        return _plain_tensor(value) if _is_scalar_tensor(value) else _number(value)
     if code == INT_VALUE:
         return _exact_int_of(value) if is_int(value) else _MISMATCH
     if code == FLOAT_VALUE:
@@ -155,7 +159,7 @@ cdef object _converted_value(int code, value):
     if code == BOOL_VALUE:
         return value if PyBool_Check(value) else _MISMATCH
     if code == STR_VALUE:
-        return value if PyUnicode_Check(value) else _MISMATCH
+        return exact_str(value) if PyUnicode_Check(value) else _MISMATCH
     if code == DTYPE_VALUE:
         return value if isinstance(value, dtype) else _dtype_of_type(value)
     if code == DEVICE_VALUE:
@@ -184,7 +188,7 @@ cdef bint is_int(object value) noexcept:
 
 
 cdef object _exact_int_of(value):
-    return int(value) if PyLong_Check(value) else int(value.__index__())
+    return int(value) if PyLong_Check(value) else PyNumber_Index(value)
 
 
 cdef object _float(value):
@@ -196,14 +200,32 @@ cdef object _float(value):
 
 cdef object _number(value):
     if PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
-        return value
+        return _plain_number(value)
     if isinstance(value, Tensor):
         return _MISMATCH
     for base in type(value).__mro__:
         if base.__name__ == "generic" and base.__module__ == "numpy":
-            number = value.item()
-            return number if isinstance(number, (int, float, complex)) else _MISMATCH
+            return _plain_number(value.item())
     return _MISMATCH
+
+
+cdef object _plain_number(value):
+    """A number without methods of somebody's own, which kernels would call."""
+    if PyBool_Check(value):
+        return value
+    if PyFloat_Check(value):
+        return value if PyFloat_CheckExact(value) else PyFloat_FromDouble(PyFloat_AS_DOUBLE(value))
+    if PyLong_Check(value):
+        return value if PyLong_CheckExact(value) else PyNumber_Index(value)
+    if not PyComplex_Check(value):
+        return _MISMATCH
+    if PyComplex_CheckExact(value):
+        return value
+    return PyComplex_FromDoubles(PyComplex_RealAsDouble(value), PyComplex_ImagAsDouble(value))
+
+
+cdef object _plain_tensor(value):
+    return value if type(value) is Tensor else make_alias(value)
 
 
 cdef object _dtype_of_type(value):

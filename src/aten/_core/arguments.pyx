@@ -20,6 +20,7 @@ from aten._core.argument_values cimport (
     default_object, is_int, misfit, size_of_list,
 )
 from aten._core.argument_values import MISMATCH
+from aten._core.sizes import Size
 from aten._core.tensor cimport Tensor
 
 cdef extern from "Python.h":
@@ -27,6 +28,7 @@ cdef extern from "Python.h":
     PyObject* Py_True
     PyObject* Py_False
     bint _is_tuple "PyTuple_Check"(PyObject* value)
+    bint _exact_tuple "PyTuple_CheckExact"(PyObject* value)
     bint _exact_int "PyLong_CheckExact"(PyObject* value)
     bint _exact_float "PyFloat_CheckExact"(PyObject* value)
     bint _exact_str "PyUnicode_CheckExact"(PyObject* value)
@@ -266,6 +268,7 @@ cdef class ArgumentParser:
         given = <object> value
         if self.out_count < 2 or keyword != "out" or not isinstance(given, (tuple, list)):
             return False
+        given = tuple(given)
         if len(given) != self.out_count:
             return False
         for place in range(self.out_count):
@@ -291,12 +294,15 @@ cdef class ArgumentParser:
     cdef int convert(self, Py_ssize_t position, PyObject* value, PyObject** stack) except -1:
         """A value that is not taken as it is; leaves stack[position] alone where it does not fit."""
         cdef ParameterSlot* slot = &self.slots[position]
-        made = converted(slot.code, slot.nullable, slot.repeat, <object> value)
+        given = <object> value
+        if isinstance(given, (list, tuple)):
+            # The conversion of one element may change the list that the next one is taken from.
+            given = tuple(given)
+        made = converted(slot.code, slot.nullable, slot.repeat, given)
         if made is _MISMATCH:
-            self.failure_element = misfit(slot.code, <object> value)
+            self.failure_element = misfit(slot.code, given)
             if self.failure_element >= 0:
-                return self.fail(
-                    WRONG_ELEMENT, position, type((<object> value)[self.failure_element]))
+                return self.fail(WRONG_ELEMENT, position, type(given[self.failure_element]))
             return self.fail(WRONG_TYPE, position, type(<object> value))
         _own(<PyObject*> made)
         stack[position] = <PyObject*> made
@@ -362,6 +368,14 @@ cdef class ArgumentParser:
 
 # Fitting values
 
+cdef PyObject* _size_type = <PyObject*> Size
+
+
+cdef inline bint _is_plain_tuple(PyObject* value) noexcept:
+    """Whether a tuple has no methods of somebody's own, which kernels would call."""
+    return _exact_tuple(value) or _type_of(value) == _size_type
+
+
 cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
     cdef int code = slot.code
     if code == TENSOR_VALUE or code == TENSOR_OR_NUMBER_VALUE:
@@ -373,10 +387,10 @@ cdef inline bint _fits_as_it_is(ParameterSlot* slot, PyObject* value) noexcept:
         if _exact_int(value):
             return True
     elif code == INT_LIST:
-        if _is_tuple(value) and are_exact_ints(_tuple_items(value), _tuple_size(value)):
+        if _is_plain_tuple(value) and are_exact_ints(_tuple_items(value), _tuple_size(value)):
             return True
     elif code == TENSOR_LIST:
-        if _is_tuple(value) and are_tensors(_tuple_items(value), _tuple_size(value)):
+        if _exact_tuple(value) and are_tensors(_tuple_items(value), _tuple_size(value)):
             return True
     elif code == SCALAR_VALUE:
         if _exact_float(value) or _exact_int(value):

@@ -19,15 +19,18 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 promote_codes)
 from aten._core.dtypes import DTYPES, promote_types
 from aten._core.float8 import decode, encode
-from aten._core.making cimport make_contiguous, make_strided, make_tensor
+from aten._core.making cimport make_alias, make_contiguous, make_strided, make_tensor
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
-from aten._core.storage cimport Storage, expose, storage_at, storage_over
-from aten._core.strides cimport storage_extent
+from aten._core.storage cimport Storage, expose, is_aligned, storage_at, storage_over
+from aten._core.strides cimport contiguous_strides, storage_extent
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
 
 cdef extern from "Python.h":
     double PyFloat_Unpack2(const char*, int) except? -1.0
     int PyFloat_Pack2(double, char*, int) except -1
+
+# No address of a process is higher.
+cdef int64_t LARGEST_BYTES = <int64_t>1 << 57
 
 
 cdef object read_element(const char* place, int code):
@@ -160,13 +163,16 @@ def item(Tensor tensor not None):
     return read_element(const_data_pointer(tensor), tensor.dtype_code)
 
 
-cdef object _nested(TensorImpl tensor, int dim, const char* place):
+cdef object _nested(TensorImpl tensor, int dim, int64_t offset):
+    """The elements from `offset` on; the address is asked for anew for each, as lists are made
+    meanwhile, and the collector of garbage may run what moves memory.
+    """
     cdef int64_t index
     cdef int64_t step
     if dim == tensor.rank:
-        return read_element(place, tensor.dtype_code)
+        return read_element(tensor.storage.data + offset, tensor.dtype_code)
     step = tensor.strides[dim] * item_size(tensor.dtype_code)
-    return [_nested(tensor, dim + 1, place + index * step) for index in range(tensor.sizes[dim])]
+    return [_nested(tensor, dim + 1, offset + index * step) for index in range(tensor.sizes[dim])]
 
 
 def tolist(Tensor tensor not None):
@@ -177,7 +183,9 @@ def tolist(Tensor tensor not None):
         tensor = tensor.clone()
     if tensor.count == 0:
         return _empty_lists(tensor.shape)
-    return _nested(tensor, 0, const_data_pointer(tensor))
+    # A window of our own: nobody changes its sizes.
+    tensor = make_alias(tensor)
+    return _nested(tensor, 0, tensor.offset * item_size(tensor.dtype_code))
 
 
 def _empty_lists(shape):
@@ -212,7 +220,7 @@ cdef int _measure(object data, list sizes) except -1:
     while members is not None:
         sizes.append(len(members))
         if len(sizes) > MAXIMUM_DIMS:
-            raise ValueError(f"too many dimensions, tensors have at most {MAXIMUM_DIMS}")
+            raise _too_deep()
         if not members:
             return 0
         data = members[0]
@@ -222,6 +230,16 @@ cdef int _measure(object data, list sizes) except -1:
     if not isinstance(data, Tensor) and _is_array(data):
         sizes.extend(data.shape)
     return 0
+
+
+cdef object _too_deep():
+    return ValueError(f"too many dimensions, tensors have at most {MAXIMUM_DIMS}")
+
+
+cdef object _changed(int dim):
+    """What a member's own code may do to the sequence it stands in, while it becomes a number."""
+    return RuntimeError(f"tensor(): the sequence at dim {dim} changed its length while its members "
+                        f"were read")
 
 
 cdef int _code_of_number(object value) except -1:
@@ -263,17 +281,25 @@ cdef int _code_of_array(object value) except -1:
     return (<dtype>DTYPES[value.dtype.name]).code
 
 
-cdef int _infer_code(object data, int found) except -2:
+cdef int _infer_code(object data, int found, int dim) except -2:
     """The common type of the numbers in nested sequences; -1 when there are none."""
-    cdef int code
+    cdef Py_ssize_t expected, seen = 0
     members = None if isinstance(data, bytes) else _members(data)
     if members is not None:
-        if not members:
+        if dim == MAXIMUM_DIMS:
+            raise _too_deep()
+        expected = len(members)
+        if expected == 0:
             return _common_code(found, default_dtype_code())
         for member in members:
+            if seen == expected:
+                raise _changed(dim)
             if isinstance(member, str):
                 raise ValueError("too many dimensions 'str'")
-            found = _infer_code(member, found)
+            found = _infer_code(member, found, dim + 1)
+            seen += 1
+        if seen != expected:
+            raise _changed(dim)
         return found
     return _common_code(found, _code_of_number(data))
 
@@ -286,9 +312,11 @@ cdef int _common_code(int found, int code) except -2:
     return promote_codes(found, code)
 
 
-cdef char* _fill(object data, list sizes, int dim, char* place, int code) except NULL:
+cdef char* _fill(object data, const int64_t* sizes, int rank, int dim, char* place,
+                 int code) except NULL:
+    cdef Py_ssize_t seen = 0
     members = _members(data)
-    if dim == len(sizes):
+    if dim == rank:
         if members is not None:
             raise TypeError(f"too many dimensions at nesting depth {dim}: expected a number, got "
                             f"{type(data).__name__}")
@@ -306,7 +334,12 @@ cdef char* _fill(object data, list sizes, int dim, char* place, int code) except
         raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} "
                          f"(got {len(members)})")
     for member in members:
-        place = _fill(member, sizes, dim + 1, place, code)
+        if seen == sizes[dim]:
+            raise _changed(dim)
+        place = _fill(member, sizes, rank, dim + 1, place, code)
+        seen += 1
+    if seen != sizes[dim]:
+        raise _changed(dim)
     return place
 
 
@@ -319,7 +352,11 @@ cdef object _only_element(Tensor tensor):
 
 def _plain_number(value):
     if hasattr(value, "item"):
-        return value.item()
+        number = value.item()
+        if not isinstance(number, (int, float, complex)):
+            raise TypeError(f"item() of {type(value).__name__} must give a number, not "
+                            f"{type(number).__name__}")
+        return number
     if hasattr(value, "__index__"):
         return int(value)
     if hasattr(value, "__float__"):
@@ -332,23 +369,29 @@ def tensor_from_data(data, element=None):
 
     `element` is the dtype; without one it follows from the numbers: NumPy's keep their type.
     Raises ValueError for ragged nesting, TypeError for text and for lists among numbers,
-    RuntimeError for other objects and for numbers that do not fit.
+    RuntimeError for other objects, for numbers that do not fit, and for sequences that change
+    while they are read.
     """
     cdef list sizes = []
     cdef int64_t values[MAXIMUM_DIMS]
     cdef Tensor made
-    cdef int code
+    cdef int code, rank, dim
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     _measure(data, sizes)
     if element is not None:
         code = (<dtype?>element).code
     else:
-        code = _infer_code(data, -1)
+        code = _infer_code(data, -1, 0)
         code = default_dtype_code() if code < 0 else code
-    made = make_contiguous(code, <int>read_sizes(sizes, values, MAXIMUM_DIMS), values, CPU, -1)
-    if made.count or not sizes:
-        _fill(data, sizes, 0, made.storage.data, code)
+    rank = <int>read_sizes(sizes, values, MAXIMUM_DIMS)
+    for dim in range(rank):
+        if values[dim] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {values[dim]}: "
+                               f"{sizes}")
+    made = make_contiguous(code, rank, values, CPU, -1)
+    if made.count:
+        _fill(data, values, rank, 0, made.storage.data, code)
     return made
 
 
@@ -382,47 +425,131 @@ def array_interface(Tensor tensor not None):
         "version": 3,
         "typestr": _TYPE_STRINGS[name],
         "shape": tuple(tensor.shape),
-        "strides": tuple([stride * width for stride in tensor.stride()]),
+        # A stride that leads nowhere, of one element, may have more bytes than can be counted.
+        "strides": tuple([stride * width if stride <= LARGEST_BYTES else width
+                          for stride in tensor.stride()]),
         "data": (<size_t>const_data_pointer(tensor) if tensor.count else 0, False),
     }
 
 
-def from_array_interface(array):
+def from_array_interface(array, bint share=True):
     """A tensor over the memory of an object with `__array_interface__`, without a copy.
 
-    Raises TypeError for element types tensors do not have, ValueError for negative strides or
-    strides that are no multiple of the element size.
+    Without `share`, which is for tensors that are only read, memory may be read-only, and elements
+    that do not lie at multiples of their size are copied. Raises
+    TypeError for element types tensors do not have and for descriptions that are none, ValueError
+    for sizes, strides and addresses that no tensor can have.
     """
     cdef int64_t sizes[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int64_t width, extent
-    cdef int rank, dim, code
-    interface = array.__array_interface__
+    cdef int rank, code
+    cdef Storage storage
+    cdef Tensor made
+    # A copy: reading what is in it may run code that changes it.
+    interface = dict(array.__array_interface__)
     names = {text: name for name, text in _TYPE_STRINGS.items()}
-    if interface["typestr"] not in names:
+    element = interface.get("typestr")
+    if not isinstance(element, str) or element not in names:
         raise TypeError(f"can't convert np.ndarray of type {getattr(array, 'dtype', '?')}. The "
                         f"only supported types are: {', '.join(_TYPE_STRINGS)}.")
-    code = (<dtype>DTYPES[names[interface["typestr"]]]).code
+    if interface.get("mask") is not None:
+        raise TypeError("__array_interface__: arrays with a mask cannot be tensors")
+    code = (<dtype>DTYPES[names[element]]).code
     width = item_size(code)
-    rank = <int>read_sizes(interface["shape"], sizes, MAXIMUM_DIMS)
-    given = interface.get("strides")
-    if given is None:
-        step = width
-        for dim in range(rank - 1, -1, -1):
-            strides[dim] = step // width
-            step *= max(sizes[dim], 1)
-    else:
-        for dim in range(rank):
-            if given[dim] < 0:
-                raise ValueError("At least one stride in the given numpy array is negative, and "
-                                 "tensors with negative strides are not currently supported.")
-            if given[dim] % width:
-                raise ValueError("given numpy array strides not a multiple of the element byte "
-                                 "size. Copy the numpy array to reallocate the memory.")
-            strides[dim] = given[dim] // width
+    rank = _read_interface_sizes(interface.get("shape"), sizes)
+    _read_interface_strides(interface.get("strides"), rank, sizes, width, strides)
     extent = storage_extent(rank, sizes, strides)
-    return make_tensor(storage_at(interface["data"][0], extent * width, array), code, rank, sizes,
-                       strides, 0)
+    if extent < 0 or extent > LARGEST_BYTES // width:
+        raise ValueError(f"__array_interface__: the shape {interface['shape']} overflows")
+    storage = _interface_memory(interface, extent * width, array, share)
+    if is_aligned(storage.data, width):
+        return make_tensor(storage, code, rank, sizes, strides, 0)
+    if share:
+        raise ValueError(f"given numpy array lies at an address that is not a multiple of the "
+                         f"element byte size {width}. Copy the numpy array to reallocate the "
+                         f"memory.")
+    made = make_contiguous(code, rank, sizes, CPU, -1)
+    _copy_elements(made.storage.data, storage.data, rank, sizes, strides, width)
+    return made
+
+
+cdef int _read_interface_sizes(object given, int64_t* sizes) except -1:
+    cdef int rank, dim
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"__array_interface__: the shape must be a tuple of ints, not "
+                        f"{type(given).__name__}")
+    rank = <int>read_sizes(given, sizes, MAXIMUM_DIMS)
+    for dim in range(rank):
+        if sizes[dim] < 0:
+            raise ValueError(f"__array_interface__: the size {sizes[dim]} of dimension {dim} is "
+                             f"negative")
+    return rank
+
+
+cdef int _read_interface_strides(object given, int rank, const int64_t* sizes, int64_t width,
+                                 int64_t* strides) except -1:
+    """Strides in elements, row-major where none are given."""
+    cdef int dim
+    if given is None:
+        return contiguous_strides(rank, sizes, strides)
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"__array_interface__: the strides must be a tuple of ints, not "
+                        f"{type(given).__name__}")
+    if read_sizes(given, strides, MAXIMUM_DIMS) != rank:
+        raise ValueError(f"__array_interface__: {len(given)} strides for {rank} sizes")
+    for dim in range(rank):
+        if strides[dim] < 0:
+            raise ValueError("At least one stride in the given numpy array is negative, and "
+                             "tensors with negative strides are not currently supported.")
+        if strides[dim] % width:
+            raise ValueError("given numpy array strides not a multiple of the element byte "
+                             "size. Copy the numpy array to reallocate the memory.")
+        strides[dim] //= width
+    return 0
+
+
+cdef Storage _interface_memory(dict interface, int64_t nbytes, object owner, bint writable):
+    """The memory of an array: at an address, or in a buffer from an offset on."""
+    cdef Storage whole
+    cdef int64_t offset
+    cdef size_t address
+    data = interface.get("data")
+    if nbytes == 0:
+        return storage_at(0, 0, owner)
+    if isinstance(data, (tuple, list)):
+        data = tuple(data)
+        if len(data) != 2:
+            raise TypeError(f"__array_interface__: data must be an address and a flag, got "
+                            f"{len(data)} values")
+        address, read_only = data
+        if read_only and writable:
+            raise ValueError("__array_interface__: the memory is read-only: copy it first")
+        if address == 0 or address > <size_t>LARGEST_BYTES - nbytes:
+            raise ValueError(f"__array_interface__: {nbytes} bytes cannot lie at the address "
+                             f"{address:#x}")
+        return storage_at(address, nbytes, owner)
+    offset = interface.get("offset", 0)
+    whole = storage_over(owner if data is None else data)
+    if offset < 0 or offset > whole.bytes - nbytes:
+        raise ValueError(f"__array_interface__: {nbytes} bytes from the offset {offset} on reach "
+                         f"past the buffer's {whole.bytes}")
+    return storage_at(<size_t>whole.data + offset, nbytes, whole)
+
+
+cdef void _copy_elements(char* target, const char* source, int rank, const int64_t* sizes,
+                         const int64_t* strides, int64_t width) noexcept nogil:
+    """Copy elements that lie anywhere to a row-major place."""
+    cdef int64_t index, step = width
+    cdef int dim
+    if rank == 0:
+        memcpy(target, source, width)
+        return
+    for dim in range(1, rank):
+        step *= sizes[dim]
+    for index in range(sizes[0]):
+        _copy_elements(target + index * step, source + index * strides[0] * width, rank - 1,
+                       sizes + 1, strides + 1, width)
 
 
 def from_numpy_array(array):

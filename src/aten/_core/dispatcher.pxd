@@ -22,14 +22,28 @@ cdef class Kernel:
     # The result is the return value, or a tuple of them.
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack)
 
+cdef enum Returned:
+    # What a schema says is returned, as far as a kernel's result is checked without Python code.
+    ANYTHING = 0
+    NOTHING = 1
+    ONE_TENSOR = 2
+    WRITTEN_TENSOR = 3                      # an argument, written to
+    TENSORS = 4                             # a tuple of them
+    TENSOR_LIST = 5
+    OTHER = 6
+
 cdef class PythonKernel(Kernel):            # calls a Python function with the schema's arguments
     cdef readonly object function
     cdef readonly bint with_keyset          # the function wants the DispatchKeySet first
     cdef readonly bint with_op              # the function wants the OpOverload before the arguments
     cdef object parameters                  # what the function can be called with, once looked up
     cdef object fits                        # the operator whose arguments are all parameters of it
+    cdef readonly int device_type           # of the one backend it is registered for, or -1
+    cdef bint is_registered
 
     cdef object call_fitted(self, OpOverload op, uint64_t keys, PyObject** stack)
+    cdef object checked(self, OpOverload op, PyObject** stack, object result)
+    cdef int serve(self, int device_type) except -1
 
 cdef class FallthroughKernel(Kernel):       # skipped: the next key is taken
     pass
@@ -46,6 +60,9 @@ cdef class OpOverload:
     cdef ArgumentParser parser              # compiled on first use
     cdef object results                     # the named tuple of results, or None: they have no names
     cdef Py_ssize_t count
+    cdef Returned returned
+    cdef Py_ssize_t returned_count
+    cdef Py_ssize_t written                 # stack position of a WRITTEN_TENSOR
     cdef uint64_t mask                      # keys whose kernels are not fallthrough
     cdef bint mask_is_stale
     cdef PyObject** row                     # row_length() borrowed Kernels; NULL: not computed yet

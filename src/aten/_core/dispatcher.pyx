@@ -31,6 +31,7 @@ from aten._core.storage cimport begin_call, end_call
 from aten._core.tensor cimport Tensor, TensorImpl
 
 from aten._core import registrations as registry_of_kernels
+from aten._core.keys import BACKENDS
 from aten._core.device import device as device_class
 
 cdef extern from "Python.h":
@@ -81,7 +82,13 @@ cdef class PythonKernel(Kernel):
     With `with_keyset` the function gets the DispatchKeySet of the call before the arguments, with
     `with_op` the OpOverload, the key set first if both. Trailing arguments that have their default
     values are left out where the function has no parameters for them.
+
+    What it returns has to be what the schema says, and on the device that the kernel is for;
+    `results.py` says what is compared. Raises TypeError or RuntimeError.
     """
+
+    def __cinit__(self):
+        self.device_type = -1
 
     def __init__(self, function, bint with_keyset=False, bint with_op=False):
         if not callable(function):
@@ -97,11 +104,51 @@ cdef class PythonKernel(Kernel):
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef tuple names = op.parser.keyword_only_names
         cdef Py_ssize_t positional = op.parser.positional_count
+        cdef object result
         if self.fits is not op:
-            return self.call_fitted(op, keys, stack)
-        return PyObject_Vectorcall(
-            self.function, stack, positional, <PyObject*> names if names else NULL
-        )
+            result = self.call_fitted(op, keys, stack)
+        else:
+            result = PyObject_Vectorcall(
+                self.function, stack, positional, <PyObject*> names if names else NULL
+            )
+        if (op.returned == ONE_TENSOR and Py_TYPE(<PyObject*> result) == <PyTypeObject*> Tensor
+                and self.device_type < 0):
+            return result
+        return self.checked(op, stack, result)
+
+    cdef object checked(self, OpOverload op, PyObject** stack, object result):
+        """`result`, if it is what the operator returns."""
+        cdef PyObject* given = <PyObject*> result
+        cdef bint fits = False
+        if op.returned == ANYTHING:
+            return result
+        if op.returned == WRITTEN_TENSOR:
+            fits = given == stack[op.written]
+        elif op.returned == NOTHING:
+            fits = result is None
+        elif self.device_type >= 0 and op.device_position >= 0:
+            fits = False
+        elif op.returned == ONE_TENSOR:
+            fits = is_tensor_of(given, self.device_type)
+        elif op.returned == TENSORS:
+            fits = (isinstance(result, tuple) and len(<tuple> result) == op.returned_count
+                    and are_tensors_of(given, self.device_type))
+        elif op.returned == TENSOR_LIST:
+            fits = ((PyList_CheckExact(given) or PyTuple_CheckExact(given))
+                    and are_tensors_of(given, self.device_type))
+        if not fits:
+            from aten._core.results import check_results
+
+            check_results(
+                op, self, [<object> stack[place] for place in range(op.count)], result
+            )
+        return result
+
+    cdef int serve(self, int device_type) except -1:
+        """Notes that the kernel is registered for a device type; with several, for none."""
+        self.device_type = -1 if self.is_registered and self.device_type != device_type else device_type
+        self.is_registered = True
+        return 0
 
     cdef object call_fitted(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef Py_ssize_t position
@@ -121,6 +168,21 @@ cdef class PythonKernel(Kernel):
         else:
             explain().leave_out_defaults(self.parameters, op, len(leading), args, keywords)
         return self.function(*leading, *args, **keywords)
+
+
+cdef inline bint is_tensor_of(PyObject* value, int device_type) noexcept:
+    """Whether it is a plain tensor of that device type, of any where it is negative."""
+    return Py_TYPE(value) == <PyTypeObject*> Tensor and (
+        device_type < 0 or (<TensorImpl> value).device_type == device_type
+    )
+
+
+cdef bint are_tensors_of(PyObject* values, int device_type) noexcept:
+    cdef Py_ssize_t position
+    for position in range(PySequence_Fast_GET_SIZE(values)):
+        if not is_tensor_of(PySequence_Fast_ITEMS(values)[position], device_type):
+            return False
+    return True
 
 
 cdef class LargeStack:
@@ -214,6 +276,7 @@ cdef class OpOverload:
     cdef int prepare(self) except -1:
         cdef Py_ssize_t position
         cdef Py_ssize_t* positions
+        cdef PyObject** row
         if self.row != NULL:
             return 0
         from aten._core.arguments import ArgumentParser as make_parser
@@ -238,10 +301,17 @@ cdef class OpOverload:
                 self.tensor_count += 1
             elif type_text.startswith("Device") and argument.name == "device":
                 self.device_position = position
-        self.row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
-        if self.row == NULL:
-            raise MemoryError()
+        self.written = written_by(schema)
+        self.returned = returned_by(schema, self.written >= 0)
+        self.returned_count = len(schema.returns)
         self.registrations.attach(self)
+        if self.row != NULL:
+            return 0  # Meanwhile another thread has done it.
+        # Last of all: an operator with a row counts as complete.
+        row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
+        if row == NULL:
+            raise MemoryError()
+        self.row = row
         return 0
 
     def invalidate(self):
@@ -417,7 +487,17 @@ cdef class OpOverload:
 
 def register_kernel(registrations, DispatchKey key not None, kernel, str provenance=None):
     """`OpOverload.register` by the operator's registrations; the operator may be defined later."""
-    return registrations.add(key, as_kernel(kernel, provenance))
+    cdef Kernel made = as_kernel(kernel, provenance)
+    if isinstance(made, PythonKernel):
+        (<PythonKernel> made).serve(device_type_of(key))
+    return registrations.add(key, made)
+
+
+cdef int device_type_of(DispatchKey key) except? -2:
+    """The device type whose dense tensors the key stands for, or -1."""
+    if key.functionality != "Dense":
+        return -1
+    return next((device_type for name, device_type in BACKENDS if name == key.backend), -1)
 
 
 def register_fallback(DispatchKey key not None, kernel, str provenance=None):
@@ -474,6 +554,34 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
     finally:
         end_call(phase)
         tracing.nest(-1)
+
+
+cdef Returned returned_by(schema, bint is_argument) except *:
+    """What the schema says is returned; `is_argument`: the only result is one of the arguments."""
+    cdef list types = [str(one.type) for one in schema.returns]
+    if not types:
+        return NOTHING
+    if types == ["Any"]:
+        return ANYTHING
+    if is_argument:
+        return WRITTEN_TENSOR
+    if any([one.is_write for one in schema.returns]):
+        return OTHER
+    if types == ["Tensor"]:
+        return ONE_TENSOR
+    if types == ["Tensor[]"]:
+        return TENSOR_LIST
+    return TENSORS if all([one == "Tensor" for one in types]) else OTHER
+
+
+cdef Py_ssize_t written_by(schema) except -2:
+    """The position of the tensor that is written to and all that is returned, or -1."""
+    if len(schema.returns) != 1 or not schema.returns[0].is_write:
+        return -1
+    for position, argument in enumerate(schema.arguments):
+        if argument.is_write and argument.annotation == schema.returns[0].annotation:
+            return position if str(argument.type) == "Tensor" else -1
+    return -1
 
 
 cdef object named_results(str name, list names):

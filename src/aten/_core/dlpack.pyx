@@ -18,7 +18,7 @@ from aten._core.dtypes cimport dtype, dtype_from_code, item_size
 from aten._core.dtypes import DTYPES
 from aten._core.making cimport make_tensor
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.storage cimport storage_at
+from aten._core.storage cimport is_aligned, storage_at
 from aten._core.strides cimport contiguous_strides, storage_extent
 from aten._core.tensor cimport Tensor, data_pointer, is_lazy
 
@@ -28,6 +28,9 @@ cdef enum:
     FLAG_COPIED = 2
     MAJOR_VERSION = 1
     MINOR_VERSION = 0
+
+# No address of a process is higher.
+cdef int64_t LARGEST_BYTES = <int64_t>1 << 57
 
 cdef struct Device:
     int32_t type
@@ -189,54 +192,103 @@ def import_capsule(capsule):
     """A tensor over the memory a capsule tells of; the capsule is used up.
 
     Read-only memory is copied. Raises BufferError for memory of other devices, for element types
-    and versions unknown, and for negative strides; RuntimeError for what is no unused capsule.
+    and versions unknown, for negative sizes and strides, missing, unaligned or unreachable memory;
+    RuntimeError for what is no unused capsule. A capsule that is refused is left as it was.
     """
-    cdef _Borrowed borrowed = _Borrowed.__new__(_Borrowed)
-    cdef Description* description
-    cdef Versioned* versioned
-    cdef bint read_only = False
-    cdef Tensor made
     if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        versioned = <Versioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
-        if versioned.version.major != MAJOR_VERSION:
-            raise BufferError(f"DLPack version {versioned.version.major}."
-                              f"{versioned.version.minor} is not supported")
-        description = &versioned.description
-        read_only = versioned.flags & FLAG_READ_ONLY
-        made = _tensor_of(description, borrowed)
-        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
-        borrowed.versioned = versioned
-    elif PyCapsule_IsValid(capsule, b"dltensor"):
-        description = &(<Managed*>PyCapsule_GetPointer(capsule, b"dltensor")).description
-        made = _tensor_of(description, borrowed)
-        borrowed.managed = <Managed*>PyCapsule_GetPointer(capsule, b"dltensor")
-        PyCapsule_SetName(capsule, b"used_dltensor")
-    else:
-        raise RuntimeError("from_dlpack: expected a DLPack capsule that was not consumed before")
-    return made.clone() if read_only else made
+        return _imported(capsule, b"dltensor_versioned", b"used_dltensor_versioned")
+    if PyCapsule_IsValid(capsule, b"dltensor"):
+        return _imported(capsule, b"dltensor", b"used_dltensor")
+    raise RuntimeError("from_dlpack: expected a DLPack capsule that was not consumed before")
 
 
-cdef Tensor _tensor_of(Description* description, _Borrowed owner):
+cdef object _imported(object capsule, const char* name, const char* used_name):
+    cdef _Borrowed borrowed = _Borrowed.__new__(_Borrowed)
+    cdef void* held = PyCapsule_GetPointer(capsule, name)
+    cdef Versioned* versioned = <Versioned*>held if name[8] == b"_" else NULL
+    cdef Description* description = &(<Managed*>held).description
+    cdef Tensor made
+    # Taken first, so that nobody else takes it meanwhile.
+    PyCapsule_SetName(capsule, used_name)
+    try:
+        if versioned != NULL:
+            _check_version(versioned)
+            description = &versioned.description
+        made = _tensor_of(description, borrowed)
+    except BaseException:
+        PyCapsule_SetName(capsule, name)
+        raise
+    if versioned == NULL:
+        borrowed.managed = <Managed*>held
+        return made
+    borrowed.versioned = versioned
+    return made.clone() if versioned.flags & FLAG_READ_ONLY else made
+
+
+cdef int _check_version(const Versioned* versioned) except -1:
+    if versioned.version.major != MAJOR_VERSION:
+        raise BufferError(f"DLPack version {versioned.version.major}."
+                          f"{versioned.version.minor} is not supported")
+    return 0
+
+
+cdef Tensor _tensor_of(const Description* description, _Borrowed owner):
+    cdef int64_t sizes[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int64_t extent
-    cdef int dim, code = _dtype_code(description.element)
+    cdef int code = _dtype_code(description.element)
     if description.device.type != DEVICE_CPU:
         raise BufferError(f"from_dlpack: memory of the DLPack device type "
                           f"{description.device.type} cannot be reached")
-    if not 0 <= description.rank <= MAXIMUM_DIMS:
-        raise BufferError(f"from_dlpack: {description.rank} dimensions, at most {MAXIMUM_DIMS} "
-                          f"are supported")
-    if description.strides == NULL:
-        contiguous_strides(description.rank, description.sizes, strides)
-    else:
-        for dim in range(description.rank):
-            strides[dim] = description.strides[dim]
-            if strides[dim] < 0 and description.sizes[dim] > 1:
-                raise BufferError("from_dlpack: negative strides are not supported")
-    extent = storage_extent(description.rank, description.sizes, strides)
+    _read_geometry(description, sizes, strides)
+    extent = storage_extent(description.rank, sizes, strides)
     if extent < 0:
         raise BufferError("from_dlpack: the sizes overflow")
+    if extent == 0:
+        return make_tensor(storage_at(0, 0, owner), code, description.rank, sizes, strides, 0)
+    _check_place(description, extent, item_size(code))
     return make_tensor(
         storage_at(<size_t>description.data + description.byte_offset, extent * item_size(code),
                    owner),
-        code, description.rank, description.sizes, strides, 0)
+        code, description.rank, sizes, strides, 0)
+
+
+cdef int _read_geometry(const Description* description, int64_t* sizes,
+                        int64_t* strides) except -1:
+    """Sizes, and strides, row-major where none are given."""
+    cdef int dim
+    if not 0 <= description.rank <= MAXIMUM_DIMS:
+        raise BufferError(f"from_dlpack: {description.rank} dimensions, between 0 and "
+                          f"{MAXIMUM_DIMS} are supported")
+    if description.rank > 0 and description.sizes == NULL:
+        raise BufferError(f"from_dlpack: {description.rank} dimensions without sizes")
+    for dim in range(description.rank):
+        sizes[dim] = description.sizes[dim]
+        if sizes[dim] < 0:
+            raise BufferError(f"from_dlpack: the size {sizes[dim]} of dimension {dim} is negative")
+    if description.strides == NULL:
+        return contiguous_strides(description.rank, sizes, strides)
+    for dim in range(description.rank):
+        strides[dim] = description.strides[dim]
+        if strides[dim] < 0 and sizes[dim] > 1:
+            raise BufferError("from_dlpack: negative strides are not supported")
+        # A stride that leads nowhere may be anything; from here on it is a stride.
+        strides[dim] = max(strides[dim], 0)
+    return 0
+
+
+cdef int _check_place(const Description* description, int64_t extent, int width) except -1:
+    """Whether `extent` elements can lie where the description says."""
+    cdef size_t address = <size_t>description.data
+    if description.data == NULL:
+        raise BufferError("from_dlpack: the data of a tensor with elements is NULL")
+    if (extent > LARGEST_BYTES // width or description.byte_offset > LARGEST_BYTES
+            or address > <size_t>LARGEST_BYTES - description.byte_offset
+            or address + description.byte_offset > <size_t>LARGEST_BYTES - extent * width):
+        raise BufferError(f"from_dlpack: {extent} elements of {width} bytes, {description.byte_offset} "
+                          f"bytes from the address {address:#x}, leave the address space")
+    if not is_aligned(<const void*>(address + description.byte_offset), width):
+        raise BufferError(f"from_dlpack: the elements lie at the address "
+                          f"{address + description.byte_offset:#x}, which is not a multiple of "
+                          f"their {width} bytes")
+    return 0

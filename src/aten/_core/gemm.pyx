@@ -17,6 +17,9 @@ from libc.string cimport memset
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16,
                                 INT32, INT64, INT8, UINT8, item_size)
+from aten._core.keys cimport local_state
+from aten._core.libraries cimport enter_library, leave_library
+from aten._core.memory cimport check_unchanged
 from aten._core.parallel cimport parallel_for
 from aten._core.storage cimport Storage, allocate
 from aten._core.matrix_tiles cimport (Nesting, Product, multiply_nested_tiles, multiply_tiles,
@@ -187,6 +190,7 @@ cdef inline bint _steps_along_a_vector(const Product* product) noexcept nogil:
 cdef int _multiply_prepared(Product* given) except -1:
     """Bring the operands into shapes the loops or the library take, and share the tiles out."""
     cdef Product product = given[0]
+    cdef int64_t changes = local_state().changes
     cdef list scratch = []
     cdef Tiles tiles
     cdef int code = given.out.code
@@ -194,6 +198,7 @@ cdef int _multiply_prepared(Product* given) except -1:
     cdef bint integers = _is_integer(code)
     cdef bint direct, by_library
     cdef int64_t work = product.batch * product.rows * product.columns * product.depth
+    check_unchanged("matrix product", changes)
     direct = not given.apart and code == compute
     if direct and not _has_unit_rows(&product.out, product.rows, product.columns):
         transpose(&product)
@@ -210,6 +215,7 @@ cdef int _multiply_prepared(Product* given) except -1:
     by_library = not integers and not takes_tiles(&product)
     if by_library:
         open_library()
+        check_unchanged("matrix product", changes)
     _cut(&tiles, &product)
     if work < RELEASE_THRESHOLD:
         _run_all(&tiles)
@@ -388,7 +394,9 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
     cdef int64_t step = product.left.column_stride if product.depth > 1 else 1
     if _is_integer(product.out.code):
         _run_integer_tile(product, place, row, rows)
-    elif columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
+        return
+    enter_library()
+    if columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
         _vector_product(product, tiles.transposed_left, rows, product.depth, left,
                         tiles.leading_left, right,
                         product.right.row_stride if product.depth > 1 else 1, out,
@@ -398,6 +406,7 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
                         product.depth, right, tiles.leading_right, left, step, out, 1)
     else:
         _matrix_product(tiles, rows, columns, left, right, out)
+    leave_library()
 
 
 cdef void _matrix_product(Tiles* tiles, int64_t rows, int64_t columns, char* left, char* right,

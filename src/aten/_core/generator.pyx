@@ -12,7 +12,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import os
+from weakref import WeakValueDictionary
 
+from aten._core import forks
 from aten._core.device cimport CPU, device as Device, device_from_codes
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64, UINT8
 from aten._core.making cimport make_contiguous
@@ -30,6 +32,9 @@ cdef enum:
     STATE_HAS_SPARE = STATE_SPARE + 16
 
 DEFAULT_SEED = 67280421310721
+
+# By address. Its list of references is made in one step, whatever other threads do.
+_generators = WeakValueDictionary()
 
 
 cdef int _require(Tensor tensor, int code) except -1:
@@ -64,6 +69,7 @@ cdef class Generator:
         self.lock = allocate_lock()
         self.first_seed = DEFAULT_SEED
         seed_engine(&self.engine, self.first_seed)
+        _generators[id(self)] = self
 
     @property
     def device(self):
@@ -125,7 +131,7 @@ cdef class Generator:
         Raises TypeError for what is no uint8 tensor, RuntimeError where it is no state.
         """
         cdef Tensor given
-        cdef const char* data
+        cdef char data[STATE_BYTES]
         cdef Engine engine
         cdef uint64_t seed, word
         cdef int32_t header[2]
@@ -137,7 +143,8 @@ cdef class Generator:
         if given.count != STATE_BYTES or not given.contiguous or given.storage.data == NULL:
             raise RuntimeError(f"set_state: expected {STATE_BYTES} bytes in a row, got a tensor of "
                                f"shape {list(given.shape)}")
-        data = const_data_pointer(given)
+        # A copy: what is checked is what is used, whoever writes to the tensor meanwhile.
+        memcpy(data, const_data_pointer(given), STATE_BYTES)
         memcpy(&seed, data, 8)
         memcpy(header, data + 8, 8)
         memcpy(&word, data + 16, 8)
@@ -165,14 +172,16 @@ cdef class Generator:
 
     def uniform(self, Tensor out not None, double low, double high):
         """float32 or float64 numbers from [low, high)."""
+        cdef bint single = out.dtype_code == FLOAT32
         _require_floating(out)
         cdef char* data = data_pointer(out)
+        cdef int64_t count = out.count
         with self.lock:
             with nogil:
-                if out.dtype_code == FLOAT32:
-                    fill_uniform(&self.engine, <float*>data, out.count, low, high)
+                if single:
+                    fill_uniform(&self.engine, <float*>data, count, low, high)
                 else:
-                    fill_uniform(&self.engine, <double*>data, out.count, low, high)
+                    fill_uniform(&self.engine, <double*>data, count, low, high)
 
     def normal(self, Tensor out not None, double mean, double deviation, bint blocked,
                bint draws_rest):
@@ -184,19 +193,20 @@ cdef class Generator:
         cdef bint blocks = blocked and out.count >= BLOCK
         _require_floating(out)
         cdef char* data = data_pointer(out)
+        cdef int64_t count = out.count
         with self.lock:
             with nogil:
                 if blocks and single:
-                    fill_normal_blocks(&self.engine, <float*>data, out.count, mean,
+                    fill_normal_blocks(&self.engine, <float*>data, count, mean,
                                         deviation, draws_rest)
                 elif blocks:
-                    fill_normal_blocks(&self.engine, <double*>data, out.count, mean,
+                    fill_normal_blocks(&self.engine, <double*>data, count, mean,
                                         deviation, draws_rest)
                 elif single:
-                    fill_normal(&self.engine, <float*>data, out.count, mean,
+                    fill_normal(&self.engine, <float*>data, count, mean,
                                  deviation)
                 else:
-                    fill_normal(&self.engine, <double*>data, out.count, mean,
+                    fill_normal(&self.engine, <double*>data, count, mean,
                                  deviation)
 
     def draw(self, str distribution not None, Tensor out not None, first, second=0.0):
@@ -211,6 +221,7 @@ cdef class Generator:
         cdef int which
         _require(out, FLOAT64)
         cdef char* data = data_pointer(out)
+        cdef int64_t count = out.count
         for which, given in enumerate((first, second)):
             steps[which] = isinstance(given, Tensor)
             if steps[which]:
@@ -223,7 +234,7 @@ cdef class Generator:
                 parameters[which] = &numbers[which]
         with self.lock:
             with nogil:
-                fill_from(&self.engine, function, <double*>data, out.count,
+                fill_from(&self.engine, function, <double*>data, count,
                       parameters[0], steps[0], parameters[1], steps[1])
 
     def integers(self, Tensor out not None, span, int64_t base, bint wide):
@@ -231,18 +242,20 @@ cdef class Generator:
         cdef uint64_t width = <uint64_t>(span & 0xffffffffffffffff)
         _require(out, INT64)
         cdef char* data = data_pointer(out)
+        cdef int64_t count = out.count
         with self.lock:
             with nogil:
-                fill_integers(&self.engine, <int64_t*>data, out.count, width, base,
+                fill_integers(&self.engine, <int64_t*>data, count, width, base,
                                wide)
 
     def shuffle(self, Tensor out not None):
         """The int64 numbers from 0 to the count of `out`, in random order."""
         _require(out, INT64)
         cdef char* data = data_pointer(out)
+        cdef int64_t count = out.count
         with self.lock:
             with nogil:
-                fill_shuffled(&self.engine, <int64_t*>data, out.count)
+                fill_shuffled(&self.engine, <int64_t*>data, count)
 
 
 def _restored(bytes state):
@@ -255,9 +268,27 @@ def _restored(bytes state):
 default_generator = Generator()
 
 
-def _renew_lock():
-    """Whoever drew while the process was forked is not there to release it."""
-    (<Generator>default_generator).lock = allocate_lock()
+class _EveryGenerator:
+    """What a fork takes and gives back: a child goes on from states between two draws."""
+
+    def __init__(self):
+        self._taken = []
+
+    def acquire(self, blocking=True):
+        cdef Generator generator
+        for reference in _generators.valuerefs():
+            generator = reference()
+            if generator is None:
+                continue
+            if not generator.lock.acquire(blocking):
+                self.release()
+                return False
+            self._taken.append(generator.lock)
+        return True
+
+    def release(self):
+        while self._taken:
+            self._taken.pop().release()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+forks.hold(_EveryGenerator())

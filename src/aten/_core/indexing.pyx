@@ -13,7 +13,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.construct cimport write_element
-from aten._core.construct import from_array_interface, tensor_from_data
+from aten._core.construct import from_array_interface, item, tensor_from_data
 from aten._core.device cimport CPU
 from aten._core.dispatcher cimport OpOverload
 from aten._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, INT8, UINT8
@@ -31,6 +31,7 @@ cdef extern from "Python.h":
     bint PyTuple_CheckExact(PyObject*) noexcept
     bint PySlice_Check(PyObject*) noexcept
     bint PyIndex_Check(object) noexcept
+    object PyNumber_Index(object)
     PyObject* Py_Ellipsis
     PyObject* Py_None
     long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
@@ -196,6 +197,9 @@ cdef bint _write_number(Tensor view, object value) except -1:
         return False
     if not operators().fills_plainly((view.keys | state.included) & ~state.excluded):
         return False
+    if view.count != 1:
+        # The look at the row of `fill` may have run what changes tensors.
+        return False
     write_element(data_pointer(view), code, value)
     view.storage.version += 1
     return True
@@ -220,20 +224,40 @@ cdef object _view_at(Tensor tensor, object index):
     return _computed_view(tensor, items, count, (tensor.keys | state.included) & ~state.excluded)
 
 
+cdef struct Bounds:
+    # What a slice says, as C integers.
+    Py_ssize_t start
+    Py_ssize_t stop
+    Py_ssize_t step
+
+
 cdef object _computed_view(TensorImpl base, PyObject** items, Py_ssize_t count, uint64_t keys):
     cdef int64_t sizes[3 * MAXIMUM_DIMS]
     cdef int64_t strides[3 * MAXIMUM_DIMS]
-    cdef int64_t offset = base.offset, index, size, stride
+    cdef Bounds bounds[2 * MAXIMUM_DIMS]
+    cdef int64_t offset, index, size, stride
     cdef Py_ssize_t start, stop, step, length, position
     cdef int dim = 0, rank = 0, specified = 0, place, overflow
     cdef bint used[4]
+    cdef bint has_slices = False
     for place in range(VIEW_COUNT):
         used[place] = False
     for position in range(count):
-        if PyLong_CheckExact(items[position]) or PySlice_Check(items[position]):
+        if PySlice_Check(items[position]):
+            has_slices = True
+            specified += 1
+        elif PyLong_CheckExact(items[position]):
             specified += 1
         elif items[position] != Py_None and items[position] != Py_Ellipsis:
             return None
+    # A bound may be any object with __index__, and what that does may change the tensor: nothing
+    # is read from it before all bounds are integers.
+    if has_slices:
+        for position in range(count):
+            if PySlice_Check(items[position]):
+                PySlice_Unpack(items[position], &bounds[position].start, &bounds[position].stop,
+                               &bounds[position].step)
+    offset = base.offset
     if specified > base.rank:
         raise _too_many(base)
     for position in range(count):
@@ -250,7 +274,8 @@ cdef object _computed_view(TensorImpl base, PyObject** items, Py_ssize_t count, 
             specified = base.rank       # a second Ellipsis stands for nothing
         elif PySlice_Check(items[position]):
             size, stride = base.sizes[dim], base.strides[dim]
-            PySlice_Unpack(items[position], &start, &stop, &step)
+            start, stop = bounds[position].start, bounds[position].stop
+            step = bounds[position].step
             if step < 1:
                 raise ValueError("step must be greater than zero")
             length = PySlice_AdjustIndices(size, &start, &stop, step)
@@ -365,27 +390,37 @@ cdef object _INDEX_TYPE = tensor_from_data([0]).dtype
 
 
 cdef object _prepared(object part):
-    """A part of an index as None, Ellipsis, slice, int, bool, or a tensor with dimensions."""
-    if part is None or part is Ellipsis or isinstance(part, (slice, bool)):
+    """A part of an index as None, Ellipsis, slice of ints, int, bool, or a tensor with dimensions."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
         return part
+    if isinstance(part, slice):
+        return _slice_of_integers(part)
     if isinstance(part, Tensor):
         if (<Tensor>part).rank > 0:
             return part
-        value = part.item()
+        value = item(part)
         if not isinstance(value, int):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return value != 0 if _is_mask(part) else value
     if isinstance(part, float):
         raise _no_index(part)
     if hasattr(part, "__array_interface__") and part.ndim > 0:
-        return from_array_interface(part)
+        return from_array_interface(part, share=False)
     if PyIndex_Check(part):
-        return part.__index__()
+        return PyNumber_Index(part)
     if isinstance(part, (list, tuple, range)):
         return _of_sequence(list(part))
     if isinstance(part, str):
         raise TypeError("new(): invalid data type 'str'")
     raise _no_index(part)
+
+
+cdef object _slice_of_integers(object part):
+    cdef Py_ssize_t start, stop, step
+    PySlice_Unpack(<PyObject*>part, &start, &stop, &step)
+    if step < 1:
+        raise ValueError("step must be greater than zero")
+    return slice(start, stop, step)
 
 
 cdef object _of_sequence(list values):
@@ -400,8 +435,6 @@ cdef object _no_index(object part):
 cdef object _sliced(_Operators by, object view, int dim, object part):
     cdef Py_ssize_t start, stop, step
     PySlice_Unpack(<PyObject*>part, &start, &stop, &step)
-    if step < 1:
-        raise ValueError("step must be greater than zero")
     if start == 0 and step == 1 and stop >= (<Tensor>view).sizes[dim]:
         return view
     return by.views[SLICE](view, dim, start, stop, step)

@@ -16,7 +16,7 @@ from aten._core.device cimport CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS_FORMA
 from aten._core.dispatcher cimport OpOverload
 from aten._core.dtypes cimport item_size
 from aten._core.given cimport reads_integer
-from aten._core.making cimport make_contiguous, make_strided
+from aten._core.making cimport make_alias, make_contiguous, make_strided
 from aten._core.memory cimport may_overlap
 from aten._core.moving cimport move_elements, move_run
 from aten._core.parallel cimport parallel_for
@@ -166,27 +166,36 @@ cdef class JoinKernel(StandIn):
         return out
 
     cdef int copy_each(self, tuple tensors, int dim, bint stacks, TensorImpl out) except -1:
-        """One tensor after the other to its place in `out`."""
-        cdef PyObject** items = PySequence_Fast_ITEMS(<PyObject*>tensors)
+        """One tensor after the other to its place in `out`.
+
+        Other threads may run after the first of them, and change those that are still to come.
+        """
+        cdef tuple windows = tuple([make_alias(<TensorImpl>one) for one in tensors])
+        cdef PyObject** items = PySequence_Fast_ITEMS(<PyObject*>windows)
         cdef PyObject* arguments[3]
         cdef int64_t start = 0, length
         cdef int64_t sizes[MAXIMUM_DIMS]
+        cdef int64_t strides[MAXIMUM_DIMS]
         cdef Shape shape
         cdef TensorImpl tensor
         cdef Tensor window
         cdef Py_ssize_t index
         cdef int width = item_size(out.dtype_code)
         cdef char* target = data_pointer(out)
+        cdef char* place
+        cdef const char* source_data
         memcpy(sizes, out.sizes, out.rank * sizeof(int64_t))
-        for index in range(PyTuple_GET_SIZE(<PyObject*>tensors)):
+        memcpy(strides, out.strides, out.rank * sizeof(int64_t))
+        for index in range(PyTuple_GET_SIZE(<PyObject*>windows)):
             tensor = <TensorImpl>items[index]
             _read_shape(tensor, dim, stacks, &shape)
             sizes[dim] = length = shape.sizes[dim]
             if tensor.dtype_code == out.dtype_code:
+                place = target + start * strides[dim] * width
+                source_data = const_data_pointer(tensor)
                 with nogil:
-                    move_elements(width, shape.rank, sizes,
-                                  target + start * out.strides[dim] * width, out.strides,
-                                  const_data_pointer(tensor), shape.strides)
+                    move_elements(width, shape.rank, sizes, place, strides, source_data,
+                                  shape.strides)
             elif tensor.count:
                 window = view_of(out, out.rank, sizes, out.strides,
                                  out.offset + start * out.strides[dim])

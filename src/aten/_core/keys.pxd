@@ -1,11 +1,12 @@
 """DispatchKeySet bits, their order, and the thread's include and exclude sets."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef struct LocalState:
     uint64_t included
     uint64_t excluded
     int tracing         # depth of active dispatch traces; nonzero sends every call the slow, printed way
+    int64_t changes     # how often the thread has changed sizes or the storage of a tensor that exists
 
 cdef LocalState* local_state() noexcept nogil
 cdef void trace_every_thread(int depth) noexcept nogil     # threads that dispatch for the first time, and this one

@@ -36,10 +36,10 @@ from aten._core.device cimport (
 cdef extern from *:
     """
     /* LocalState, then a word that says whether this thread has been set up. */
-    static __thread uint64_t aten_thread_words[4]
+    static __thread uint64_t aten_thread_words[5]
         __attribute__((tls_model("initial-exec")));
     """
-    uint64_t aten_thread_words[4]
+    uint64_t aten_thread_words[5]
     int count_leading_zeros "__builtin_clzll"(unsigned long long) noexcept nogil
 
 cdef extern from "Python.h":
@@ -125,8 +125,8 @@ cdef int initial_tracing = 0
 
 
 cdef LocalState* local_state() noexcept nogil:
-    if aten_thread_words[3] == 0:
-        aten_thread_words[3] = 1
+    if aten_thread_words[4] == 0:
+        aten_thread_words[4] = 1
         (<LocalState*> aten_thread_words).tracing = initial_tracing
     return <LocalState*> aten_thread_words
 

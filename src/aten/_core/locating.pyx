@@ -5,6 +5,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
+from aten._core.bounded cimport from_the_end, wide_index, within
 from aten._core.device cimport META
 from aten._core.dtypes cimport INT32, INT64, dtype_from_code
 from aten._core.iterator cimport Walk, add_input, add_operand, begin_walk, coalesce, reorder, run_walk
@@ -16,6 +17,11 @@ from aten._core.views cimport view_of
 cdef enum:
     # Indices in one chunk of work for the threads; from as many on, other Python threads may run.
     GRAIN = 16384
+    # Indices that are looked at before one asks what was seen.
+    AT_ONCE = 64
+
+# As `choices` for picking.pyx: offsets in memory of the caller's own, which nobody else changes.
+ANYWHERE = -1
 
 ctypedef fused Index:
     int32_t
@@ -38,27 +44,77 @@ cdef struct Bounds:
     bint negative
 
 
-cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
-                       Index unused) noexcept nogil:
-    # Of differences the signs tell what is outside, which vectors compute side by side; what
-    # overflows is outside, and shows a sign on one side.
+cdef inline uint64_t _value(const char* place, int64_t step, int64_t at, Index unused) noexcept nogil:
+    return <uint64_t><int64_t>(<const Index*>(place + at * step))[0]
+
+
+cdef inline int64_t _count_plain(const char* place, int64_t count, int64_t step, int64_t size,
+                                 Index unused) noexcept nogil:
+    """How many at least, before the first that is not, are in [0, size)."""
+    cdef uint64_t last = <uint64_t>size - 1, value, outside = 0
+    cdef int64_t at, begin = 0, end
+    while begin < count:
+        end = min(begin + AT_ONCE, count)
+        for at in range(begin, end):
+            value = _value(place, step, at, unused)
+            outside |= value | (last - value)
+        if outside >> 63:
+            return begin
+        begin = end
+    return count
+
+
+cdef inline void _look_from(const char* place, int64_t begin, int64_t count, int64_t step,
+                            Bounds* bounds, Index unused) noexcept nogil:
     cdef uint64_t low = <uint64_t>bounds.low, last = <uint64_t>bounds.size - 1
     cdef uint64_t value, outside = 0, signs = 0
     cdef int64_t at
-    if step == sizeof(Index):
-        for at in range(count):
-            value = <uint64_t><int64_t>(<const Index*>place)[at]
-            outside |= (value - low) | (last - value)
-            signs |= value
-    else:
-        for at in range(count):
-            value = <uint64_t><int64_t>(<const Index*>(place + at * step))[0]
-            outside |= (value - low) | (last - value)
-            signs |= value
+    for at in range(begin, count):
+        value = _value(place, step, at, unused)
+        outside |= (value - low) | (last - value)
+        signs |= value
     if outside >> 63:
         bounds.outside = True
     if signs >> 63:
         bounds.negative = True
+
+
+cdef inline void _look(const char* place, int64_t count, int64_t step, Bounds* bounds,
+                       Index unused) noexcept nogil:
+    # Of differences the signs tell what is outside, which vectors compute side by side; what
+    # overflows is outside, and shows a sign on one side. Where all are ordinary, half of it will do.
+    # Loops of their own: the compiler sees that elements lie side by side.
+    cdef int64_t begin
+    if step == sizeof(Index):
+        begin = _count_plain(place, count, sizeof(Index), bounds.size, unused)
+        _look_from(place, begin, count, sizeof(Index), bounds, unused)
+    else:
+        begin = _count_plain(place, count, step, bounds.size, unused)
+        _look_from(place, begin, count, step, bounds, unused)
+
+
+cdef inline int _found(const Bounds* bounds) noexcept nogil:
+    return OUTSIDE if bounds.outside else NEGATIVE if bounds.negative else WITHIN
+
+
+cdef inline int _copy(const Index* given, int64_t count, Bounds* bounds, int64_t* copy) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        copy[at] = <int64_t>given[at]
+    bounds.outside = bounds.negative = False
+    _look(<const char*>copy, count, sizeof(int64_t), bounds, <int64_t>0)
+    return _found(bounds)
+
+
+cdef int copy_of_indices(const char* given, bint narrow, int64_t first, int64_t count, int64_t low,
+                         int64_t size, int64_t* copy) noexcept nogil:
+    """Copy row-major indices from the `first` on; what `range_of_index` finds of the copy."""
+    cdef Bounds bounds
+    bounds.low = low
+    bounds.size = size
+    if narrow:
+        return _copy(<const int32_t*>given + first, count, &bounds, copy)
+    return _copy(<const int64_t*>given + first, count, &bounds, copy)
 
 
 cdef void _look_narrow(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -77,17 +133,16 @@ cdef void _look_wide(char** data, int64_t n0, const int64_t* s0, int64_t n1, con
 
 cdef void _add_wrapped(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
                        const int64_t* context) noexcept nogil:
-    cdef const Bounds* bounds = <const Bounds*>context
-    cdef int64_t row, at, value
+    cdef int64_t size = (<const Bounds*>context).size, stride = (<const Bounds*>context).stride
+    cdef int64_t row, at, value, step = s0[0], index_step = s0[1]
+    cdef char* offset
+    cdef const char* index
     for row in range(n1):
+        offset = data[0] + row * s1[0]
+        index = data[1] + row * s1[1]
         for at in range(n0):
-            value = (<int64_t*>(data[1] + row * s1[1] + at * s0[1]))[0]
-            value += bounds.size if value < 0 else 0
-            (<int64_t*>(data[0] + row * s1[0] + at * s0[0]))[0] += value * bounds.stride
-
-
-cdef inline int _found(const Bounds* bounds) noexcept nogil:
-    return OUTSIDE if bounds.outside else NEGATIVE if bounds.negative else WITHIN
+            value = from_the_end(wide_index(index + at * index_step), size)
+            (<int64_t*>(offset + at * step))[0] += within(value, size) * stride
 
 
 def range_of(TensorImpl index not None, int64_t low, int64_t size):
@@ -122,10 +177,18 @@ cdef int range_of_index(TensorImpl index, int64_t low, int64_t size) except -1:
     return _found(&bounds)
 
 
+def wrong_index(TensorImpl index not None, int64_t low, int64_t size):
+    """For a message: the first index outside of [low, size), or in words that there was one."""
+    for one in index.reshape((-1,)).tolist():
+        if not low <= one < size:
+            return one
+    return "that was changed meanwhile"
+
+
 def choose(Tensor self not None, list given not None):
     """The elements at integer tensors, one for each of the first dimensions or None for all of it.
 
-    Returns (base, index, step) for `pick` and `place`. The indexed dimensions, broadcast together,
+    Returns (base, index, step, choices) for `pick` and `place`. The indexed dimensions, broadcast together,
     go where the first of them was, or to the front where others lie between them. Raises
     IndexError for indices that are too many, out of range, or do not broadcast.
     """
@@ -168,10 +231,10 @@ def choose(Tensor self not None, list given not None):
         spread[place] = 0
         place += 1
     index = given[first]
-    step = self.strides[first]
+    step, choices = self.strides[first], self.sizes[first]
     if self.device_type != META and index.device_type != META and (count > 1 or negative):
         index = _joined_offsets(self, given, rank, common)
-        step = 1
+        step, choices = 1, ANYWHERE
     elif index.dtype_code != INT64:
         index = index.to(dtype_from_code(INT64))
     for place in range(rank):
@@ -180,17 +243,15 @@ def choose(Tensor self not None, list given not None):
         if dim >= 0 and (index.sizes[dim] != 1 or common[place] == 1):
             spread[before + place] = index.strides[dim]
     return (view_of(self, total, sizes, strides, self.offset),
-            view_of(index, total, sizes, spread, index.offset), step)
+            view_of(index, total, sizes, spread, index.offset), step, choices)
 
 
 cdef bint _check_within(TensorImpl index, int64_t size, int dim) except -1:
     """Whether an index is below zero. Raises IndexError for one out of range."""
     cdef int found = range_of_index(index, -size, size)
     if found == OUTSIDE:
-        for wrong in index.reshape((-1,)).tolist():
-            if not -size <= wrong < size:
-                raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size "
-                                 f"{size}")
+        raise IndexError(f"index {wrong_index(index, -size, size)} is out of bounds for dimension "
+                         f"{dim} with size {size}")
     return found == NEGATIVE
 
 
@@ -230,7 +291,7 @@ cdef Tensor _joined_offsets(Tensor self, list given, int rank, const int64_t* co
 
 
 def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, int64_t stride):
-    """offsets += index · stride, negative indices counted from `size`.
+    """offsets += index · stride, negative indices counted from `size`; what is outside counts as 0.
 
     Both are int64, the index broadcast to the offsets' shape.
     """
@@ -263,7 +324,7 @@ def add_offsets(Tensor offsets not None, Tensor index not None, int64_t size, in
 def spread_offsets(Tensor index not None, Tensor base not None):
     """Positions among all elements of `base`, in row-major order, as offsets in its memory.
 
-    `index` is int64, row-major and within range; negative ones count from the end.
+    `index` is int64 and row-major; negative ones count from the end. What is outside counts as 0.
     """
     cdef Tensor made
     cdef const int64_t* values = <const int64_t*>const_data_pointer(index)
@@ -277,7 +338,7 @@ def spread_offsets(Tensor index not None, Tensor base not None):
     offsets = <int64_t*>data_pointer(made)
     with nogil:
         for at in range(index.count):
-            rest = values[at] + (base.count if values[at] < 0 else 0)
+            rest = within(from_the_end(wide_index(values + at), base.count), base.count)
             offset = 0
             for dim in range(base.rank - 1, -1, -1):
                 offset += rest % base.sizes[dim] * base.strides[dim]

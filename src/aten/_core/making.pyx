@@ -10,7 +10,7 @@ from aten._core.device cimport CPU, DEVICE_TYPE_COUNT
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.keys cimport dense_keys
 from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
-from aten._core.storage cimport Storage, allocate, storage_over
+from aten._core.storage cimport Storage, allocate, is_aligned, storage_over
 from aten._core.strides cimport contiguous_strides, storage_extent
 from aten._core.tensor cimport Tensor, TensorImpl, refresh_geometry, reserve
 
@@ -38,10 +38,20 @@ cdef extern from *:
         aten_tensor_type = type;
         type->tp_free = aten_keep;
     }
+    /* The collector of garbage runs finalizers, which may change the operands of the operator whose
+       result this is, when it has read their sizes already. So it has to wait for the next object
+       that something else makes. */
+    static PyObject *aten_new_tensor(void) {
+        int collects = PyGC_Disable();
+        PyObject *object = PyType_GenericAlloc(aten_tensor_type, 0);
+        if (collects)
+            PyGC_Enable();
+        return object;
+    }
     static inline PyObject *aten_bare_tensor(void) {
         PyObject *object;
         if (aten_kept_count == 0)
-            return PyType_GenericAlloc(aten_tensor_type, 0);
+            return aten_new_tensor();
         object = aten_kept[--aten_kept_count];
         memset((char *)object + sizeof(PyObject), 0,
                (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
@@ -172,6 +182,9 @@ cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* 
     if byte_offset < 0 or byte_offset % element.itemsize:
         raise ValueError(f"tensor_from_buffer: byte_offset {byte_offset} is not a multiple of the "
                          f"element size {element.itemsize}")
+    if extent > 0 and not is_aligned(storage.data, element.itemsize):
+        raise ValueError(f"tensor_from_buffer: the buffer begins at an address that is not a "
+                         f"multiple of the element size {element.itemsize}: copy it first")
     if (extent < 0 or __builtin_mul_overflow(extent, element.itemsize, &end)
             or __builtin_add_overflow(end, byte_offset, &end) or end > storage.bytes):
         raise ValueError(f"tensor_from_buffer: sizes {list(int_tuple(ndim, sizes))}, strides "

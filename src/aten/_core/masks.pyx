@@ -5,11 +5,14 @@
 A mask is cut into pieces. The true elements of each are counted first, so that threads know where
 what they find belongs. No loop branches at an element: what is not chosen is written, too, and
 overwritten by what comes next.
+
+A mask may change once it has been counted. Of each piece no more is written then than there is room
+for, and zeros stand for what is missing.
 """
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport BOOL, INT64, item_size
@@ -47,7 +50,7 @@ ctypedef fused Raw:
 cdef struct Places:
     const uint8_t* mask
     int64_t total
-    int64_t* before             # for each piece, how many true elements come before it
+    int64_t* before             # for each piece, how many true elements come before it; last, all
     int64_t found               # in all
     int rank                    # of the coordinates
     int64_t sizes[MAXIMUM_DIMS]
@@ -80,11 +83,11 @@ cdef void _count_pieces(void* context, int64_t begin, int64_t end) noexcept nogi
 cdef Tensor _count_all(Places* places, TensorImpl mask):
     """Counts the true elements before each piece, in memory that the result holds."""
     cdef Tensor counts
-    cdef int64_t pieces = (mask.count + PIECE - 1) // PIECE, piece, count
+    cdef int64_t pieces = (mask.count + PIECE - 1) // PIECE, piece, count, entries = pieces + 1
     require_memory(mask)
     if item_size(mask.dtype_code) != 1 or not mask.contiguous:
         raise ValueError("a mask is a row-major tensor of bools")
-    counts = make_contiguous(INT64, 1, &pieces, CPU, -1)
+    counts = make_contiguous(INT64, 1, &entries, CPU, -1)
     places.mask = <uint8_t*>const_data_pointer(mask)
     places.total = mask.count
     places.before = <int64_t*>data_pointer(counts)
@@ -98,6 +101,7 @@ cdef Tensor _count_all(Places* places, TensorImpl mask):
         count = places.before[piece]
         places.before[piece] = places.found
         places.found += count
+    places.before[pieces] = places.found
     return counts
 
 
@@ -113,15 +117,22 @@ cdef int _write(Places* places, void (*task)(void*, int64_t, int64_t) noexcept n
     return 0
 
 
+cdef inline int64_t _room(const Places* places, int64_t piece) noexcept nogil:
+    """How many true elements of a piece were counted."""
+    return places.before[piece + 1] - places.before[piece]
+
+
 # Positions
 
 cdef inline int64_t _find(const Places* places, int64_t piece, int64_t* found) noexcept nogil:
-    """The positions of true elements of a piece; how many there are."""
-    cdef int64_t begin = piece * PIECE, at, next = 0
+    """The positions of true elements of a piece; how many were counted."""
+    cdef int64_t begin = piece * PIECE, at, next = 0, room = _room(places, piece)
     for at in range(begin, min(begin + PIECE, places.total)):
         found[next] = at
         next += places.mask[at] != 0
-    return next
+    if next < room:
+        memset(found + next, 0, (room - next) * sizeof(int64_t))
+    return room
 
 
 cdef inline void _split(int64_t* positions, int64_t count, int64_t size, int64_t* out,
@@ -215,11 +226,13 @@ def positions(Tensor mask not None, bint flat):
 
 cdef inline void _compress_piece(const Places* places, int64_t piece, Raw* room) noexcept nogil:
     cdef const Raw* source = <const Raw*>places.source
-    cdef int64_t begin = piece * PIECE, at, next = 0
+    cdef int64_t begin = piece * PIECE, at, next = 0, counted = _room(places, piece)
     for at in range(begin, min(begin + PIECE, places.total)):
         room[next] = source[at]
         next += places.mask[at] != 0
-    memcpy(<Raw*>places.out + places.before[piece], room, next * sizeof(Raw))
+    if next < counted:
+        memset(room + next, 0, (counted - next) * sizeof(Raw))
+    memcpy(<Raw*>places.out + places.before[piece], room, counted * sizeof(Raw))
 
 
 cdef void _compress_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -263,21 +276,21 @@ def compress(Tensor source not None, Tensor mask not None):
 cdef inline void _expand_piece(const Places* places, int64_t piece, Raw unused) noexcept nogil:
     cdef const Raw* source = <const Raw*>places.source
     cdef Raw* out = <Raw*>places.out
-    cdef int64_t begin = piece * PIECE, at, next = places.before[piece]
+    cdef int64_t begin = piece * PIECE, at, next = places.before[piece], last = places.found - 1
     cdef int64_t end = min(begin + PIECE, places.total)
     cdef bint chosen
     cdef Raw every
     if Raw is aten_masked_wide:
         for at in range(begin, end):
             if places.mask[at]:
-                out[at] = source[next]
+                out[at] = source[min(next, last)]
                 next += 1
     else:
         for at in range(begin, end):
             chosen = places.mask[at] != 0
             every = <Raw>(<Raw>0 - <Raw>chosen)
             # Behind the last one there may be nothing to read.
-            out[at] ^= (out[at] ^ source[next - (next == places.found)]) & every
+            out[at] ^= (out[at] ^ source[min(next, last)]) & every
             next += chosen
 
 

@@ -2,14 +2,16 @@
 # cython: nonecheck=False, cdivision=True
 """What operators check and change about their outputs' memory: overlap and resizing."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.dtypes cimport item_size
-from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
-from aten._core.storage cimport Storage, allocate, exchange_memory
+from aten._core.keys cimport local_state
+from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
+from aten._core.storage cimport Storage, allocate, exchange_memory, retire
 from aten._core.strides cimport contiguous_strides, is_dense, storage_extent
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, set_geometry
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, set_geometry
 
 
 cdef int check_internal_overlap(TensorImpl out) except -1:
@@ -61,6 +63,13 @@ cdef bint may_overlap(TensorImpl left, TensorImpl right) noexcept:
     return left_start < right_start + right_bytes and right_start < left_start + left_bytes
 
 
+cdef int check_unchanged(str name, int64_t changes) except -1:
+    if local_state().changes == changes:
+        return 0
+    raise RuntimeError(f"{name}: sizes or storage of a tensor were changed by code that ran in the "
+                       f"middle of the call, such as a warning's hook or a finalizer")
+
+
 cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except -1:
     """Give `tensor` row-major sizes, and its storage more room where it needs it."""
     cdef int64_t strides[MAXIMUM_DIMS]
@@ -81,13 +90,20 @@ cdef int resize_tensor(TensorImpl tensor, int rank, const int64_t* sizes) except
             memcpy(larger.data, storage.data, min(storage.bytes, needed))
         # The storage object stays, so that views go on sharing it; the blocks change places.
         exchange_memory(storage, larger)
+        retire(larger)
+    local_state().changes += 1
     set_geometry(tensor, rank, sizes, strides)
     return 0
 
 
 cdef int prepare_out(str name, TensorImpl out, int rank, const int64_t* sizes) except -1:
-    """Resize an `out=` tensor whose sizes differ; warns (UserWarning) if it held elements."""
+    """Resize an `out=` tensor whose sizes differ; warns (UserWarning) if it held elements.
+
+    Raises RuntimeError where the warning's hook changes a tensor: what the caller knows of sizes
+    and addresses is still true afterwards, but for those of `out`.
+    """
     cdef int dim
+    cdef int64_t changes = local_state().changes
     cdef bint same = out.rank == rank
     if same:
         for dim in range(rank):
@@ -104,11 +120,14 @@ cdef int prepare_out(str name, TensorImpl out, int rank, const int64_t* sizes) e
             f"give {name} an output of the right shape, or an empty one.",
             UserWarning, stacklevel=2,
         )
+        check_unchanged(name, changes)
     return resize_tensor(out, rank, sizes)
 
 
 cdef int keep_geometry(TensorImpl tensor, Geometry* kept) noexcept:
     """Remember what `restore_geometry` brings back when a call fails after resizing `tensor`."""
+    kept.storage = <PyObject*>tensor.storage
+    kept.offset = tensor.offset
     kept.rank = tensor.rank
     memcpy(kept.sizes, tensor.sizes, tensor.rank * sizeof(int64_t))
     memcpy(kept.strides, tensor.strides, tensor.rank * sizeof(int64_t))
@@ -116,8 +135,20 @@ cdef int keep_geometry(TensorImpl tensor, Geometry* kept) noexcept:
 
 
 cdef int restore_geometry(TensorImpl tensor, const Geometry* kept) except -1:
+    cdef int64_t extent
+    if kept.storage != <PyObject*>tensor.storage or kept.offset != tensor.offset:
+        # Code that ran meanwhile has made it a window on something else.
+        return 0
+    extent = storage_extent(kept.rank, kept.sizes, kept.strides)
+    if extent > 0 and (kept.offset + extent) * item_size(tensor.dtype_code) > tensor.storage.bytes:
+        return 0
+    local_state().changes += 1
     set_geometry(tensor, kept.rank, kept.sizes, kept.strides)
     return 0
+
+
+cdef class _KeptGeometry:
+    cdef Geometry geometry
 
 
 def resize(Tensor tensor not None, sizes):
@@ -145,6 +176,9 @@ def become(Tensor tensor not None, Tensor window not None):
         raise RuntimeError(f"a {tensor.dtype} tensor on {tensor.device} cannot become a window on "
                            f"{window.dtype} elements on {window.device}")
     cdef Storage storage = window.storage
+    if tensor.storage is not storage:
+        retire(tensor.storage)
+    local_state().changes += 1
     set_geometry(tensor, window.rank, window.sizes, window.strides)
     tensor.storage = storage
     tensor.offset = window.offset
@@ -161,36 +195,36 @@ def write_outs(str name, outs, results, copy):
     """Copy results into `out=` tensors; one whose sizes differ gets its result's sizes and strides.
 
     Warns (UserWarning) if that held elements. `copy(out, result)` writes. Where a tensor cannot be
-    resized or overlaps itself (RuntimeError) nothing is written, and all have the sizes they had.
+    resized or has no memory or overlaps itself (RuntimeError) nothing is written, and all have the
+    sizes they had.
     """
     cdef Tensor out
-    cdef list kept = [(out.size(), out.stride()) for out in outs]
+    cdef list kept = [_kept(out) for out in outs]
     try:
         for out, result in zip(outs, results, strict=True):
             _prepare_for(name, out, result)
+            # Memory of its own now: should there be none, nothing is written yet.
+            data_pointer(out)
         for out, result in zip(outs, results, strict=True):
             copy(out, result)
     except BaseException:
-        for out, (sizes, strides) in zip(outs, kept, strict=True):
-            _restore(out, sizes, strides)
+        for out, before in zip(outs, kept, strict=True):
+            restore_geometry(out, &(<_KeptGeometry>before).geometry)
         raise
 
 
+cdef _KeptGeometry _kept(Tensor tensor):
+    cdef _KeptGeometry kept = _KeptGeometry.__new__(_KeptGeometry)
+    keep_geometry(tensor, &kept.geometry)
+    return kept
+
+
 cdef int _prepare_for(str name, Tensor out, Tensor result) except -1:
-    if out.size() != result.size():
+    if int_tuple(out.rank, out.sizes) != int_tuple(result.rank, result.sizes):
         prepare_out(name, out, result.rank, result.sizes)
         if result.count == 0 or is_dense(result.rank, result.sizes, result.strides):
             set_geometry(out, result.rank, result.sizes, result.strides)
     check_internal_overlap(out)
-    return 0
-
-
-cdef int _restore(Tensor out, object sizes, object strides) except -1:
-    cdef int64_t size_values[MAXIMUM_DIMS]
-    cdef int64_t stride_values[MAXIMUM_DIMS]
-    cdef int rank = <int>read_sizes(sizes, size_values, MAXIMUM_DIMS)
-    read_sizes(strides, stride_values, MAXIMUM_DIMS)
-    set_geometry(out, rank, size_values, stride_values)
     return 0
 
 

@@ -32,6 +32,7 @@ cdef struct Operands:
     PyObject* tensors[MAXIMUM_INPUTS]           # NULL for numbers
     int64_t scalars[MAXIMUM_INPUTS][2]          # the bytes of numbers
     int64_t sizes[MAXIMUM_DIMS]
+    int64_t changes                             # of tensors, by this thread, as they were read
 
 cdef int read_number(str label, PyObject* value, int64_t* into) except -1
 cdef int promotion_code(int code) noexcept nogil

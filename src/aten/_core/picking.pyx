@@ -17,6 +17,7 @@ from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, 
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from aten._core.bounded cimport wide_index, within
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLOAT16, FLOAT32,
                                 FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
@@ -88,13 +89,17 @@ cdef struct Way:
     int code                    # element type of half types
     int fold
     int width                   # bytes of an element
-    int64_t choices             # places that an index may name; 0: nobody said
+    int64_t choices             # an index is below, or one that others made wild counts as 0; or < 0
+
+
+cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks) noexcept nogil:
+    return within(wide_index(index), choices) if checks else (<const int64_t*>index)[0]
 
 
 cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                       const Way* way, bint picks, Raw unused) noexcept nogil:
+                       const Way* way, bint picks, bint checks, Raw unused) noexcept nogil:
     """Copy from the chosen elements to the others, or the other way."""
-    cdef int64_t row, place, step = way.step
+    cdef int64_t row, place, step = way.step, choices = way.choices
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
     cdef char* base
     cdef char* index
@@ -105,7 +110,7 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
         if index_step == 0:
-            base += (<int64_t*>index)[0] * step
+            base += _chosen(index, choices, checks) * step
             if base_step == sizeof(Raw) and other_step == sizeof(Raw):
                 memcpy(other if picks else base, base if picks else other, n0 * sizeof(Raw))
                 continue
@@ -114,15 +119,18 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
         elif index_step == sizeof(int64_t) and other_step == sizeof(Raw) and (
                 base_step == 0 and step == sizeof(Raw)):
             for place in range(n0):
-                target = base + (<int64_t*>index)[place] * <int64_t>sizeof(Raw)
+                target = base + <int64_t>sizeof(Raw) * _chosen(<int64_t*>index + place, choices,
+                                                               checks)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         elif index_step == sizeof(int64_t) and other_step == sizeof(Raw):
             for place in range(n0):
-                target = base + place * base_step + (<int64_t*>index)[place] * step
+                target = base + place * base_step + step * _chosen(<int64_t*>index + place, choices,
+                                                                   checks)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         else:
             for place in range(n0):
-                target = base + place * base_step + (<int64_t*>(index + place * index_step))[0] * step
+                target = base + place * base_step + step * _chosen(index + place * index_step,
+                                                                   choices, checks)
                 _copy(target, other + place * other_step, picks, unused)
 
 
@@ -152,7 +160,7 @@ cdef inline Number _folded(Number held, Number given, int fold) noexcept nogil:
 cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, const Way* way, int fold,
                           Number unused) noexcept nogil:
-    cdef int64_t row, place, step = way.step
+    cdef int64_t row, place, step = way.step, choices = way.choices
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
     cdef char* base
     cdef char* index
@@ -163,7 +171,7 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
         if index_step == 0:
-            base += (<int64_t*>index)[0] * step
+            base += within(wide_index(index), choices) * step
             if base_step == sizeof(Number) and other_step == sizeof(Number):
                 for place in range(n0):
                     (<Number*>base)[place] = _folded((<Number*>base)[place],
@@ -174,12 +182,12 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         elif index_step == sizeof(int64_t) and base_step == 0 and step == sizeof(Number):
             for place in range(n0):
-                target = <Number*>base + (<int64_t*>index)[place]
+                target = <Number*>base + within(wide_index(<int64_t*>index + place), choices)
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         else:
             for place in range(n0):
                 target = <Number*>(base + place * base_step
-                                   + (<int64_t*>(index + place * index_step))[0] * step)
+                                   + within(wide_index(index + place * index_step), choices) * step)
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
 
 
@@ -208,8 +216,8 @@ cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
     cdef float given[2]
     for row in range(n1):
         for place in range(n0):
-            base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * (
-                <int64_t*>(data[INDEX] + row * s1[INDEX] + place * s0[INDEX]))[0])
+            base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * within(
+                wide_index(data[INDEX] + row * s1[INDEX] + place * s0[INDEX]), way.choices))
             other = data[OTHER] + row * s1[OTHER] + place * s0[OTHER]
             transfer_run(base, code, 1, <char*>held, FLOAT32, 1, parts)
             transfer_run(other, code, 1, <char*>given, FLOAT32, 1, parts)
@@ -218,19 +226,29 @@ cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
             transfer_run(<char*>held, FLOAT32, 1, base, code, 1, parts)
 
 
+cdef inline void _move_all(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                           const int64_t* s1, const Way* way, bint picks,
+                           Raw unused) noexcept nogil:
+    # One loop for offsets of the caller's own, which need no look.
+    if way.choices < 0:
+        _move(data, n0, s0, n1, s1, way, picks, False, unused)
+    else:
+        _move(data, n0, s0, n1, s1, way, picks, True, unused)
+
+
 cdef inline void _move_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                                 const int64_t* s1, const Way* way, bint picks) noexcept nogil:
     cdef aten_picked_wide wide
     if way.code == 1:
-        _move(data, n0, s0, n1, s1, way, picks, <uint8_t>0)
+        _move_all(data, n0, s0, n1, s1, way, picks, <uint8_t>0)
     elif way.code == 2:
-        _move(data, n0, s0, n1, s1, way, picks, <uint16_t>0)
+        _move_all(data, n0, s0, n1, s1, way, picks, <uint16_t>0)
     elif way.code == 4:
-        _move(data, n0, s0, n1, s1, way, picks, <uint32_t>0)
+        _move_all(data, n0, s0, n1, s1, way, picks, <uint32_t>0)
     elif way.code == 8:
-        _move(data, n0, s0, n1, s1, way, picks, <uint64_t>0)
+        _move_all(data, n0, s0, n1, s1, way, picks, <uint64_t>0)
     else:
-        _move(data, n0, s0, n1, s1, way, picks, wide)
+        _move_all(data, n0, s0, n1, s1, way, picks, wide)
 
 
 cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -343,7 +361,7 @@ cdef bint _are_row_major(Tensor base, list operands):
     cdef TensorImpl operand
     cdef int dim
     for operand in [base, *operands]:
-        if not operand.contiguous:
+        if not operand.contiguous or operand.rank != base.rank:
             return False
         for dim in range(base.rank):
             if operand.sizes[dim] != base.sizes[dim]:
@@ -384,11 +402,11 @@ cdef list _among_dims(Tensor base, list given):
 
 
 def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64_t step,
-         int64_t choices=0):
+         int64_t choices):
     """out[p] = the element `index[p]` · `step` elements behind base[p].
 
-    The tensors have one shape, `index` is int64. Nothing checks where that leads. Where indices are
-    known to lie in [0, choices), saying so may help.
+    The tensors have one shape, `index` is int64. Callers have seen that indices lie in [0, choices);
+    one that does not any more counts as 0.
     """
     cdef Walk walk
     cdef Way way
@@ -445,11 +463,11 @@ cdef object gather_ordinary(PyObject** stack):
 
 
 def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
-          int64_t choices=0):
+          int64_t choices):
     """The element `index[p]` · `step` elements behind base[p] = source[p]; the last one stays.
 
-    The tensors have one shape, `index` is int64. Nothing checks where that leads. Where indices are
-    known to lie in [0, choices), saying so may help.
+    The tensors have one shape, `index` is int64. Callers have seen that indices lie in [0, choices);
+    one that does not any more counts as 0.
     """
     cdef Walk walk
     cdef Way way
@@ -465,7 +483,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
 
 
 def fold(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
-         str name not None, int64_t choices=0):
+         str name not None, int64_t choices):
     """As `place`, but the element and source[p] become their sum, prod, amin or amax.
 
     Sums of bools are their disjunction. Half types are rounded after each step. Raises

@@ -38,4 +38,4 @@ cdef class Plan:
     cdef int device_type
 
     cdef Tensor allocated(self, int place)
-    cdef object run(self, PyObject** tensors)
+    cdef object run(self, PyObject** tensors, str label, int64_t changes)

@@ -18,7 +18,9 @@ from libc.string cimport memcmp, memcpy
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport default_dtype_code, dtype
 from aten._core.iterator cimport MAXIMUM_OPERANDS, KernelFunction, Walk, run_walk
-from aten._core.making cimport make_contiguous, make_strided
+from aten._core.keys cimport local_state
+from aten._core.making cimport make_alias, make_contiguous, make_strided
+from aten._core.memory cimport check_unchanged
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.strides cimport contiguous_strides
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer
@@ -156,8 +158,12 @@ cdef class Plan:
         return make_strided(fresh.code, fresh.rank, fresh.sizes, fresh.strides, self.device_type,
                             -1)
 
-    cdef object run(self, PyObject** tensors):
-        """Launch on `tensors`, which begin with the inputs; gives the output or a tuple of them."""
+    cdef object run(self, PyObject** tensors, str label, int64_t changes):
+        """Launch on `tensors`, which begin with the inputs; gives the output or a tuple of them.
+
+        `changes` of tensors were counted when the plan was chosen for these: plans are made, and
+        containers allocated, by code that may run other code.
+        """
         cdef int place
         cdef list temporaries
         cdef Tensor made, temporary
@@ -179,6 +185,7 @@ cdef class Plan:
                     temporary = self.allocated(place)
                     temporaries.append(temporary)
                     tensors[self.inputs + place] = <PyObject*>temporary
+            check_unchanged(label, changes)
             for launch in self.launches:
                 (<Launch>launch).run(tensors)
         return made if self.single else results
@@ -298,10 +305,14 @@ cdef class PlanKernel(Kernel):
         cdef Py_ssize_t position
         cdef PyObject* value
         cdef int count = 0
+        cdef int64_t changes
+        cdef Plan plan
+        cdef list arguments
         key.hash = 0
         key.words[0] = default_dtype_code()
         key.word_count = 1
         key.other_count = 0
+        changes = local_state().changes
         for position in range(self.count):
             value = stack[position]
             if Py_TYPE(value) == <PyTypeObject*>Tensor or isinstance(<object>value, Tensor):
@@ -314,10 +325,21 @@ cdef class PlanKernel(Kernel):
                 key.other_count += 1
         for position in range(key.word_count):
             key.hash = _mixed(key.hash, <uint64_t>key.words[position])
-        return self.plan_for(&key, stack).run(tensors)
+        plan = self.kept_plan(&key)
+        if plan is not None:
+            return plan.run(tensors, self.label, changes)
+        # A plan is made by Python code: other threads may change the tensors meanwhile.
+        arguments = [<object>stack[position] for position in range(self.count)]
+        count = 0
+        for position in range(self.count):
+            if isinstance(arguments[position], Tensor):
+                arguments[position] = make_alias(<TensorImpl>stack[position])
+                tensors[count] = <PyObject*>arguments[position]
+                count += 1
+        return self.make_plan(&key, arguments).run(tensors, self.label, changes)
 
-    cdef Plan plan_for(self, Key* key, PyObject** stack):
-        """The plan kept for `key`, first in its bucket from now on, or a new one."""
+    cdef Plan kept_plan(self, Key* key):
+        """The plan kept for `key`, first in its bucket from now on; None: there is none."""
         cdef int bucket = <int>(key.hash % BUCKETS)
         cdef Kept before, found
         if self.buckets is None:
@@ -333,12 +355,12 @@ cdef class PlanKernel(Kernel):
                 return found.plan
             before = found
             found = found.next
-        return self.make_plan(key, stack)
+        return None
 
-    cdef Plan make_plan(self, Key* key, PyObject** stack):
+    cdef Plan make_plan(self, Key* key, list arguments):
         cdef int bucket = <int>(key.hash % BUCKETS)
         cdef Kept made = Kept.__new__(Kept)
-        made.plan = <Plan?>self.backend.plan(self, [<object>stack[i] for i in range(self.count)])
+        made.plan = <Plan?>self.backend.plan(self, arguments)
         made.words = <int64_t*>PyMem_Malloc(key.word_count * sizeof(int64_t))
         if made.words == NULL:
             raise MemoryError()

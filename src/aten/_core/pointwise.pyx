@@ -19,9 +19,10 @@ from aten._core.dtypes import can_cast
 from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
                                   coalesce, reorder, run_walk)
-from aten._core.making cimport make_strided
-from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
-                                prepare_out, restore_geometry, same_geometry)
+from aten._core.keys cimport local_state
+from aten._core.making cimport make_alias, make_contiguous, make_strided
+from aten._core.memory cimport (Geometry, check_internal_overlap, check_unchanged, keep_geometry,
+                                may_overlap, prepare_out, restore_geometry, same_geometry)
 from aten._core.operands cimport (MAXIMUM_INPUTS, UNIT, Operands, broadcast_operands, check_device,
                                   find_accesses, promotion_code, read_number)
 from aten._core.ordinary cimport (OrdinaryCall, Remembered, accept, arrange, compute, forget,
@@ -313,6 +314,9 @@ cdef class PointwiseKernel(Kernel):
                 raise TypeError(f"{self.label}(): the output must be a Tensor, not "
                                 f"{type(<object>stack[self.out_position]).__name__}")
             out = <TensorImpl>stack[self.out_position]
+        if (out is not None or family.promotion == SAME or family.check is not None
+                or family.integer_check is not None):
+            _freeze(&operands, family.count, copies)
         broadcast_operands(&operands, family.count)
         code = self.result_code(family, &operands)
         if family.check is not None:
@@ -380,12 +384,12 @@ cdef class PointwiseKernel(Kernel):
         for index in range(operands.rank):
             same = same and out.sizes[index] == operands.sizes[index]
         if not same and self.inplace:
-            raise RuntimeError(
-                f"output with shape {[out.sizes[index] for index in range(out.rank)]} doesn't "
-                f"match the broadcast shape "
-                f"{[operands.sizes[index] for index in range(operands.rank)]}")
+            raise _other_shape(out, operands)
         if not same:
+            self.refuse_operand(out, operands, count)
+            check_unchanged(self.label, operands.changes)
             prepare_out(self.label, out, operands.rank, operands.sizes)
+            operands.changes = local_state().changes
         if not self.repeatable:
             check_internal_overlap(out)
         for index in range(count):
@@ -402,6 +406,25 @@ cdef class PointwiseKernel(Kernel):
             copy = self.backend.clone(operand)
             copies.append(copy)
             operands.tensors[index] = <PyObject*>copy
+        return 0
+
+    cdef int refuse_operand(self, TensorImpl out, Operands* operands, int count) except -1:
+        """Raises RuntimeError where `out`, which is to be resized, is also read."""
+        cdef int index
+        for index in range(count):
+            if operands.tensors[index] != NULL and same_geometry(
+                    out, <TensorImpl>operands.tensors[index]):
+                raise _other_shape(out, operands)
+        return 0
+
+    cdef int require_shape(self, TensorImpl out, Operands* operands) except -1:
+        """Raises RuntimeError where another thread has changed `out` since it was prepared."""
+        cdef bint same = out.rank == operands.rank
+        cdef int index
+        for index in range(operands.rank if same else 0):
+            same = same and out.sizes[index] == operands.sizes[index]
+        if not same:
+            raise _other_shape(out, operands)
         return 0
 
     cdef TensorImpl fresh_in_format(self, Operands* operands, int code, int device_type,
@@ -435,6 +458,8 @@ cdef class PointwiseKernel(Kernel):
         if written and self.executes:
             # Before any address is taken: operands may be windows on the same memory.
             data_pointer(out)
+        if written:
+            self.require_shape(out, operands)
         begin_walk(&walk, operands.rank, operands.sizes)
         for index in range(family.count):
             if operands.tensors[index] != NULL:
@@ -485,6 +510,8 @@ cdef class PointwiseKernel(Kernel):
             tiled = tile(walk, widths, &tiling)
         find_accesses(walk, operands, family.count, out_code, separate, accesses)
         walk.kernel = self.function_for(family, operands, out_code, accesses)
+        # Checks and the making of code have run Python code since the operands were read.
+        check_unchanged(self.label, operands.changes)
         if walk.total < RELEASE_THRESHOLD:
             _launch(walk, &tiling if tiled else NULL)
             return 0
@@ -513,6 +540,25 @@ cdef class PointwiseKernel(Kernel):
         return family.find(key)
 
 
+cdef int _freeze(Operands* operands, int count, list kept) except -1:
+    """Read windows that nobody else knows: what is called next are checks, warnings, copies, and
+    other threads may change the tensors meanwhile."""
+    cdef Tensor window
+    cdef int index
+    for index in range(count):
+        if operands.tensors[index] != NULL:
+            window = make_alias(<TensorImpl>operands.tensors[index])
+            kept.append(window)
+            operands.tensors[index] = <PyObject*>window
+    return 0
+
+
+cdef object _other_shape(TensorImpl out, Operands* operands):
+    return RuntimeError(
+        f"output with shape {[out.sizes[index] for index in range(out.rank)]} doesn't match the "
+        f"broadcast shape {[operands.sizes[index] for index in range(operands.rank)]}")
+
+
 cdef void _launch(Walk* walk, Tiling* tiling) noexcept nogil:
     if tiling == NULL:
         run_walk(walk, GRAIN)
@@ -527,6 +573,7 @@ cdef int _collect(PointwiseKernel kernel, Family family, PyObject** stack,
     cdef TensorImpl tensor
     cdef PyObject* value
     cdef int index
+    operands.changes = local_state().changes
     begin_promotion(&state)
     for index in range(family.count):
         value = stack[family.position[index]]
@@ -553,8 +600,12 @@ cdef inline bint _is_dense(TensorImpl tensor) noexcept:
 
 
 cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device_type):
-    """A result with the strides all operands have; None where they differ or leave gaps."""
+    """A result with the strides all operands have; None where they differ or leave gaps.
+
+    Row-major where all of them are: what the stride of a single element says does not count.
+    """
     cdef TensorImpl first = None, operand
+    cdef bint alike = True, plain = True
     cdef int index, dim
     for index in range(count):
         if operands.tensors[index] == NULL:
@@ -562,13 +613,18 @@ cdef TensorImpl _fresh_alike(int count, Operands* operands, int code, int device
         operand = <TensorImpl>operands.tensors[index]
         if first is None:
             first = operand
-        if operand.rank != operands.rank or operand.contiguous:
+        if operand.rank != operands.rank:
             return None
+        plain = plain and operand.contiguous
         for dim in range(operands.rank):
-            if (operand.sizes[dim] != operands.sizes[dim]
-                    or operand.strides[dim] != first.strides[dim]):
+            if operand.sizes[dim] != operands.sizes[dim]:
                 return None
-    if first is None or first.count == 0 or not _is_dense(first):
+            alike = alike and operand.strides[dim] == first.strides[dim]
+    if first is None or first.count == 0:
+        return None
+    if plain:
+        return make_contiguous(code, first.rank, first.sizes, device_type, -1)
+    if not alike or first.contiguous or not _is_dense(first):
         return None
     return make_strided(code, first.rank, first.sizes, first.strides, device_type, -1)
 

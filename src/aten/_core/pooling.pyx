@@ -10,6 +10,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdint cimport int64_t
 
+from aten._core.bounded cimport wide_index, within
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size)
 from aten._core.maxima cimport find_lines, find_pixels
@@ -234,18 +235,23 @@ cdef void _spread_planes(void* context, int64_t begin, int64_t end) noexcept nog
         _put_at(work, begin, end, <double*>work.out)
 
 
+cdef inline int64_t _place_in_plane(const Spreading* work, int64_t place) noexcept nogil:
+    """What an index names, which others may have changed since all were seen to be in the plane."""
+    return within(wide_index(work.indices + place), work.size)
+
+
 cdef void _add_at(const Spreading* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
     cdef int64_t plane, place
     for plane in range(begin, end):
         for place in range(plane * work.count, (plane + 1) * work.count):
-            out[plane * work.size + work.indices[place]] += (<const Real*>work.values)[place]
+            out[plane * work.size + _place_in_plane(work, place)] += (<const Real*>work.values)[place]
 
 
 cdef void _put_at(const Spreading* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
     cdef int64_t plane, place
     for plane in range(begin, end):
         for place in range(plane * work.count, (plane + 1) * work.count):
-            out[plane * work.size + work.indices[place]] = (<const Real*>work.values)[place]
+            out[plane * work.size + _place_in_plane(work, place)] = (<const Real*>work.values)[place]
 
 
 cdef inline bint _is_ordered(int code) noexcept:

@@ -1,8 +1,10 @@
 """Kernels of the matrix products."""
 
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 
 from aten._core.dispatcher cimport Kernel, OpOverload
+from aten._core.matrix_tiles cimport Product
 from aten._core.tensor cimport TensorImpl
 from aten._core.transfer cimport Block
 
@@ -13,6 +15,10 @@ cdef class ProductKernel(Kernel):
     cdef int first                  # stack position of the left operand
     cdef int out_position           # -1: a fresh result
     cdef bint inplace
+
+    cdef object multiplied(self, Product* product, TensorImpl out)
+    cdef int multiplied_first(self, OpOverload op, Product* product, TensorImpl out, int rank,
+                              const int64_t* sizes, TensorImpl left) except -1
 
 # Tensors as a product's blocks.
 cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batched) noexcept

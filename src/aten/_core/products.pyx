@@ -9,13 +9,15 @@ stops before that.
 
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 
 from aten._core.device cimport device_from_codes
 from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
 from aten._core.gemm cimport multiplies, multiply
 from aten._core.making cimport make_contiguous
-from aten._core.memory cimport (check_internal_overlap, may_overlap, prepare_out, same_geometry)
+from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
+                                prepare_out, restore_geometry, same_geometry)
 from aten._core.matrix_tiles cimport Product
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.transfer cimport Block
@@ -61,10 +63,17 @@ cdef class ProductKernel(Kernel):
         cdef TensorImpl right = <TensorImpl>stack[self.first + 1]
         cdef TensorImpl addend = <TensorImpl>stack[0] if self.first else None
         cdef TensorImpl out
+        cdef Geometry kept
         cdef int64_t sizes[3]
         cdef Product product
         cdef int rank
         cdef bint batched = self.code == BATCHES or self.code == ADDED_BATCHES
+        product.alpha = 1
+        product.beta = 0
+        if self.first:
+            # Reading a tensor as a number is a call, which is over before sizes are read.
+            product.alpha = _number(stack[4], left.dtype_code)
+            product.beta = _number(stack[3], left.dtype_code)
         _check_ranks(self.code, addend, left, right)
         _check_types(self.code, addend, left, right)
         _check_device(left, right)
@@ -80,11 +89,6 @@ cdef class ProductKernel(Kernel):
         if self.first:
             _check_device(addend, left)
             _expand_addend(&product.addend, addend, rank, sizes, self.inplace)
-            product.alpha = _number(stack[4], left.dtype_code)
-            product.beta = _number(stack[3], left.dtype_code)
-        else:
-            product.alpha = 1
-            product.beta = 0
         product.apart = False
         if (self.executes and not multiplies(left.dtype_code)
                 and _count(rank, sizes) != 0):
@@ -93,19 +97,56 @@ cdef class ProductKernel(Kernel):
         if self.out_position < 0:
             out = make_contiguous(left.dtype_code, rank, sizes, left.device_type,
                                   left.device_index)
-        else:
-            out = <TensorImpl>stack[self.out_position]
+            return self.multiplied(&product, out)
+        out = <TensorImpl>stack[self.out_position]
+        if _moves_operand(op, out, rank, sizes, addend, left, right):
+            self.multiplied_first(op, &product, out, rank, sizes, left)
+            return out
+        keep_geometry(out, &kept)
+        try:
             _prepare_given(op, out, rank, sizes, left)
             product.apart = (may_overlap(out, left) or may_overlap(out, right)
                              or (addend is not None and may_overlap(out, addend)
                                  and not same_geometry(out, addend)))
+            self.multiplied(&product, out)
+        except BaseException:
+            restore_geometry(out, &kept)
+            raise
+        return out
+
+    cdef int multiplied_first(self, OpOverload op, Product* product, TensorImpl out, int rank,
+                              const int64_t* sizes, TensorImpl left) except -1:
+        """Compute to memory of its own what then goes to `out`, which is resized."""
+        cdef Tensor fresh = make_contiguous(left.dtype_code, rank, sizes, left.device_type,
+                                            left.device_index)
+        self.multiplied(product, fresh)
+        _prepare_given(op, out, rank, sizes, left)
+        if self.executes and out.count:
+            memcpy(data_pointer(out), fresh.storage.data, fresh.storage.bytes)
+            out.storage.version += 1
+        return 0
+
+    cdef object multiplied(self, Product* product, TensorImpl out):
         if not self.executes or out.count == 0:
             return out
-        read_result(&product.out, out, batched)
-        multiply(&product)
+        read_result(&product.out, out, self.code == BATCHES or self.code == ADDED_BATCHES)
+        multiply(product)
         if self.out_position >= 0:
             out.storage.version += 1
         return out
+
+
+cdef bint _moves_operand(OpOverload op, TensorImpl out, int rank, const int64_t* sizes,
+                         TensorImpl addend, TensorImpl left, TensorImpl right) noexcept:
+    """Whether `out` has to be resized, and thereby the memory of an operand."""
+    cdef bint same = out.rank == rank
+    cdef int dim
+    if (out.storage is not left.storage and out.storage is not right.storage
+            and (addend is None or out.storage is not addend.storage)):
+        return False
+    for dim in range(rank if same else 0):
+        same = same and out.sizes[dim] == sizes[dim]
+    return not same and op.entry.variant == "out"
 
 
 cdef inline int64_t _count(int rank, const int64_t* sizes) noexcept:

@@ -195,8 +195,9 @@ cdef double _poisson(Engine* engine, double rate, double unused) noexcept nogil:
     Small rates: Knuth's product of uniform numbers.
     """
     cdef double root, a, b, inverse_alpha, bound, u, v, distance, count, product, limit
-    if rate == 0:
-        return 0
+    if not rate > 0:
+        # Others may have changed what was seen to be a rate: without one, no draw would be accepted.
+        return rate
     if rate < 10:
         limit = exp(-rate)
         count, product = 0, _uniform(engine)

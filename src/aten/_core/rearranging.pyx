@@ -92,6 +92,7 @@ cdef object _flip(TensorImpl base, PyObject** stack):
     cdef Py_ssize_t count = _read_ints(stack[1], dims), place
     cdef int64_t shift = 0
     cdef int dim, width = item_size(base.dtype_code)
+    cdef const char* source
     cdef Tensor out
     if count < 0:
         return None
@@ -108,9 +109,9 @@ cdef object _flip(TensorImpl base, PyObject** stack):
     out = empty_as(base, base.dtype_code, CPU, base.device_index, PRESERVE_FORMAT)
     if out.count == 0:
         return out
+    source = const_data_pointer(base) + shift * width
     with nogil:
-        move_elements(width, base.rank, base.sizes, out.storage.data, out.strides,
-                      const_data_pointer(base) + shift * width, strides)
+        move_elements(width, out.rank, out.sizes, out.storage.data, out.strides, source, strides)
     return out
 
 
@@ -118,6 +119,7 @@ cdef object _roll(TensorImpl base, PyObject** stack):
     cdef int64_t shifts[MAXIMUM_DIMS]
     cdef int64_t dims[MAXIMUM_DIMS]
     cdef int64_t starts[MAXIMUM_DIMS]
+    cdef int64_t strides[MAXIMUM_DIMS]
     cdef Py_ssize_t count = _read_ints(stack[1], shifts), place
     cdef int dim, rolled = 0
     cdef Tensor out
@@ -127,9 +129,9 @@ cdef object _roll(TensorImpl base, PyObject** stack):
         if count != 1 or not base.contiguous:
             return None
         out = make_contiguous(base.dtype_code, base.rank, base.sizes, CPU, base.device_index)
-        starts[0] = _before(shifts[0], base.count)
+        starts[0] = _before(shifts[0], out.count)
         shifts[0] = 1
-        _roll_into(out, base, 1, &base.count, shifts, starts)
+        _roll_into(out, const_data_pointer(base), 1, &out.count, shifts, starts)
         return out
     if _read_ints(stack[2], dims) != count or base.rank == 0:
         return None
@@ -148,7 +150,8 @@ cdef object _roll(TensorImpl base, PyObject** stack):
     if rolled > MOST_ROLLED:
         return None
     out = make_contiguous(base.dtype_code, base.rank, base.sizes, CPU, base.device_index)
-    _roll_into(out, base, base.rank, base.sizes, base.strides, starts)
+    memcpy(strides, base.strides, base.rank * sizeof(int64_t))
+    _roll_into(out, const_data_pointer(base), out.rank, out.sizes, strides, starts)
     return out
 
 
@@ -158,14 +161,14 @@ cdef inline int64_t _before(int64_t shift, int64_t size) noexcept:
     return (size - left) % size if left >= 0 else -left
 
 
-cdef void _roll_into(TensorImpl out, TensorImpl base, int rank, const int64_t* sizes,
+cdef void _roll_into(TensorImpl out, const char* base, int rank, const int64_t* sizes,
                      const int64_t* strides, const int64_t* starts) noexcept:
     """Every corner of the box moved to the opposite one: those of dimensions that start at 0 are
     the whole of them."""
     cdef int64_t corner[MAXIMUM_DIMS]
     cdef int64_t dense[MAXIMUM_DIMS]
     cdef int64_t source, target, stride = 1
-    cdef int dim, bit, chosen, corners = 1, width = item_size(base.dtype_code)
+    cdef int dim, bit, chosen, corners = 1, width = item_size(out.dtype_code)
     for dim in range(rank - 1, -1, -1):
         dense[dim] = stride
         stride *= sizes[dim]
@@ -186,7 +189,7 @@ cdef void _roll_into(TensorImpl out, TensorImpl base, int rank, const int64_t* s
                     source += starts[dim] * strides[dim]
                 bit *= 2
             move_elements(width, rank, corner, out.storage.data + target * width, dense,
-                          const_data_pointer(base) + source * width, strides)
+                          base + source * width, strides)
 
 
 cdef object _repeat(TensorImpl base, PyObject** stack):
@@ -198,6 +201,7 @@ cdef object _repeat(TensorImpl base, PyObject** stack):
     cdef Py_ssize_t count = _read_ints(stack[1], times)
     cdef int64_t size
     cdef int leading, dim, walked_rank = 0
+    cdef const char* source
     cdef Tensor out
     if count < base.rank:
         return None
@@ -224,9 +228,10 @@ cdef object _repeat(TensorImpl base, PyObject** stack):
             walked_rank += 1
     if walked_rank > MAXIMUM_DIMS:
         return None
+    source = const_data_pointer(base)
     with nogil:
-        move_elements(item_size(base.dtype_code), walked_rank, walked, out.storage.data,
-                      target_strides, const_data_pointer(base), source_strides)
+        move_elements(item_size(out.dtype_code), walked_rank, walked, out.storage.data,
+                      target_strides, source, source_strides)
     return out
 
 
@@ -262,6 +267,8 @@ cdef object _triangle_of(TensorImpl base, PyObject** stack, bint lower):
     cdef Triangle triangle
     cdef Tensor out
     cdef int code = base.dtype_code, width = item_size(code)
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef const char* source
     cdef int64_t rows
     if base.rank < 2 or not reads_integer(stack[1], &triangle.diagonal):
         return None
@@ -279,10 +286,12 @@ cdef object _triangle_of(TensorImpl base, PyObject** stack, bint lower):
     triangle.target = out.storage.data
     triangle.source = const_data_pointer(base) if base.contiguous else NULL
     rows = base.count // triangle.columns
+    memcpy(strides, base.strides, base.rank * sizeof(int64_t))
+    source = const_data_pointer(base)
     with nogil:
-        if not base.contiguous:
-            move_elements(width, base.rank, base.sizes, out.storage.data, out.strides, const_data_pointer(base),
-                          base.strides)
+        if triangle.source == NULL:
+            move_elements(width, out.rank, out.sizes, out.storage.data, out.strides, source,
+                          strides)
         parallel_for(rows, max(1, GRAIN_BYTES // (triangle.columns * width)), _cut_rows,
                      &triangle)
     return out
@@ -356,9 +365,13 @@ cdef void _frame(TensorImpl out, TensorImpl base, const int64_t* inside, const i
     """What is before and behind each dimension filled, within what the dimensions before it left
     over; then the rest moved."""
     cdef int64_t box[MAXIMUM_DIMS]
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef const char* elements
     cdef int64_t start = 0, after
     cdef int dim, width = item_size(out.dtype_code)
     memcpy(box, out.sizes, out.rank * sizeof(int64_t))
+    memcpy(strides, base.strides, out.rank * sizeof(int64_t))
+    elements = const_data_pointer(base) + source * width
     with nogil:
         for dim in range(out.rank):
             after = out.sizes[dim] - before[dim] - inside[dim]
@@ -371,7 +384,7 @@ cdef void _frame(TensorImpl out, TensorImpl base, const int64_t* inside, const i
             box[dim] = inside[dim]
             start += before[dim] * out.strides[dim]
         move_elements(width, out.rank, box, out.storage.data + start * width, out.strides,
-                      const_data_pointer(base) + source * width, base.strides)
+                      elements, strides)
 
 
 cdef dict _FUNCTIONS = {

@@ -171,11 +171,13 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
     go from -1 to 1, those of the last dimension first. `mode` and `padding` are torch's numbers.
     """
     cdef Sampling work
+    cdef int64_t images
     if out.count == 0:
         return
     _read_sampling(&work, input, grid, out, mode, padding, align_corners, True)
+    images = grid.sizes[0]
     with nogil:
-        parallel_for(grid.sizes[0] * work.points, max(1, GRAIN // (work.channels * 16)),
+        parallel_for(images * work.points, max(1, GRAIN // (work.channels * 16)),
                      _sample_points, &work)
     out.storage.version += 1
 
@@ -188,6 +190,7 @@ def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid
     They and `gradient`, that of the result, are row-major. What is in `image_gradient` is added to.
     """
     cdef Sampling work
+    cdef int64_t images
     if gradient.count == 0:
         return
     require_memory(image_gradient)
@@ -197,9 +200,10 @@ def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid
         work.image_gradient = data_pointer(image_gradient)
     if grid_gradient is not None:
         work.grid_gradient = data_pointer(grid_gradient)
+    images = grid.sizes[0]
     with nogil:
         # Points of one image may add to the same elements.
-        parallel_for(grid.sizes[0], max(1, GRAIN // (work.points * work.channels * 16)),
+        parallel_for(images, max(1, GRAIN // (work.points * work.channels * 16)),
                      _sample_images_backward, &work)
 
 

@@ -4,8 +4,11 @@
 
 from libc.stdint cimport int64_t
 
-from aten._core.device cimport META
+from aten._core.device cimport CPU, META
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64
+from aten._core.locating cimport WITHIN, copy_of_indices
+from aten._core.locating import wrong_index
+from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 
@@ -106,16 +109,28 @@ cdef void _search_part(void* context, int64_t begin, int64_t end) noexcept nogil
         _search(search, begin, end, <int64_t>0)
 
 
+cdef Tensor _checked_order(Tensor order, int64_t length):
+    """A copy of places in [0, length), which nobody changes once it has been checked."""
+    cdef Tensor made = make_contiguous(INT64, order.rank, order.sizes, CPU, -1)
+    if copy_of_indices(const_data_pointer(order), False, 0, order.count, 0, length,
+                       <int64_t*>data_pointer(made)) != WITHIN:
+        raise RuntimeError(f"searchsorted: sorter index out of range: expected places from 0 to "
+                           f"{length - 1}, got {wrong_index(order, 0, length)}")
+    return made
+
+
 def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor order,
                   Tensor out not None, bint right):
     """Where each value would be put among the boundaries of its row, to `out`, int64.
 
     All are row-major. `boundaries` (*, n) has one row for all values, or one for each row of
     `values` (*, m). `order` (*, n) has the places of the boundaries in ascending order, None where
-    they are in that order. float32, float64 and int64. Raises ValueError for other operands.
+    they are in that order. float32, float64 and int64. Raises RuntimeError for places there are not,
+    ValueError for other operands.
     """
     cdef Search search
     cdef TensorImpl operand
+    cdef Tensor checked
     for operand in (boundaries, values, out):
         if not operand.contiguous or operand.device_type == META:
             raise ValueError("search_sorted: expected row-major tensors")
@@ -130,13 +145,16 @@ def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor ord
     search.out = <int64_t*>data_pointer(out)
     search.boundaries = const_data_pointer(boundaries)
     search.values = const_data_pointer(values)
-    search.order = NULL if order is None else <const int64_t*>const_data_pointer(order)
+    search.order = NULL
     search.length = boundaries.sizes[boundaries.rank - 1]
     search.row = values.sizes[values.rank - 1] if values.rank > 0 else 1
     search.shared = boundaries.rank == 1
     search.right = right
     if not search.shared and search.row * boundaries.count != search.length * values.count:
         raise ValueError("search_sorted: expected a row of boundaries for each row of values")
+    if order is not None:
+        checked = _checked_order(order, search.length)
+        search.order = <const int64_t*>const_data_pointer(checked)
     with nogil:
         parallel_for(values.count, GRAIN, _search_part, &search)
     out.storage.version += 1

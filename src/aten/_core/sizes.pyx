@@ -96,15 +96,12 @@ cdef inline object _filled(object made, int count, const int64_t* values):
 cdef Py_ssize_t read_sizes(object values, int64_t* sizes, int limit) except -1:
     """Copy a sequence of integers; returns how many. Raises RuntimeError past `limit`."""
     cdef Py_ssize_t count, position
-    if type(values) is tuple:
-        count = PyTuple_GET_SIZE(<PyObject*>values)
-        if count <= limit:
-            for position in range(count):
-                sizes[position] = <object>PyTuple_GET_ITEM(<PyObject*>values, position)
-            return count
-    count = len(values)
+    if not isinstance(values, tuple):
+        # The conversion of one member may change the sequence that the next one is taken from.
+        values = tuple(values)
+    count = PyTuple_GET_SIZE(<PyObject*>values)
     if count > limit:
         raise RuntimeError(f"tensors have at most {limit} dimensions, got {count}")
     for position in range(count):
-        sizes[position] = values[position]
+        sizes[position] = <object>PyTuple_GET_ITEM(<PyObject*>values, position)
     return count

@@ -18,6 +18,10 @@ cdef class Storage:
     cdef SharedBlock shared         # memory that other storages show, too; to be copied before a write
     cdef object owner               # keeps foreign memory alive (NumPy array, mapped file, …)
 
+# Compiled loops take elements to lie at multiples of their own size.
+cdef inline bint is_aligned(const void* address, int64_t width) noexcept nogil:
+    return <size_t>address % <size_t>width == 0
+
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index)
 cdef Storage storage_over(object buffer)
 cdef Storage storage_at(size_t address, int64_t nbytes, object owner)
@@ -32,3 +36,5 @@ cdef void exchange_memory(Storage left, Storage right) noexcept
 # Calls of operators that may be reading memory. What `begin_call` gives goes to `end_call`.
 cdef int begin_call() noexcept
 cdef void end_call(int phase) noexcept
+# Keep a block, or a storage, until the calls that are running now are over.
+cdef int retire(object memory) except -1

@@ -10,10 +10,11 @@ given away (NumPy, DLPack, buffers, `data_ptr`), and memory of others, are copie
 
 **Readers without the interpreter lock.** A kernel holds its tensors, and by them their blocks. But
 another thread may write to a part of one of these tensors that the kernel does not read, and so
-move it to a new block. The old block is then *retired*: it counts as in use until all calls of
-operators that had begun are over. Calls are counted in two phases (`begin_call`); once those of the
-earlier phase are over, the phases change places. Source: McKenney and Slingwine, Read-Copy Update:
-Using Execution History to Solve Concurrency Problems (1998).
+move it to a new block, or resize it, or let it show another storage; so may code that runs in the
+middle of a call, such as a finalizer. The old block is then *retired*: it counts as in use until
+all calls of operators that had begun are over. Calls are counted in two phases (`begin_call`); once
+those of the earlier phase are over, the phases change places. Source: McKenney and Slingwine,
+Read-Copy Update: Using Execution History to Solve Concurrency Problems (1998).
 """
 
 from _pickle import PickleBuffer
@@ -36,8 +37,6 @@ cdef extern from "Python.h":
 cdef enum:
     # Bytes in one chunk of a copy for the threads.
     GRAIN = 1 << 18
-    # From here on, other Python threads may run during a copy.
-    RELEASE_THRESHOLD = 1 << 17
 
 # Storages of fewer bytes are copied at once: that takes no longer than to share and to part again.
 cdef int64_t _least_shared = 1 << 15
@@ -260,7 +259,7 @@ cdef int make_own(Storage storage) except -1:
     storage.capacity = capacity
     storage.shared = None
     _lazy_copies_made += 1
-    _retire(block)
+    retire(block)
     return 0
 
 
@@ -275,14 +274,15 @@ cdef void _copy_part(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept:
+    """Copy on all threads, and keep the interpreter lock.
+
+    Who is about to write has looked at the operands, which others must not change until the kernel
+    has all addresses.
+    """
     cdef Copy copy
-    if count < RELEASE_THRESHOLD:
-        memcpy(target, source, count)
-        return
     copy.target = target
     copy.source = source
-    with nogil:
-        parallel_for(count, GRAIN, _copy_part, &copy)
+    parallel_for(count, GRAIN, _copy_part, &copy)
 
 
 cdef int expose(Storage storage) except -1:
@@ -324,10 +324,11 @@ cdef void end_call(int phase) noexcept:
         _release_retired()
 
 
-cdef int _retire(SharedBlock block) except -1:
+cdef int retire(object memory) except -1:
+    """Keep a block or a storage, which somebody is about to let go of, for calls that have begun."""
     if _calls.running[0] <= 0 and _calls.running[1] <= 0:
         return 0
-    _retired.append(block)
+    _retired.append(memory)
     _calls.waited_for = True
     return 0
 
@@ -365,6 +366,12 @@ os.register_at_fork(after_in_child=_forget_calls)
 def copy_stats():
     """Copies put off so far, and how many of them had to be made in the end."""
     return {"lazy_copies": _lazy_copies, "lazy_copies_made": _lazy_copies_made}
+
+
+def hold_in_place(Storage storage not None):
+    """Never resize the storage again: somebody keeps its address who will not give it back."""
+    expose(storage)
+    storage.exports += 1
 
 
 def shares_block(Storage storage not None):

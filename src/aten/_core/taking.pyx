@@ -6,10 +6,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from aten._core.bounded cimport from_the_end
 from aten._core.device cimport CPU, META
 from aten._core.dtypes cimport BOOL, INT32, INT64, item_size
 from aten._core.given cimport reads_dim
-from aten._core.locating cimport NEGATIVE, OUTSIDE, range_of_index
+from aten._core.locating cimport NEGATIVE, OUTSIDE, copy_of_indices
+from aten._core.locating import wrong_index
 from aten._core.making cimport make_contiguous
 from aten._core.masks cimport compressed
 from aten._core.parallel cimport parallel_for
@@ -24,11 +26,9 @@ cdef extern from "Python.h":
 cdef enum:
     # Bytes from which on threads share the work, and other Python threads may run.
     SHARED_BYTES = 1 << 17
+    # Indices that are checked, and then used, together.
+    TOGETHER = 2048
 
-
-ctypedef fused Index:
-    int32_t
-    int64_t
 
 ctypedef fused Unit:
     uint8_t
@@ -40,9 +40,11 @@ ctypedef fused Unit:
 cdef struct Taking:
     const char* source
     char* out
-    void* index
+    const char* index
     bint narrow                         # 32-bit indices
-    bint wraps                          # some are below zero
+    bint wraps                          # those below zero count from the end
+    const int64_t* checked              # a copy of them, where several lines need them; or NULL
+    bint outside                        # whether one is out of range: threads set it
     int64_t count                       # indices
     int64_t size                        # of the dimension they choose from
     int64_t step                        # its stride in bytes
@@ -56,13 +58,7 @@ cdef struct Taking:
     int64_t block                       # bytes of what one index brings
 
 
-cdef inline int64_t _index_at(Taking* taking, int64_t place) noexcept nogil:
-    if taking.narrow:
-        return (<int32_t*>taking.index)[place]
-    return (<int64_t*>taking.index)[place]
-
-
-cdef char* _copy_elements(Taking* taking, int dim, const char* source, char* out) noexcept nogil:
+cdef char* _copy_elements(const Taking* taking, int dim, const char* source, char* out) noexcept nogil:
     """Copy one block whose elements do not lie side by side; returns where the next one goes."""
     cdef int64_t place
     if dim == taking.inner_rank:
@@ -73,11 +69,33 @@ cdef char* _copy_elements(Taking* taking, int dim, const char* source, char* out
     return out
 
 
+cdef inline bint _copy_indices(Taking* taking, int64_t first, int64_t count,
+                               int64_t* indices) noexcept nogil:
+    """Copy indices, counted from the front; False, and a mark, where one is out of range.
+
+    What is checked is the copy, and it is used: others may write to the index meanwhile.
+    """
+    cdef int64_t place, low = -taking.size if taking.wraps else 0
+    cdef int found = copy_of_indices(taking.index, taking.narrow, first, count, low, taking.size,
+                                     indices)
+    if found == OUTSIDE:
+        taking.outside = True
+        return False
+    if found == NEGATIVE:
+        for place in range(count):
+            indices[place] = from_the_end(indices[place], taking.size)
+    return True
+
+
 cdef void _take_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Blocks begin … end of the result, one for each index and place in the dimensions before."""
     cdef Taking* taking = <Taking*>context
     cdef int64_t outer, rest, first, last
     cdef const char* source
     cdef int dim
+    if taking.checked == NULL:
+        _take_checking(taking, begin, end)
+        return
     while begin < end:
         outer = begin // taking.count
         first = begin - outer * taking.count
@@ -87,66 +105,49 @@ cdef void _take_blocks(void* context, int64_t begin, int64_t end) noexcept nogil
         for dim in range(taking.outer_rank - 1, -1, -1):
             source += rest % taking.outer_sizes[dim] * taking.outer_steps[dim]
             rest //= taking.outer_sizes[dim]
-        _take_line(taking, source, first, last, taking.out + outer * taking.count * taking.block)
+        _take_line(taking, source, taking.checked + first, last - first,
+                   taking.out + begin * taking.block)
         begin += last - first
 
 
-cdef void _take_line(Taking* taking, const char* source, int64_t first, int64_t last,
-                     char* out) noexcept nogil:
-    """What the indices first … last choose from the slices at `source`."""
+cdef void _take_checking(Taking* taking, int64_t begin, int64_t end) noexcept nogil:
+    cdef int64_t indices[TOGETHER]
+    cdef int64_t count
+    while begin < end:
+        count = min(<int64_t>TOGETHER, end - begin)
+        if not _copy_indices(taking, begin, count, indices):
+            return
+        _take_line(taking, taking.source, indices, count, taking.out + begin * taking.block)
+        begin += count
+
+
+cdef void _take_line(const Taking* taking, const char* source, const int64_t* indices,
+                     int64_t count, char* out) noexcept nogil:
+    """What a few indices choose from the slices at `source`."""
     cdef int64_t place
     if taking.block == taking.width == 1:
-        _take_elements(taking, <const uint8_t*>source, first, last, <uint8_t*>out)
+        _take_elements(taking, <const uint8_t*>source, indices, count, <uint8_t*>out)
     elif taking.block == taking.width == 2:
-        _take_elements(taking, <const uint16_t*>source, first, last, <uint16_t*>out)
+        _take_elements(taking, <const uint16_t*>source, indices, count, <uint16_t*>out)
     elif taking.block == taking.width == 4:
-        _take_elements(taking, <const uint32_t*>source, first, last, <uint32_t*>out)
+        _take_elements(taking, <const uint32_t*>source, indices, count, <uint32_t*>out)
     elif taking.block == taking.width == 8:
-        _take_elements(taking, <const uint64_t*>source, first, last, <uint64_t*>out)
+        _take_elements(taking, <const uint64_t*>source, indices, count, <uint64_t*>out)
     elif taking.inner_contiguous:
-        for place in range(first, last):
-            memcpy(out + place * taking.block, source + _chosen(taking, place) * taking.step,
+        for place in range(count):
+            memcpy(out + place * taking.block, source + indices[place] * taking.step,
                    taking.block)
     else:
-        for place in range(first, last):
-            _copy_elements(taking, 0, source + _chosen(taking, place) * taking.step,
+        for place in range(count):
+            _copy_elements(taking, 0, source + indices[place] * taking.step,
                            out + place * taking.block)
 
 
-cdef inline int64_t _chosen(Taking* taking, int64_t place) noexcept nogil:
-    """The slice at an index; negative ones count from the end."""
-    cdef int64_t index = _index_at(taking, place)
-    return index + taking.size if index < 0 else index
-
-
-cdef inline void _take_elements(Taking* taking, const Unit* source, int64_t first, int64_t last,
-                                Unit* out) noexcept nogil:
-    if taking.narrow:
-        _take_at(taking, <const int32_t*>taking.index, source, first, last, out)
-    else:
-        _take_at(taking, <const int64_t*>taking.index, source, first, last, out)
-
-
-cdef inline void _take_at(const Taking* taking, const Index* indices, const Unit* source,
-                          int64_t first, int64_t last, Unit* out) noexcept nogil:
-    cdef int64_t place, index
-    cdef int64_t step = taking.step // <int64_t>sizeof(Unit), size = taking.size
-    if not taking.wraps:
-        for place in range(first, last):
-            out[place] = source[indices[place] * step]
-        return
-    for place in range(first, last):
-        index = indices[place]
-        out[place] = source[(index + size if index < 0 else index) * step]
-
-
-cdef int64_t _first_wrong(Taking* taking, bint wraps) noexcept nogil:
-    """The place of the first index out of range, or -1."""
-    cdef int64_t place, least = -taking.size if wraps else 0
-    for place in range(taking.count):
-        if not least <= _index_at(taking, place) < taking.size:
-            return place
-    return -1
+cdef inline void _take_elements(const Taking* taking, const Unit* source, const int64_t* indices,
+                                int64_t count, Unit* out) noexcept nogil:
+    cdef int64_t place, step = taking.step // <int64_t>sizeof(Unit)
+    for place in range(count):
+        out[place] = source[indices[place] * step]
 
 
 def take(Tensor source not None, int dim, Tensor index not None, bint wraps):
@@ -161,9 +162,9 @@ def take(Tensor source not None, int dim, Tensor index not None, bint wraps):
 cdef Tensor _taken(TensorImpl source, int dim, TensorImpl index, bint wraps):
     cdef Taking taking
     cdef int64_t sizes[2 * MAXIMUM_DIMS]
-    cdef int64_t wrong, blocks = index.count
-    cdef int found, place
-    cdef Tensor made
+    cdef int64_t blocks = index.count
+    cdef int place
+    cdef Tensor made, checked
     _describe(&taking, source, dim, index)
     for place in range(dim):
         sizes[place] = source.sizes[place]
@@ -174,22 +175,24 @@ cdef Tensor _taken(TensorImpl source, int dim, TensorImpl index, bint wraps):
         sizes[place + index.rank - 1] = source.sizes[place]
     if source.rank - 1 + index.rank > MAXIMUM_DIMS:
         raise RuntimeError(f"tensors have at most {MAXIMUM_DIMS} dimensions")
-    found = range_of_index(index, -taking.size if wraps else 0, taking.size)
-    taking.wraps = found == NEGATIVE
-    if found == OUTSIDE:
-        wrong = _first_wrong(&taking, wraps)
-        raise IndexError(f"index {_index_at(&taking, wrong)} is out of bounds for dimension {dim} "
-                         f"with size {taking.size}")
+    taking.wraps = wraps
     made = make_contiguous(source.dtype_code, source.rank - 1 + index.rank, sizes,
                            source.device_type, source.device_index)
-    if made.count == 0:
-        return made
-    taking.out = data_pointer(made)
-    if blocks * taking.block < SHARED_BYTES:
-        _take_blocks(&taking, 0, blocks)
-        return made
-    with nogil:
-        parallel_for(blocks, max(SHARED_BYTES // taking.block, 1), _take_blocks, &taking)
+    if dim > 0 or made.count == 0:
+        checked = make_contiguous(INT64, 1, &index.count, CPU, -1)
+        taking.checked = <int64_t*>data_pointer(checked)
+        _copy_indices(&taking, 0, index.count, <int64_t*>taking.checked)
+    if made.count > 0 and not taking.outside:
+        taking.out = data_pointer(made)
+        if blocks * taking.block < SHARED_BYTES:
+            _take_blocks(&taking, 0, blocks)
+        else:
+            with nogil:
+                parallel_for(blocks, max(SHARED_BYTES // taking.block, 1), _take_blocks, &taking)
+    if taking.outside:
+        wrong = wrong_index(index, -taking.size if wraps else 0, taking.size)
+        raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size "
+                         f"{taking.size}")
     return made
 
 
@@ -203,6 +206,8 @@ cdef int _describe(Taking* taking, TensorImpl source, int dim, TensorImpl index)
     taking.source = const_data_pointer(source)
     taking.index = const_data_pointer(index)
     taking.narrow = index.dtype_code == INT32
+    taking.checked = NULL
+    taking.outside = False
     taking.count = index.count
     taking.width = item_size(source.dtype_code)
     taking.size = source.sizes[dim]

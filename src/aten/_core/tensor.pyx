@@ -467,7 +467,7 @@ cdef class Tensor(TensorImpl):
             # An array would leave it to the tensor, whose priority is higher.
             from aten._core.construct import from_array_interface
 
-            other = from_array_interface(other)
+            other = from_array_interface(other, share=False)
         if operation == Py_LT:
             return _binary(SLOT_LT, self, other)
         if operation == Py_LE:

@@ -14,6 +14,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.making cimport make_alias, make_tensor
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.storage cimport is_aligned
 from aten._core.strides cimport contiguous_strides, storage_extent
 from aten._core.tensor cimport Tensor, TensorImpl, conjugate_bit, is_lazy, negative_bit, wrap_dim
 
@@ -445,6 +446,9 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
     if wanted.code != base.dtype_code and is_lazy(base):
         raise RuntimeError("view: a lazy conjugate or negative has no bytes of its own to view as "
                            "another dtype; use resolve_conj() or resolve_neg() first")
+    if base.count and not is_aligned(base.storage.data, new):
+        raise RuntimeError(f"view: the memory begins at an address that is not a multiple of the "
+                           f"{new} bytes of {wanted.scalar_type_name}; clone() the tensor first")
     for dim in range(base.rank):
         sizes[dim] = base.sizes[dim]
         strides[dim] = base.strides[dim]

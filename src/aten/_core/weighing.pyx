@@ -4,6 +4,7 @@
 
 from libc.stdint cimport int64_t
 
+from aten._core.bounded cimport wide_index
 from aten._core.device cimport CPU
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT64
 from aten._core.making cimport make_contiguous
@@ -89,7 +90,7 @@ cdef bint _pick(const Rows* rows, const real* values, const real* weights, real*
     cdef double sum_of_weights = 0
     cdef real element, weight
     for row in range(rows.count):
-        column = rows.index[row * rows.index_stride]
+        column = wide_index(rows.index + row * rows.index_stride)
         element = 0
         if column != rows.ignored:
             if column < 0 or column >= rows.columns:

@@ -12,10 +12,11 @@ from typing import Any
 
 from aten._core import factories, memory, views
 from aten._core.device import MEMORY_FORMATS
-from aten._core.dispatcher import Kernel, OpOverload, PythonKernel
+from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.dtypes import can_cast, dtype
 from aten._core.forwarding import ForwardingKernel
 from aten._core.keys import DispatchKey
+from aten._core.shielding import ShieldedKernel
 from aten._core.tensor import Tensor
 from aten.backends import choice
 from aten.backends.lazy_views import skip_laziness
@@ -63,7 +64,7 @@ def _install_choice(op: OpOverload, key: DispatchKey) -> bool:
     if not choice.is_made_for(op):
         return False
     function = load_function(op.entry.function)
-    op.register(key, choice.or_compiled(op, PythonKernel(function)), place_of(function))
+    op.register(key, choice.or_compiled(op, ShieldedKernel(function)), place_of(function))
     return True
 
 
@@ -72,7 +73,7 @@ def install_view(op: OpOverload) -> None:
     if op.entry.variant == "inplace":
         op.register(
             DispatchKey.CompositeExplicitAutograd,
-            PythonKernel(_becoming(op)),
+            ShieldedKernel(_becoming(op)),
             "aten/backends/composite.py",
         )
         return
@@ -99,7 +100,7 @@ def install_copy(op: OpOverload) -> None:
         return tuple(piece.clone(memory_format=_CONTIGUOUS) for piece in shown)
 
     key = DispatchKey.CompositeExplicitAutograd
-    op.register(key, PythonKernel(copy), "aten/backends/composite.py")
+    op.register(key, ShieldedKernel(copy), "aten/backends/composite.py")
 
 
 def install_variant(
@@ -113,12 +114,12 @@ def install_variant(
         function = load_function(op.entry.function)
         code = function.__code__
         if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-            op.register(key, PythonKernel(function), place_of(function))
+            op.register(key, ShieldedKernel(function), place_of(function))
             return
     made = _writing_out(op) if op.entry.variant == "out" else _in_place(op)
     if op.entry.variant == "out" and "!)" in operator(op.entry.base).schema_text:
         made = _restoring(op, made)
-    op.register(key, PythonKernel(made), "aten/backends/composite.py")
+    op.register(key, ShieldedKernel(made), "aten/backends/composite.py")
 
 
 def _is_variant(op: OpOverload) -> bool:
@@ -132,7 +133,7 @@ def _install_function(op: OpOverload, key: DispatchKey) -> None:
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    kernel: Kernel = PythonKernel(function, with_op=with_op)
+    kernel: Kernel = ShieldedKernel(function, with_op=with_op)
     forwarding = options_of(op.entry.function).forwarding
     if forwarding is not None:
         kernel = _forwarding_kernel(op, forwarding, kernel)
@@ -159,7 +160,7 @@ def _install_on_copy(op: OpOverload) -> None:
         return function(self.clone(memory_format=layout), *arguments, **keywords)
 
     op.register(
-        DispatchKey.CompositeExplicitAutograd, PythonKernel(run_on_copy), place_of(function)
+        DispatchKey.CompositeExplicitAutograd, ShieldedKernel(run_on_copy), place_of(function)
     )
 
 
@@ -191,6 +192,7 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         results = base(*arguments, **keywords)
         if not isinstance(results, tuple):
             results = (results,)
+        _require_computed(op.name, names, results)
         if exact or len(outs) > 1:
             _require_types(op.name, outs, results)
         if row_major:
@@ -292,6 +294,15 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
         return self
 
     return write_in_place
+
+
+def _require_computed(name: str, outs: Sequence[str], results: Sequence[Tensor | None]) -> None:
+    """Raises RuntimeError where an output_mask leaves out what is to be written."""
+    for out, result in zip(outs, results, strict=True):
+        if result is None:
+            raise RuntimeError(
+                f"{name}: {out} was given, but the call leaves out the result it is for"
+            )
 
 
 def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:

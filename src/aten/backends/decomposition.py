@@ -12,6 +12,7 @@ from typing import Any
 
 from aten import registry
 from aten._core import memory
+from aten._core.device import memory_format
 from aten._core.dispatcher import OpOverload, PythonKernel
 from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.keys import DispatchKey
@@ -24,7 +25,7 @@ from aten.ops.definition import (
     converted,
     operation_type,
 )
-from aten.ops.folding import run_reduction
+from aten.ops.folding import reduction_graph, run_reduction
 from aten.prims import Number, Prim, Value, broadcast_shapes, broadcast_to
 from aten.prims.prim import Shape
 
@@ -58,18 +59,38 @@ class DispatchInterpreter:
             shape = broadcast_shapes([operand.shape for operand in operands])
         tensors = [self.tensor(operand, shape) for operand in operands]
         meant = {name: value for name, value in params.items() if name not in Prim.hints}
-        return self.value(op(*tensors, **meant))
+        made = op(*tensors, **meant)
+        element = prim.result_type([operand.dtype for operand in operands], params)
+        shapes = [tuple(tensor.shape) for tensor in tensors]
+        self._require(op, made, element, prim.result_shape(shapes, params))
+        return self.value(made)
 
     def tensor(self, value: Value, shape: Shape | None) -> Tensor:
         """The tensor behind `value`, at `shape` where one is asked for."""
         if isinstance(value.payload, _Constant):
-            made = registry.operator("prims::scalar_tensor")(
-                value.payload.number, dtype=value.dtype, device=self.device
-            )
+            op = registry.operator("prims::scalar_tensor")
+            made = op(value.payload.number, dtype=value.dtype, device=self.device)
+            self._require(op, made, value.dtype, ())
             value = self.value(made)
         if shape is not None and value.shape != shape:
             value = broadcast_to(value, shape)
         return value.payload  # type: ignore[no-any-return]
+
+    def _require(self, op: OpOverload, made: Tensor, element: dtype, shape: Shape) -> None:
+        """Raises RuntimeError where a primitive's kernel did not give what the primitive is."""
+        place = self.device.type
+        if made.dtype is element and tuple(made.shape) == shape and made.device.type == place:
+            return
+        # What only an error needs, `import aten` comes without.
+        from aten._core.results import described
+
+        kernel, _ = op.registrations.resolve(self.key)
+        assert kernel is not None
+        raise RuntimeError(
+            f"{op.qualified_name}: expected a {element} tensor of shape {list(shape)} on {place} "
+            f"from its kernel ({kernel.describe()} registered at {kernel.provenance}), but it "
+            f"returned {described(made)}"
+        )
 
     def _has_kernel(self, op: OpOverload) -> bool:
         kernel, _ = op.registrations.resolve(self.key)
@@ -120,7 +141,9 @@ def run_pointwise(definition: Definition, arguments: Sequence[Any]) -> Tensor:
         made = interpreter.constant(made, compute)
     result = _in_result_type(made, definition, compute)
     tensor = interpreter.tensor(result, shape)
-    return tensor if out is None else write(definition.name, out, tensor, definition)
+    if out is not None:
+        return write(definition.name, out, tensor, definition)
+    return _apart([tensor], arguments, named.get("memory_format"))[0]
 
 
 def checks_for(definition: Definition, compute: dtype) -> list[Callable[[dict[str, Any]], None]]:
@@ -198,10 +221,69 @@ def _in_result_type(value: Value, definition: Definition, compute: dtype) -> Val
 
 
 def _run_folds(definition: Definition, arguments: Sequence[Any]) -> Any:
+    _require_one_walk(definition, arguments)
     interpreter = _interpreter_for(arguments)
     results, single = run_reduction(definition, arguments, interpreter.value)
-    tensors = tuple(interpreter.tensor(result, None) for result in results)
+    tensors = _apart([interpreter.tensor(result, None) for result in results], arguments)
     return tensors[0] if single else tensors
+
+
+def _apart(
+    results: Sequence[Tensor], arguments: Sequence[Any], order: memory_format | None = None
+) -> tuple[Tensor, ...]:
+    """Results in memory of their own: a function may return an operand, a value spread over it, or
+    one value twice, and its operator is none that says so in its schema."""
+    taken = [value.untyped_storage() for value in arguments if isinstance(value, Tensor)]
+    made = []
+    for result in results:
+        if 0 in result.stride() or any(result.untyped_storage() is one for one in taken):
+            result = _copied(result, order)
+        taken.append(result.untyped_storage())
+        made.append(result)
+    return tuple(made)
+
+
+def _copied(tensor: Tensor, order: memory_format | None) -> Tensor:
+    made = registry.operator("aten::empty_like")(tensor, memory_format=order)
+    return registry.operator("prims::copy_to")(made, tensor)  # type: ignore[no-any-return]
+
+
+# What of an operator's arguments found one walk before: shapes, element types, attributes.
+_WALKED: dict[Any, None] = {}
+_MAXIMUM_WALKED = 1024
+
+
+def _require_one_walk(definition: Definition, arguments: Sequence[Any]) -> None:
+    """Refuse here, too, what no compiled kernel can walk: a definition works on all backends, or
+    on none."""
+    key = (definition, *map(_walked_as, arguments))
+    if key in _WALKED:
+        return
+    # Not needed by programs on ordinary devices, for which `import aten` comes without it.
+    from aten.loops.expand import without_index_folds
+    from aten.loops.geometry import UnsupportedGraphError, find_space
+
+    graph, _, _ = reduction_graph(definition, arguments)
+    try:
+        find_space(without_index_folds(graph))
+    except UnsupportedGraphError as error:
+        raise refused_by_space(error, definition) from None
+    if len(_WALKED) >= _MAXIMUM_WALKED:
+        _WALKED.clear()
+    _WALKED[key] = None
+
+
+def _walked_as(argument: Any) -> Any:
+    if isinstance(argument, Tensor):
+        return tuple(argument.shape), argument.dtype
+    value = tuple(argument) if isinstance(argument, list) else argument
+    return type(argument), value
+
+
+def refused_by_space(error: Exception, definition: Definition) -> Exception:
+    """`error`, of a graph without a walk, with the place of the definition that made the graph."""
+    name = definition.entry.base or definition.name
+    return type(error)(f"{error}; {name} is defined at {definition.place}")
 
 
 def write(name: str, out: Tensor, result: Tensor, definition: Definition) -> Tensor:

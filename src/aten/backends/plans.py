@@ -92,7 +92,10 @@ def plan_graph(
     device_type: int,
     single: bool,
 ) -> Plan:
-    """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only."""
+    """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only.
+
+    Raises UnsupportedGraphError where one walk cannot fill its results, for metadata alike.
+    """
     outputs = [
         Memory(len(inputs) + place, node.dtype, node.shape, _output_strides(graph, node, inputs))
         for place, node in enumerate(graph.outputs)
@@ -100,8 +103,9 @@ def plan_graph(
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]
     temporaries: list[Memory] = []
     launches: list[Launch] = []
+    space = find_space(graph)
     if generate is not None and any(0 not in memory.sizes for memory in outputs):
-        builder = _Builder(graph, [*inputs, *outputs], temporaries, generate)
+        builder = _Builder(graph, space, [*inputs, *outputs], temporaries, generate)
         launches = builder.launches()
     return Plan(
         launches,
@@ -118,13 +122,18 @@ class _Builder:
     """Makes the launches of one plan."""
 
     def __init__(
-        self, graph: Graph, memories: list[Memory], temporaries: list[Memory], generate: Generate
+        self,
+        graph: Graph,
+        space: Space,
+        memories: list[Memory],
+        temporaries: list[Memory],
+        generate: Generate,
     ) -> None:
         self.graph = graph
+        self.space = space
         self.memories = memories
         self.temporaries = temporaries
         self.generate = generate
-        self.space = find_space(graph)
         self.operands = [
             memory.operand(node)
             for memory, node in zip(memories, (*graph.inputs, *graph.outputs), strict=True)
@@ -164,6 +173,9 @@ class _Builder:
             accesses=_writable(accesses, len(graph.inputs)),
             row_inputs=frozenset(
                 place for place, node in enumerate(graph.inputs) if is_row(node, space)
+            ),
+            full_outputs=frozenset(
+                place for place, node in enumerate(graph.outputs) if not is_row(node, space)
             ),
             reduced_rank=len(reduced) if folded else 0,
             order=order,

@@ -64,11 +64,13 @@ def _function(prim: Prim, op: OpOverload) -> Callable[..., Value]:
 def _broadcast_in_dim(
     a: Tensor, shape: Sequence[int], broadcast_dimensions: Sequence[int]
 ) -> Tensor:
+    params = {"shape": shape, "broadcast_dimensions": broadcast_dimensions}
+    shape = Prim.table["broadcast_in_dim"].result_shape([tuple(a.shape)], params)
     strides = [0] * len(shape)
     for dim, target in enumerate(broadcast_dimensions):
         if a.shape[dim] != 1:
             strides[target] = a.stride(dim)
-    return a.as_strided(tuple(shape), tuple(strides), a.storage_offset())
+    return a.as_strided(shape, tuple(strides), a.storage_offset())
 
 
 def _scalar_tensor(

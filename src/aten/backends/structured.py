@@ -19,8 +19,9 @@ from aten._core.pointwise import PointwiseKernel
 from aten._core.tensor import Tensor
 from aten.backends import choice
 from aten.backends.composite import install_variant
-from aten.backends.decomposition import decomposing_kernel
+from aten.backends.decomposition import decomposing_kernel, refused_by_space
 from aten.backends.plans import Memory, plan_graph
+from aten.loops.geometry import UnsupportedGraphError
 from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
 from aten.ops.definition import Definition, checks_of, load_function, place_of, pointwise_graph
@@ -108,18 +109,22 @@ class LoopBackend:
 
     def plan(self, kernel: PlanKernel, arguments: list[Any]) -> Plan:
         """How to run a reduction on tensors like these."""
-        graph, tensors, single = reduction_graph(definition_of(kernel.op), arguments)
+        definition = definition_of(kernel.op)
+        graph, tensors, single = reduction_graph(definition, arguments)
         inputs = [
             Memory(place, one.dtype, tuple(one.shape), one.stride())
             for place, one in enumerate(tensors)
         ]
-        return plan_graph(
-            self.prepared(graph),
-            inputs,
-            generate=self.generate if self.executes else None,
-            device_type=self.device_type,
-            single=single,
-        )
+        try:
+            return plan_graph(
+                self.prepared(graph),
+                inputs,
+                generate=self.generate if self.executes else None,
+                device_type=self.device_type,
+                single=single,
+            )
+        except UnsupportedGraphError as error:
+            raise refused_by_space(error, definition) from None
 
 
 _backends: list[LoopBackend] = []

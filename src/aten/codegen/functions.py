@@ -11,12 +11,27 @@ from aten.codegen.entries import RegistryError
 
 
 @dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a function can be called with."""
+
+    positional: tuple[str, ...]
+    by_keyword: tuple[str, ...]
+    takes_any_position: bool  # *arguments
+    takes_any_keyword: bool  # **keywords
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.positional + self.by_keyword)
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorFunction:
     """A function that defines operators."""
 
     location: str  # "aten.ops.pointwise:add"
     source: str  # file:line
     names: tuple[str, ...]  # "add" for all overloads, "add.Scalar" for that one
+    parameters: Parameters
 
 
 def find_functions(directory: Path) -> dict[str, OperatorFunction]:
@@ -48,7 +63,18 @@ def _functions_of(path: Path, file: str) -> Iterator[OperatorFunction]:
         names = tuple(name for decorator in node.decorator_list for name in _names(decorator, node))
         if names:
             location = f"aten.ops.{path.stem}:{node.name}"
-            yield OperatorFunction(location, f"{file}:{node.lineno}", names)
+            yield OperatorFunction(
+                location, f"{file}:{node.lineno}", names, _parameters_of(node.args)
+            )
+
+
+def _parameters_of(arguments: ast.arguments) -> Parameters:
+    return Parameters(
+        tuple(one.arg for one in (*arguments.posonlyargs, *arguments.args)),
+        tuple(one.arg for one in arguments.kwonlyargs),
+        arguments.vararg is not None,
+        arguments.kwarg is not None,
+    )
 
 
 def _names(decorator: ast.expr, function: ast.FunctionDef) -> tuple[str, ...]:

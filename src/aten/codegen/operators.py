@@ -47,13 +47,16 @@ def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> 
     """All operators, each entry's own overload before its variants.
 
     Raises:
-        RegistryError: an overload is defined twice, or a function belongs to no operator.
+        RegistryError: an overload is defined twice, a function belongs to no operator, or has no
+            parameter for one of its operator's arguments.
     """
     operators: dict[str, Operator] = {}
     used: set[str] = set()
     for entry in entries:
         function = _function_of(entry, functions, used)
-        for operator in _operators_of(entry, function):
+        for operator in _operators_of(entry, function.location if function else ""):
+            if function is not None:
+                _check_arguments(operator, function)
             known = operators.get(operator.key)
             if known is not None:
                 raise RegistryError(
@@ -90,7 +93,41 @@ def _schemas_of(entry: Entry) -> list[tuple[FunctionSchema, tuple[str, ...]]]:
     return schemas
 
 
-def _function_of(entry: Entry, functions: dict[str, OperatorFunction], used: set[str]) -> str:
+# What the backends make of an argument themselves: functions of the kind need no parameter for it.
+_TAKEN_BY_BACKENDS = {
+    "pointwise": frozenset({"memory_format"}),
+    "reduction": frozenset({"dtype"}),
+    "scan": frozenset({"dtype"}),
+}
+
+
+def _check_arguments(operator: Operator, function: OperatorFunction) -> None:
+    """Raises RegistryError for an argument that the function would never see.
+
+    Structured operators hand arguments over by name, and leave out what has no parameter of it;
+    the others by position, and by name those that are keyword-only.
+    """
+    parameters = function.parameters
+    arguments = [one for one in operator.schema.arguments if not one.is_out]
+    taken = _TAKEN_BY_BACKENDS.get(operator.entry.kind)
+    if taken is None:
+        count = len(parameters.positional) - (parameters.positional[:1] == ("called",))
+        by_place = arguments if parameters.takes_any_position else arguments[:count]
+        arguments = [one for one in arguments if one.keyword_only or one not in by_place]
+        taken = frozenset()
+    for argument in arguments:
+        if argument.name in parameters.names | taken or parameters.takes_any_keyword:
+            continue
+        raise RegistryError(
+            f"{operator.entry.source}: {operator.key}: no parameter of the function at "
+            f"{function.source} is named {argument.name!r}; it has "
+            f"{', '.join((*parameters.positional, *parameters.by_keyword)) or 'none'}"
+        )
+
+
+def _function_of(
+    entry: Entry, functions: dict[str, OperatorFunction], used: set[str]
+) -> OperatorFunction | None:
     names = (
         (entry.function,)
         if entry.function
@@ -102,8 +139,8 @@ def _function_of(entry: Entry, functions: dict[str, OperatorFunction], used: set
     for name in names:
         if name in functions:
             used.add(name)
-            return functions[name].location
-    return ""
+            return functions[name]
+    return None
 
 
 def packets(operators: Iterable[Operator]) -> dict[str, tuple[Operator, ...]]:

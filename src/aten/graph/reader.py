@@ -47,10 +47,14 @@ _MODELS = "models/"
 
 
 def load_program(
-    file: str | os.PathLike[str] | IO[bytes], *, model: str = "model", verify: bool = True
+    file: str | os.PathLike[str] | IO[bytes],
+    *,
+    model: str = "model",
+    verify: bool = True,
+    mmap: bool = True,
 ) -> ExportedProgram:
     """Reads one program of an archive. See `aten.export.load`."""
-    archive = Archive(file)
+    archive = Archive(file, mmap)
     prefix = _find_prefix(archive)
     name = _find_model(archive, prefix, model)
     path = f"{prefix}{_MODELS}{name}.json"

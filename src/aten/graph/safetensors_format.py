@@ -15,7 +15,7 @@ from aten._core.dtypes import DTYPES, dtype
 from aten._core.making import tensor_from_buffer
 from aten._core.storage import storage_from_buffer
 from aten._core.tensor import Tensor
-from aten.graph.archive import map_file
+from aten.graph.archive import map_file, read_file
 from aten.graph.errors import ArchiveError, FormatError
 from aten.graph.json_values import checked, decode, field, shown
 
@@ -47,6 +47,11 @@ _HEADER_UNIT = 8  # bytes that the header's length is a multiple of, so that ele
 def read_mapped(path: str) -> dict[str, Tensor]:
     """The tensors of a file by name, mapped copy-on-write."""
     return read_buffer(map_file(path), path)
+
+
+def read_copied(path: str) -> dict[str, Tensor]:
+    """The tensors of a file by name, in memory of this process."""
+    return read_buffer(read_file(path), path)
 
 
 def read_buffer(buffer: memoryview, where: str) -> dict[str, Tensor]:

@@ -13,18 +13,32 @@ A guard's path stays one symbol, spelled as written, and is bound like any other
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
 
 from aten.graph.errors import FormatError
+from aten.graph.symbolic_functions import (
+    CHOICES,
+    CONSTANTS,
+    FUNCTIONS,
+    WITHOUT_VALUE,
+    all_of,
+    any_of,
+    inverted,
+    no_value,
+    power,
+    shift_left,
+    true_quotient,
+)
 
 Number = int | float | bool
 
 _LONGEST_TEXT = 20_000
 _DEEPEST_NESTING = 100
-_WIDEST_INTEGER = 4096  # bits; far beyond any size, and small enough never to stall
+_LONGEST_INTEGER = 1024  # digits; far beyond any size
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)"
@@ -39,149 +53,11 @@ class SymbolicError(FormatError):
     """A symbolic expression cannot be parsed, or has no value for the sizes given."""
 
 
-def _all_of(*values: Number) -> bool:
-    return all(values)
-
-
-def _any_of(*values: Number) -> bool:
-    return any(values)
-
-
-def _product(*values: Number) -> Number:
-    return math.prod(values)
-
-
-def _total(*values: Number) -> Number:
-    return sum(values)
-
-
-def _power(base: Number, exponent: Number) -> Number:
-    if isinstance(base, int) and isinstance(exponent, int):
-        if exponent < 0:
-            return float(base) ** exponent
-        if base.bit_length() * exponent > _WIDEST_INTEGER:
-            raise OverflowError("the power is too large for a size")
-    result = base**exponent
-    if isinstance(result, complex):
-        raise ValueError("the power is not a real number")
-    return result
-
-
-def _shift_left(value: Number, count: Number) -> Number:
-    if not 0 <= count <= _WIDEST_INTEGER:
-        raise OverflowError("the shift is out of range")
-    return int(value) << int(count)
-
-
-def _truncated_modulo(dividend: Number, divisor: Number) -> Number:
-    return dividend - divisor * math.trunc(dividend / divisor)
-
-
-def _divide_ceiling(dividend: Number, divisor: Number) -> Number:
-    return -(-dividend // divisor)
-
-
-def _modular_index(value: Number, divisor: Number, modulus: Number) -> Number:
-    return value // divisor % modulus
-
-
-def _choose(condition: Number, chosen: Number, otherwise: Number) -> Number:
-    return chosen if condition else otherwise
-
-
-def _identity(value: Number) -> Number:
-    return value
-
-
-_FUNCTIONS: dict[str, Callable[..., Number]] = {
-    "Add": _total,
-    "Mul": _product,
-    "Pow": _power,
-    "PowByNatural": _power,
-    "FloatPow": _power,
-    "pow": _power,
-    "Integer": int,
-    "Float": float,
-    "Rational": operator.truediv,
-    "Max": max,
-    "Min": min,
-    "max": max,
-    "min": min,
-    "sym_max": max,
-    "sym_min": min,
-    "Mod": operator.mod,
-    "PythonMod": operator.mod,
-    "FloorDiv": operator.floordiv,
-    "CleanDiv": operator.floordiv,
-    "CeilDiv": _divide_ceiling,
-    "ModularIndexing": _modular_index,
-    "IntTrueDiv": operator.truediv,
-    "FloatTrueDiv": operator.truediv,
-    "LShift": _shift_left,
-    "RShift": operator.rshift,
-    "Abs": abs,
-    "abs": abs,
-    "floor": math.floor,
-    "ceiling": math.ceil,
-    "FloorToInt": math.floor,
-    "CeilToInt": math.ceil,
-    "TruncToInt": math.trunc,
-    "TruncToFloat": lambda value: float(math.trunc(value)),
-    "RoundToInt": round,
-    "RoundDecimal": round,
-    "round": round,
-    "ToFloat": float,
-    "float": float,
-    "int": int,
-    "Identity": _identity,
-    "Where": _choose,
-    "And": _all_of,
-    "Or": _any_of,
-    "Not": operator.not_,
-    "Eq": operator.eq,
-    "Ne": operator.ne,
-    "Lt": operator.lt,
-    "Le": operator.le,
-    "Gt": operator.gt,
-    "Ge": operator.ge,
-    "Equality": operator.eq,
-    "Unequality": operator.ne,
-    "StrictLessThan": operator.lt,
-    "LessThan": operator.le,
-    "StrictGreaterThan": operator.gt,
-    "GreaterThan": operator.ge,
-    "BitwiseFn_bitwise_and": operator.and_,
-    "BitwiseFn_bitwise_or": operator.or_,
-    "BitwiseFn_bitwise_xor": operator.xor,
-    "math.trunc": math.trunc,
-    "math.floor": math.floor,
-    "math.ceil": math.ceil,
-    **{
-        prefix + name: getattr(math, name)
-        for prefix in ("OpaqueUnaryFn_", "math.", "")
-        for name in (
-            *("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh"),
-            *("asin", "acos", "atan", "exp", "log", "asinh", "log2"),
-        )
-    },
-}
-
-_CONSTANTS: dict[str, Number] = {
-    "true": True,
-    "True": True,
-    "false": False,
-    "False": False,
-    "oo": math.inf,
-    "int_oo": math.inf,
-    "Infinity": math.inf,
-    "NegativeInfinity": -math.inf,
-}
-
 # Binary operators: how tightly each binds, and the function it stands for.
 _COMPARISON = 4
-_BINARY: dict[str, tuple[int, Callable[..., Number]]] = {
-    "or": (1, _any_of),
-    "and": (2, _all_of),
+_BINARY: dict[str, tuple[int, Callable[..., Number | Fraction]]] = {
+    "or": (1, any_of),
+    "and": (2, all_of),
     "<": (_COMPARISON, operator.lt),
     "<=": (_COMPARISON, operator.le),
     ">": (_COMPARISON, operator.gt),
@@ -191,21 +67,22 @@ _BINARY: dict[str, tuple[int, Callable[..., Number]]] = {
     "|": (5, operator.or_),
     "^": (6, operator.xor),
     "&": (7, operator.and_),
-    "<<": (8, _shift_left),
+    "<<": (8, shift_left),
     ">>": (8, operator.rshift),
     "+": (9, operator.add),
     "-": (9, operator.sub),
     "*": (10, operator.mul),
-    "/": (10, operator.truediv),
+    "/": (10, true_quotient),
     "//": (10, operator.floordiv),
     "%": (10, operator.mod),
-    "**": (12, _power),
+    "**": (12, power),
 }
 _NOT, _UNARY, _POWER = 3, 11, 12
-_SIGNS: dict[str, Callable[..., Number]] = {
+_PAIR = "ExprCondPair"
+_SIGNS: dict[str, Callable[..., Number | Fraction]] = {
     "-": operator.neg,
     "+": operator.pos,
-    "~": operator.invert,
+    "~": inverted,
 }
 
 # How the constructor spelling prints: operator and how tightly it binds.
@@ -253,7 +130,7 @@ class Expression:
         self,
         head: str,
         value: Number | None = None,
-        function: Callable[..., Number] | None = None,
+        function: Callable[..., Number | Fraction] | None = None,
         arguments: tuple[Expression, ...] = (),
     ) -> None:
         self.head = head
@@ -273,23 +150,31 @@ class Expression:
             yield from argument.symbols()
 
     def evaluate(self, bindings: Mapping[str, Number]) -> Number:
-        """The value where every symbol has the value given.
+        """The value where every symbol has the value given. A fraction that is left is a float.
 
         Raises:
             SymbolicError: a symbol is not bound, or there is no result (division by zero).
         """
         try:
-            return self._evaluate(bindings)
+            value = self._evaluate(bindings)
+            if not isinstance(value, Fraction):
+                return value
+            return int(value) if value.denominator == 1 else float(value)
         except KeyError as error:
             raise SymbolicError(f"{self}: the size {error.args[0]} is not known") from None
         except (ArithmeticError, TypeError, ValueError) as error:
             raise SymbolicError(f"{self}: no value: {error}") from None
 
-    def _evaluate(self, bindings: Mapping[str, Number]) -> Number:
+    def _evaluate(self, bindings: Mapping[str, Number]) -> Number | Fraction:
         if self.value is not None:
             return self.value
         if self.function is None:
             return bindings[self.head]
+        if self.head in CHOICES:
+            arguments = self.arguments
+            if self.head == "Piecewise":
+                arguments = tuple(part for pair in arguments for part in pair.arguments)
+            return self.function(*[partial(one._evaluate, bindings) for one in arguments])
         return self.function(*[argument._evaluate(bindings) for argument in self.arguments])
 
     def __str__(self) -> str:
@@ -311,6 +196,8 @@ class Expression:
             return f"({text})" if text.startswith("-") and outer > 10 else text
         if self.function is None:
             return self.head
+        if not self.arguments:
+            return self.head
         if len(self.arguments) == 1 and self.head in _SIGNS:
             text = self.head + self.arguments[0]._format(_UNARY)
             return f"({text})" if outer > _UNARY else text
@@ -329,6 +216,12 @@ class Expression:
             negative = sign == "+" and term.startswith("-") and argument.head in ("", "Mul", "*")
             text += f" - {term[1:]}" if negative else f" {sign} {term}"
         return f"({text})" if strength < outer else text
+
+
+def _has_loose_pair(expression: Expression, within: str) -> bool:
+    if expression.head == _PAIR and expression.arguments and within != "Piecewise":
+        return True
+    return any(_has_loose_pair(one, expression.head) for one in expression.arguments)
 
 
 class _Parser:
@@ -361,6 +254,8 @@ class _Parser:
         result = self.expression(0)
         if self.tokens[self.position][0] != "end":
             raise self.error(f"unexpected {self.tokens[self.position][1]!r}")
+        if _has_loose_pair(result, ""):
+            raise self.error("a pair of value and condition stands outside of a Piecewise")
         return result
 
     def take(self) -> tuple[str, str]:
@@ -401,7 +296,7 @@ class _Parser:
             operand = left if compared is None or strength != _COMPARISON else compared
             joined = Expression(sign, function=function, arguments=(operand, right))
             if strength == _COMPARISON and compared is not None:
-                joined = Expression("and", function=_all_of, arguments=(left, joined))
+                joined = Expression("and", function=all_of, arguments=(left, joined))
             left, compared = joined, right if strength == _COMPARISON else None
         self.depth -= 1
         return left
@@ -423,20 +318,24 @@ class _Parser:
             return Expression("", value=self.number(text))
         if text == "(" and kind == "operator":
             inner = self.expression(0)
+            if self.accept(","):
+                inner = self.pair(inner, self.expression(0))
             self.expect(")")
             return inner
         if kind != "name":
             raise self.error(f"unexpected {text!r}")
         if self.at("(") and text not in ("L", "G"):
             return self.call(text)
-        if text in _CONSTANTS:
-            return Expression("", value=_CONSTANTS[text])
+        if text in CONSTANTS:
+            return Expression("", value=CONSTANTS[text])
+        if text in WITHOUT_VALUE:
+            return Expression(text, function=no_value)
         return Expression(self.path(text))
 
     def number(self, text: str) -> Number:
         if not text.isdigit():
             return float(text)
-        if len(text) > _WIDEST_INTEGER // 4:
+        if len(text) > _LONGEST_INTEGER:
             raise self.error("an integer is too long")
         return int(text)
 
@@ -458,6 +357,10 @@ class _Parser:
             else:
                 return text
 
+    def pair(self, value: Expression, condition: Expression) -> Expression:
+        """A value and its condition, which only a Piecewise may hold."""
+        return Expression(_PAIR, function=no_value, arguments=(value, condition))
+
     def call(self, name: str) -> Expression:
         arguments, options = self.arguments()
         if name in ("Symbol", "Dummy"):
@@ -466,12 +369,18 @@ class _Parser:
             return Expression(arguments[0])
         if name in ("Integer", "Float"):
             return Expression("", value=self.literal(name, arguments))
-        function = _FUNCTIONS.get(name)
+        function = no_value if name == _PAIR else CHOICES.get(name) or FUNCTIONS.get(name)
         if function is None:
             raise self.error(f"unknown function {name!r}")
         operands = [argument for argument in arguments if isinstance(argument, Expression)]
         if options or len(operands) != len(arguments) or not operands:
             raise self.error(f"{name} takes expressions")
+        if name == _PAIR:
+            if len(operands) != 2:
+                raise self.error(f"{_PAIR} takes a value and a condition")
+            return self.pair(*operands)
+        if name == "Piecewise" and any(operand.head != _PAIR for operand in operands):
+            raise self.error("Piecewise takes pairs of a value and a condition")
         if len(operands) == 1 and name in ("Max", "Min", "max", "min"):
             return operands[0]
         return Expression(name, function=function, arguments=tuple(operands))

@@ -60,6 +60,11 @@ def expand(graph: Graph, lacking: Collection[str] = ()) -> Graph:
     return _rewritten(expanded, lambda node: OPTIONAL[node.prim] if node.prim in lacking else None)
 
 
+def without_index_folds(graph: Graph) -> Graph:
+    """`graph` with index folds expanded, and nothing else."""
+    return _rewritten(graph, lambda node: _RULES.get(node.prim))
+
+
 def general(graph: Graph) -> Graph:
     """`graph` with the general value in the place of every rare choice."""
     if not any("rare" in node.params for node in graph.nodes()):

@@ -2,25 +2,25 @@
 
 All folds of one kernel run over the same dimensions of one iteration shape. Every value's axes are
 traced to that shape, through broadcasts and folds, so that each operand's strides along it are
-known; then dimensions that all operands step through evenly are joined.
+known; then dimensions that all operands step through evenly are joined. What cannot be traced, or
+leaves an output's element unwritten or written twice, is refused before anything runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aten.loops.program import FOLDS, SCANS
 from aten.prims import Graph, Node
 from aten.prims.prim import Shape
 
-_LIKE_FOLDS = FOLDS | {"extent"}
-_ALONG_DIMENSIONS = _LIKE_FOLDS | SCANS.keys() | {"position"}
+_ALONG_DIMENSIONS = FOLDS | SCANS.keys() | {"position", "extent"}
 Axes = tuple[int | None, ...]
 
 
 class UnsupportedGraphError(NotImplementedError):
-    """The graph does not fit one kernel: its folds run over different dimensions."""
+    """The graph does not fit one kernel: no one walk meets each element of each output once."""
 
 
 @dataclass(slots=True)
@@ -65,24 +65,43 @@ def find_space(graph: Graph) -> Space:
         axes[id(fold.inputs[0])] = list(identity)
     if not folds:
         axes.update((id(node), list(identity)) for node in graph.outputs if node.shape == shape)
-    _propagate(nodes, axes)
-    return Space(shape, reduced, {key: tuple(found) for key, found in axes.items()})
+    shared = _shared_axes(nodes, axes)
+    _propagate(shared)
+    if _placed(graph, shape, axes):
+        _propagate(shared)
+    space = Space(shape, reduced, {key: tuple(found) for key, found in axes.items()})
+    _require_one_walk(graph, space, shared)
+    return space
 
 
-def _propagate(nodes: list[Node], axes: dict[int, list[int | None]]) -> None:
-    """Carry axes between operands and results, both ways, until nothing new is learnt."""
-    shared = [
-        (axes[id(operand)], axes[id(node)], pairs)
+@dataclass(slots=True)
+class _Shared:
+    """The axes of an operand and of what is made of it, and the dimensions they have in common."""
+
+    node: Node
+    operand: list[int | None]
+    result: list[int | None]
+    pairs: list[tuple[int, int]]
+
+
+def _shared_axes(nodes: list[Node], axes: dict[int, list[int | None]]) -> list[_Shared]:
+    return [
+        _Shared(node, axes[id(operand)], axes[id(node)], pairs)
         for node in nodes
         for operand in node.inputs
         if (pairs := _shared_dimensions(operand, node))
     ]
+
+
+def _propagate(shared: list[_Shared]) -> None:
+    """Carry axes between operands and results, both ways, until nothing new is learnt."""
     learnt = True
     while learnt:
         learnt = False
         for sweep in (shared, reversed(shared)):
-            for from_, to, pairs in sweep:
-                for inner, outer in pairs:
+            for one in sweep:
+                from_, to = one.operand, one.result
+                for inner, outer in one.pairs:
                     if from_[inner] != to[outer] and None in (from_[inner], to[outer]):
                         known = to[outer] if from_[inner] is None else from_[inner]
                         from_[inner] = to[outer] = known
@@ -97,12 +116,85 @@ def _shared_dimensions(operand: Node, node: Node) -> list[tuple[int, int]]:
             for dim, place in enumerate(node.params["broadcast_dimensions"])
             if operand.shape[dim] == node.shape[place]
         ]
-    if node.prim in _LIKE_FOLDS:
+    if node.prim in FOLDS:
         kept = [dim for dim in range(len(operand.shape)) if dim not in node.params["dims"]]
         return list(zip(kept, range(len(node.shape)), strict=True))
     if operand.shape == node.shape:
         return [(dim, dim) for dim in range(len(node.shape))]
     return []
+
+
+def _placed(graph: Graph, shape: Shape, axes: dict[int, list[int | None]]) -> bool:
+    """Let outputs of the whole shape, repeated along a dimension, run along just that one; says
+    whether there were any."""
+    found = False
+    for node in graph.outputs:
+        along = axes[id(node)]
+        if node.shape != shape or None not in along:
+            continue
+        for dim in range(len(shape)):
+            if along[dim] is None and dim not in along:
+                along[dim] = dim
+                found = True
+    return found
+
+
+def _require_one_walk(graph: Graph, space: Space, shared: list[_Shared]) -> None:
+    """Raises UnsupportedGraphError unless one walk reads what is meant and fills every output."""
+    for one in shared:
+        for inner, outer in one.pairs:
+            if one.node.shape[outer] != 1 and one.operand[inner] != one.result[outer]:
+                raise UnsupportedGraphError(
+                    f"{graph.name}: in dimension {outer} of {one.node.prim}, a value of shape "
+                    f"{list(one.node.shape)}, meet dimensions {one.operand[inner]} and "
+                    f"{one.result[outer]} of {list(space.shape)}; `spread` puts a fold back where "
+                    f"it came from"
+                )
+    nodes = graph.nodes()
+    used = {id(node) for node in graph.outputs}
+    used.update(id(operand) for node in nodes for operand in node.inputs)
+    for node in nodes:
+        if id(node) in used:
+            _require_axes(graph, node, space)
+    for place in range(len(graph.outputs)):
+        _require_filled(graph, place, space)
+
+
+def _require_axes(graph: Graph, node: Node, space: Space) -> None:
+    """Raises UnsupportedGraphError unless each dimension runs along an axis of its own."""
+    along = list(_moving_axes(node, space))
+    if len(set(along)) == len(along) and all(
+        axis is not None and space.shape[axis] == size
+        for axis, size in zip(space.axes[id(node)], node.shape, strict=True)
+        if size != 1
+    ):
+        return
+    raise UnsupportedGraphError(
+        f"{graph.name}: {node.prim}, a value of shape {list(node.shape)}, cannot be walked along "
+        f"{list(space.shape)}: its dimensions run along {along}, and each must have one of its own"
+    )
+
+
+def _require_filled(graph: Graph, place: int, space: Space) -> None:
+    """Raises UnsupportedGraphError unless an output has one element for each point of the walk:
+    for those of all dimensions, or of the kept ones."""
+    node = graph.outputs[place]
+    along = set(_moving_axes(node, space))
+    every = {axis for axis, size in enumerate(space.shape) if size != 1}
+    if along in (every, every - set(space.reduced)):
+        return
+    raise UnsupportedGraphError(
+        f"{graph.name}: result {place} of shape {list(node.shape)} does not have one element for "
+        f"each point of {list(space.shape)}"
+        + (f" folded over {list(space.reduced)}" if space.reduced else "")
+    )
+
+
+def _moving_axes(node: Node, space: Space) -> Iterator[int | None]:
+    """The axes along which a value has more, or fewer, elements than one."""
+    for axis, size in zip(space.axes[id(node)], node.shape, strict=True):
+        if size != 1:
+            yield axis
 
 
 def axis_strides(operand: Operand, space: Space) -> list[int]:

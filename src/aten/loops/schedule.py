@@ -19,7 +19,10 @@ _COSTLY = 12
 class Analysis:
     """Space, level and cost of every node of a graph."""
 
-    def __init__(self, graph: Graph, row_inputs: frozenset[int]) -> None:
+    def __init__(
+        self, graph: Graph, row_inputs: frozenset[int], full_outputs: frozenset[int]
+    ) -> None:
+        spread = {id(graph.outputs[place]) for place in full_outputs}
         self.full: dict[int, bool] = {}
         self.level: dict[int, int] = {}
         self.cost: dict[int, int] = {}
@@ -31,7 +34,7 @@ class Analysis:
             elif node.prim in FOLDS or node.prim == "extent":
                 self.full[key] = False
             else:
-                self.full[key] = any(self.full[operand] for operand in operands)
+                self.full[key] = key in spread or any(self.full[operand] for operand in operands)
             folded = 1 if node.prim in FOLDS else 0
             self.level[key] = folded + max((self.level[operand] for operand in operands), default=0)
             if node.prim == "extent":
@@ -44,6 +47,7 @@ def schedule(
     *,
     accesses: tuple[str, ...],
     row_inputs: frozenset[int] = frozenset(),
+    full_outputs: frozenset[int] = frozenset(),
     reduced_rank: int = 0,
     order: str = "row",
     buffered: bool = False,
@@ -51,10 +55,16 @@ def schedule(
     """Lay `graph` out as one program.
 
     `accesses` gives the innermost step of each input, then of each output; `row_inputs` are the
-    positions of inputs that do not vary along the reduced dimensions. If `buffered`, no row has
-    more than `BUFFERED` elements.
+    positions of inputs that do not vary along the reduced dimensions, `full_outputs` those of
+    outputs that have an element for each of their points, be they all of one value. If `buffered`,
+    no row has more than `BUFFERED` elements.
     """
-    return _Scheduler(graph, accesses, row_inputs, reduced_rank, order, buffered).run()
+    analysis = (
+        Analysis(graph, row_inputs, full_outputs)
+        if reduced_rank
+        else Analysis(graph, frozenset(), frozenset())
+    )
+    return _Scheduler(graph, accesses, analysis, reduced_rank, order, buffered).run()
 
 
 class _Scheduler:
@@ -62,7 +72,7 @@ class _Scheduler:
         self,
         graph: Graph,
         accesses: tuple[str, ...],
-        row_inputs: frozenset[int],
+        analysis: Analysis,
         reduced_rank: int,
         order: str,
         buffered: bool,
@@ -72,7 +82,7 @@ class _Scheduler:
         self.buffers: list[Operand] = []
         self.reduced_rank = reduced_rank
         self.order = order
-        self.analysis = Analysis(graph, row_inputs if reduced_rank else frozenset())
+        self.analysis = analysis
         self.row_values: dict[int, Instruction] = {}
         self.resting: dict[int, Operand] = {}
         self.inputs = {

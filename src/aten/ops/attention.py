@@ -102,7 +102,7 @@ def scaled_dot_product_attention(
         key = _repeated("key", key, query.shape[-3])
         value = _repeated("value", value, query.shape[-3])
     if scale is None:
-        scale = query.shape[-1] ** -0.5 if query.shape[-1] else 1.0
+        scale = _usual_scale(query)
     operands = (wide(query), wide(key), wide(value))
     if dropout_p:
         if is_causal:
@@ -207,11 +207,16 @@ def _check_four(
         raise RuntimeError(f"{name}: attn_mask must be {query.dtype}, not {attn_mask.dtype}")
 
 
+def _usual_scale(query: Tensor) -> float:
+    """1/sqrt(E); 1 where there is nothing to scale."""
+    return float(query.shape[-1] ** -0.5) if query.shape[-1] else 1.0
+
+
 def _four_scores(
     query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, scale: float | None
 ) -> tuple[Tensor, float]:
     """Scores (N, heads, L, S), masked, and what they were scaled by."""
-    scale = query.shape[3] ** -0.5 if scale is None else scale
+    scale = _usual_scale(query) if scale is None else scale
     mask = None if attn_mask is None else wide(attn_mask)
     if is_causal:
         rows, columns = query.shape[2], key.shape[2]

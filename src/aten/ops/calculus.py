@@ -100,6 +100,9 @@ def _derivative(self: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
     if edge_order == 1:
         first = (at(1) - at(0)) / _along(steps(0), self, dim)
         last = (at(-1) - at(-2)) / _along(steps(size - 2), self, dim)
+    elif not isinstance(step, Tensor):
+        first = weighted((-1.5, 2.0, -0.5), 0) / step
+        last = weighted((0.5, -2.0, 1.5), size - 3) / step
     else:
         first = weighted(_weights_at_start(steps(0), steps(1)), 0)
         near, far = steps(size - 2), steps(size - 3)

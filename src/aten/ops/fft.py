@@ -11,6 +11,7 @@ from typing import Any, Literal
 from aten._core.construct import on_device
 from aten._core.device import device, layout
 from aten._core.dtypes import dtype, get_default_dtype
+from aten._core.libraries import library_call
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.arrays import as_array
 from aten.ops.definition import op
@@ -40,7 +41,8 @@ def _fft_c2c(self: Tensor, dim: Sequence[int], normalization: int, forward: bool
 
     transform = fft.fftn if forward else fft.ifftn
     norms = _FORWARD_NORMS if forward else _BACKWARD_NORMS
-    transform(as_array(self), axes=dims, norm=norms[normalization], out=as_array(made))
+    with library_call:
+        transform(as_array(self), axes=dims, norm=norms[normalization], out=as_array(made))
     return on_device(made, self.device)
 
 
@@ -61,7 +63,8 @@ def _fft_r2c(self: Tensor, dim: Sequence[int], normalization: int, onesided: boo
 
     transform = fft.rfftn if onesided else fft.fftn
     norm = _FORWARD_NORMS[normalization]
-    transform(as_array(self), axes=dims, norm=norm, out=as_array(made))
+    with library_call:
+        transform(as_array(self), axes=dims, norm=norm, out=as_array(made))
     return on_device(made, self.device)
 
 
@@ -81,7 +84,8 @@ def _fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size
 
     lengths = [sizes[one] for one in dims]
     norm = _BACKWARD_NORMS[normalization]
-    fft.irfftn(as_array(self), s=lengths, axes=dims, norm=norm, out=as_array(made))
+    with library_call:
+        fft.irfftn(as_array(self), s=lengths, axes=dims, norm=norm, out=as_array(made))
     return on_device(made, self.device)
 
 

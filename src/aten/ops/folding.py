@@ -41,7 +41,10 @@ def kept_dims(result: Value, shape: Shape, dims: Shape) -> Value:
 
 
 def extent(value: Value, dim: Dims, element: dtype | None = None) -> Value:
-    """How many elements `dim` holds, as a value of `element` or of the value's type."""
+    """How many elements `dim` holds, as a 0-d value of `element` or of the value's type.
+
+    It is one number, and so fits folds that keep their dimensions and folds that drop them.
+    """
     dims = normalized_dims(dim, len(value.shape))
     element = element or value.dtype
     if not dims:

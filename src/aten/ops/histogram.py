@@ -43,7 +43,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     inside = ops.aten.masked_select(self, (self >= edge) & (self <= high))
     # Each step is rounded to the type of self: an element next to an edge is counted where torch's
     # arithmetic puts it.
-    places = ((inside - edge) * bins / width).to(DTYPES["int64"]).clamp_max(bins - 1)
+    places = ((inside - edge) * bins / width).to(DTYPES["int64"]).clamp(0, bins - 1)
     import numpy
 
     return _as_tensor(numpy.bincount(as_array(places), minlength=bins), self)

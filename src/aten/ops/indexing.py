@@ -54,10 +54,10 @@ def index(self: Tensor, indices: Indices) -> Tensor:
         if self.dim() and self.is_contiguous():
             return masks.compress(self, mask.contiguous())
     seen, plain = _without_masks(self, indices)
-    base, places, step = locating.choose(seen, plain)
+    base, places, step, choices = locating.choose(seen, plain)
     out = picking.result_like(base, places, plain)
     if not self.is_meta:
-        picking.pick(base, places, out, step)
+        picking.pick(base, places, out, step, choices)
     return out
 
 
@@ -86,7 +86,7 @@ def _copies_blocks(self: Tensor, dim: int) -> bool:
     return stride * self.itemsize >= _BLOCK or (dim == 0 and stride == 1)
 
 
-def _choose(self: Tensor, indices: Indices) -> tuple[Tensor, Tensor, int]:
+def _choose(self: Tensor, indices: Indices) -> tuple[Tensor, Tensor, int, int]:
     """The elements at the indices, which are checked; see `locating.choose`."""
     return locating.choose(*_without_masks(self, indices))
 
@@ -149,11 +149,11 @@ def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool =
     filled = None if accumulate else _filling_mask(self, indices, values)
     if filled is not None:
         return ops.aten.masked_fill_.Tensor(self, filled, values)  # type: ignore[no-any-return]
-    base, places, step = _choose(self, indices)
+    base, places, step, choices = _choose(self, indices)
     source = values if values.shape == base.shape else _expanded_values(values, base)
     if not self.is_meta:
         require_other_memory(self, values, *[one for one in indices if one is not None])
-        write(base, places, source, step, "sum" if accumulate else "")
+        write(base, places, source, step, choices, "sum" if accumulate else "")
     return self
 
 
@@ -261,7 +261,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     check_range(index, self.size(dim), "index {index} is out of bounds for a size of {size}")
     out = self.new_empty(shape)
     places = spread(as_int64(at_least_vector(index)), shape, dim)
-    picking.pick(along(self, dim, shape), places, out, self.stride(dim))
+    picking.pick(along(self, dim, shape), places, out, self.stride(dim), self.size(dim))
     return out
 
 
@@ -280,22 +280,22 @@ def take(self: Tensor, index: Tensor) -> Tensor:
         return out
     if self.numel() == 0:
         raise IndexError("take(): there are no elements to take")
-    base, at = _flat_places(self, index)
-    picking.pick(base, at, out, 1)
+    base, at, choices = _flat_places(self, index)
+    picking.pick(base, at, out, 1, choices)
     return out
 
 
-def _flat_places(self: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-    """The first element of `self` seen in the index's shape, and offsets from there."""
+def _flat_places(self: Tensor, index: Tensor) -> tuple[Tensor, Tensor, int]:
+    """The first element of `self` seen in the index's shape, offsets from there and their bound."""
     count = self.numel()
     negative = check_range(index, count, _TAKEN, low=-count)
-    at = index
+    at, choices = index, count
     if not self.is_contiguous():
-        at = locating.spread_offsets(index.contiguous(), self)
+        at, choices = locating.spread_offsets(index.contiguous(), self), locating.ANYWHERE
     elif negative:
         at = locating.spread_offsets(index.contiguous(), self.reshape((-1,)))
     strides = (0,) * index.dim()
-    return self.as_strided(index.shape, strides, self.storage_offset()), at
+    return self.as_strided(index.shape, strides, self.storage_offset()), at, choices
 
 
 @op("put", inplace="preserve_format")
@@ -323,8 +323,8 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -
     require_apart(self, index, source)
     if self.numel() == 0:
         raise IndexError("put_(): there are no elements to put anything in place of")
-    base, at = _flat_places(self, index)
-    write(base, at, source.reshape(index.shape), 1, "sum" if accumulate else "")
+    base, at, choices = _flat_places(self, index)
+    write(base, at, source.reshape(index.shape), 1, choices, "sum" if accumulate else "")
     return self
 
 

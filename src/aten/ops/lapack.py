@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from aten._core.dtypes import dtype
+from aten._core.libraries import library_call
 from aten._core.tensor import Tensor
 from aten.ops.arrays import as_array, from_bits
 
@@ -150,7 +151,8 @@ def _run(
     for index in range(count):
         for pointer, start, step in moved:
             pointer.value = start + index * step
-        function(*passed)
+        with library_call:
+            function(*passed)
 
 
 def _address(array: Array) -> int:

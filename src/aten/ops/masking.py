@@ -121,7 +121,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     _require_enough(source, count)
     places = locating.spread_offsets(places, self)
     base = self.as_strided((count,), (0,), self.storage_offset())
-    write(base, places, given.reshape((-1,)).narrow(0, 0, count), 1)
+    write(base, places, given.reshape((-1,)).narrow(0, 0, count), 1, locating.ANYWHERE)
     return self
 
 

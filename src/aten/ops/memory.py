@@ -34,7 +34,8 @@ def _copy_without_data(self: Tensor, src: Tensor, non_blocking: bool = False) ->
 
 
 @op("copy_", meta=_copy_without_data)
-def copy_(self: Value, src: Value) -> Value:
+def copy_(self: Value, src: Value, non_blocking: bool = False) -> Value:
+    """A copy is there when the call returns, be it asked to block or not."""
     return converted(src, self.dtype)
 
 

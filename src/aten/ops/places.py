@@ -45,8 +45,7 @@ def check_range(
         return False
     found = locating.range_of(index, low, size)
     if found == 2:
-        wrong = next(one for one in index.reshape((-1,)).tolist() if not low <= one < size)
-        raise error(message.format(index=wrong, size=size))
+        raise error(message.format(index=locating.wrong_index(index, low, size), size=size))
     return found == 1
 
 
@@ -96,7 +95,7 @@ def require_other_memory(out: Tensor, *operands: Tensor) -> None:
 
 
 def write(
-    base: Tensor, index: Tensor, source: Tensor, step: int, fold: str = "", choices: int = 0
+    base: Tensor, index: Tensor, source: Tensor, step: int, choices: int, fold: str = ""
 ) -> None:
     """Place `source`, or fold it into what is there: sum, prod, amin or amax; see `picking`."""
     if fold:

@@ -239,7 +239,8 @@ def _with_replacement(weights: Tensor, count: int, source: Generator) -> Tensor:
     # NumPy has no bfloat16.
     element = DTYPES["float32"] if weights.dtype.name == "bfloat16" else weights.dtype
     sums = numpy.cumsum(as_array(rows.to(element)), axis=-1, dtype=element.name)
-    sums /= sums[:, -1:]
+    with numpy.errstate(all="ignore"):  # the weights may not be any more what they were seen to be
+        sums /= sums[:, -1:]
     sums[:, -1] = 1
     places: Tensor = ops.aten.empty.memory_format((rows.shape[0], count), dtype=_FLOAT64)
     source.uniform(places, 0.0, 1.0)

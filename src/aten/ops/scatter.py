@@ -46,7 +46,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     index, source = _checked("gather", self, dim, index)
     if not self.is_meta:
         base = along(source, dim, index.shape)
-        picking.pick(base, as_int64(index), at_least_vector(out), source.stride(dim))
+        step, choices = source.stride(dim), source.size(dim)
+        picking.pick(base, as_int64(index), at_least_vector(out), step, choices)
     return out
 
 
@@ -100,14 +101,18 @@ def scatter_reduce(
     _scatter_checks("scatter_reduce", self, dim, index, src)
     if index.numel() == 0 or self.is_meta:
         return self
+    if include_self and reduce != "mean":
+        return _scatter("scatter_reduce", self, dim, index, src, reduce)
+    # On a copy: should memory be short for one of the steps, `self` is as it was.
+    made = self.clone()
     if not include_self:
-        scatter_value(self, dim, index, _start(self, reduce))
-    _scatter("scatter_reduce", self, dim, index, src, "sum" if reduce == "mean" else reduce)
+        scatter_value(made, dim, index, _start(self, reduce))
+    _scatter("scatter_reduce", made, dim, index, src, "sum" if reduce == "mean" else reduce)
     if reduce == "mean":
         ones = src.new_ones(()).expand(src.shape)
         counts = self.new_ones(self.shape) if include_self else self.new_zeros(self.shape)
-        _divide(self, _scatter("scatter_reduce", counts, dim, index, ones, "sum"))
-    return self
+        _divide(made, _scatter("scatter_reduce", counts, dim, index, ones, "sum"))
+    return self.copy_(made)
 
 
 def _refuse_fold(kernel: str, self: Tensor, reduce: str) -> None:
@@ -156,7 +161,7 @@ def _scatter(
     src = at_least_vector(src)
     source = src.as_strided(index.shape, src.stride(), src.storage_offset())
     base = along(target, dim, index.shape)
-    write(base, as_int64(index), source, target.stride(dim), fold, target.size(dim))
+    write(base, as_int64(index), source, target.stride(dim), target.size(dim), fold)
     return self
 
 
@@ -249,14 +254,17 @@ def index_reduce(
     dim = _checked_slices("index_reduce", self, dim, index, source)
     if index.numel() == 0 or self.is_meta:
         return self
+    if include_self and reduce != "mean":
+        return _write_slices(self, dim, index, source, reduce)
+    made = self.clone()  # As in scatter_reduce.
     if not include_self:
-        _fill_slices(self, dim, index, _start(self, reduce))
-    _write_slices(self, dim, index, source, "sum" if reduce == "mean" else reduce)
+        _fill_slices(made, dim, index, _start(self, reduce))
+    _write_slices(made, dim, index, source, "sum" if reduce == "mean" else reduce)
     if reduce == "mean":
         ones = source.new_ones(()).expand(source.shape)
         counts = self.new_ones(self.shape) if include_self else self.new_zeros(self.shape)
-        _divide(self, _write_slices(counts, dim, index, ones, "sum"))
-    return self
+        _divide(made, _write_slices(counts, dim, index, ones, "sum"))
+    return self.copy_(made)
 
 
 @op("index_fill.int_Scalar", inplace="preserve_format")
@@ -336,4 +344,5 @@ def _write_slices(self: Tensor, dim: int, index: Tensor, source: Tensor, fold: s
 
 def _move_slices(self: Tensor, dim: int, index: Tensor, source: Tensor, fold: str) -> None:
     at = spread(at_least_vector(as_int64(index)), source.shape, dim)
-    write(along(self, dim, source.shape), at, source, self.stride(dim), fold)
+    base = along(self, dim, source.shape)
+    write(base, at, source, self.stride(dim), self.size(dim), fold)

@@ -139,7 +139,8 @@ def segment_reduce(
 
     `lengths` (*, s), or `offsets` (*, s + 1), say where the runs are; * are the dimensions before
     `axis`. `initial` takes part in each fold. Without it, runs without slices are what the fold
-    starts from, and NaN for means. Raises RuntimeError for lengths that do not add up.
+    starts from, and NaN for means. Raises RuntimeError for lengths that do not add up, and for runs
+    that begin or end outside of `data`, or before they begin.
     """
     if reduce not in _FOLDS:
         raise RuntimeError(f"segment_reduce: expected one of {', '.join(_FOLDS)}, got {reduce!r}")
@@ -179,10 +180,12 @@ def _bounds(
         )
     if given.dtype.name not in INDEX_TYPES:
         raise refusal("_segment_reduce_cpu", given.dtype)
-    given = given.to(INT64)
+    # A copy: what is checked is what is used, whoever writes to the tensor meanwhile.
+    given = given.to(INT64, copy=True)
     if lengths is None:
         if given.size(-1) < 1:
             raise RuntimeError("segment_reduce: offsets need at least one element")
+        _check_bounds("offsets", given, data, axis)
         return given
     if not unsafe and not given.is_meta and given.numel():
         if bool((given < 0).any()):
@@ -190,7 +193,27 @@ def _bounds(
         if bool((ops.aten.sum.dim_IntList(given, [-1]) != data.size(axis)).any()):
             raise RuntimeError(f"segment_reduce: lengths must add up to {data.size(axis)}")
     first = given.new_zeros((*given.shape[:-1], 1))
-    return ops.aten.cat([first, ops.aten.cumsum(given, -1)], -1)  # type: ignore[no-any-return]
+    bounds: Tensor = ops.aten.cat([first, ops.aten.cumsum(given, -1)], -1)
+    _check_bounds("lengths", bounds, data, axis)
+    return bounds
+
+
+def _check_bounds(argument: str, bounds: Tensor, data: Tensor, axis: int) -> None:
+    """Refuse runs that begin or end outside of the data, or end before they begin."""
+    if data.is_meta or bounds.is_meta or bounds.numel() == 0:
+        return
+    least, greatest = integer(bounds.min()), integer(bounds.max())
+    if least < 0 or greatest > data.size(axis):
+        raise RuntimeError(
+            f"segment_reduce: expected {argument} of runs from 0 to {data.size(axis)}, the size of "
+            f"axis {axis}, but they are from {least} to {greatest}"
+        )
+    falls = bounds.diff()
+    if falls.numel() and integer(falls.min()) < 0:
+        raise RuntimeError(
+            f"segment_reduce: expected {argument} of runs that do not end before they begin, but "
+            f"one has the length {integer(falls.min())}"
+        )
 
 
 def _folded_runs(

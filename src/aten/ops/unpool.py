@@ -69,6 +69,7 @@ def _fractional_pooled(
     _check_samples(name, self, rank, random_samples, batch)
     if not self.is_floating_point():
         raise refusal(f"{name}_out_frame", self.dtype)
+    _require_unit_interval(name, random_samples)
     sizes = [*self.shape[:-rank], *counts]
     if self.is_meta:
         return self.new_empty(sizes), self.new_empty(sizes, dtype=_INT64)
@@ -97,12 +98,22 @@ def _check_samples(
         )
 
 
+def _require_unit_interval(name: str, random_samples: Tensor) -> None:
+    if random_samples.is_meta or random_samples.numel() == 0:
+        return
+    if not bool(random_samples.ge(0).logical_and(random_samples.lt(1)).all()):
+        raise RuntimeError(
+            f"{name}: expected random_samples from [0, 1), but they go from "
+            f"{random_samples.min().item()} to {random_samples.max().item()}"
+        )
+
+
 @op
 def fractional_max_pool2d(self: Tensor, *window: Any) -> tuple[Tensor, Tensor]:
     """The largest elements of `output_size` windows that start at random, and where they are.
 
-    `random_samples` (N, C, 2) from [0, 1) decide where. Raises RuntimeError for sizes that do not
-    go together.
+    `random_samples` (N, C, 2) from [0, 1) decide where. Raises RuntimeError for other samples, and
+    for sizes that do not go together.
     """
     return _fractional_pooled("fractional_max_pool2d", 2, self, *window)
 

@@ -190,8 +190,9 @@ def _convert_to_same(operands: tuple[Value, ...], params: dict[str, Any]) -> Val
 
 def _broadcast_to_same(operands: tuple[Value, ...], params: dict[str, Any]) -> Value | None:
     (operand,) = operands
-    same = operand.shape == tuple(params["shape"]) or operand.payload.prim == "constant"
-    return operand if same else None
+    in_order = tuple(params["broadcast_dimensions"]) == tuple(range(len(operand.shape)))
+    same = in_order and operand.shape == tuple(params["shape"])
+    return operand if same or operand.payload.prim == "constant" else None
 
 
 _IDENTITIES: dict[str, Callable[[tuple[Value, ...], dict[str, Any]], Value | None]] = {

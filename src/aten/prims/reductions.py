@@ -98,8 +98,7 @@ def _extent_reference(array: Any, *, dims: Shape, dtype: dtype) -> Any:
     count = 1
     for dim in dims:
         count *= array.shape[dim]
-    kept = [size for dim, size in enumerate(array.shape) if dim not in dims]
-    return numpy.full(kept, count, numpy_dtype(dtype))
+    return numpy.array(count, numpy_dtype(dtype))
 
 
 extent = Prim(
@@ -107,9 +106,9 @@ extent = Prim(
     schema="extent(Tensor inp, int[] dims, *, ScalarType dtype) -> Tensor",
     kind="reduction",
     result_type=lambda types, params: params["dtype"],
-    result_shape=reduced_shape,
+    result_shape=lambda shapes, params: (),
     reference=_extent_reference,
-    doc="How many elements the reduced dimensions hold, as a value of `dtype`: sizes are known "
+    doc="How many elements the reduced dimensions hold, as a 0-d value of `dtype`: sizes are known "
     "only when a kernel runs.",
 )
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from aten import config
+from aten._core import forks
 from aten.backends.cpu.variants import VARIANT
 
 _MAGIC = b"ATENOBJ1"
@@ -41,7 +42,9 @@ _KEPT = re.compile(r"^@llvm\.compiler\.used = .*$", re.M)
 _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 # The least alignment of memory that is written past the caches, and the widest store's.
 _STREAM_ALIGNMENT = 64
-_lock = threading.Lock()
+# All that happens in LLVM happens under it, so that forks find LLVM at rest.
+_lock = threading.RLock()
+forks.hold(_lock)
 # By the text of the program, and by the key: two programs may come to the same IR.
 _loaded: dict[str, Compiled] = {}
 _made: dict[str, Compiled] = {}
@@ -66,6 +69,7 @@ class Session:
         import llvmlite.binding as llvm
 
         self.llvm = llvm
+        _hold_library_lock()
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._cpu = llvm.get_host_cpu_name()
@@ -153,11 +157,13 @@ class Session:
         """The address of `symbol` in an object file, and the library that keeps it loaded.
 
         Each object is a library of its own: local symbols of two objects (constant pools) may have
-        one name. The linker owns the target machine it is given, so it gets another one.
+        one name. The linker owns the target machine it is given, so it gets another one. It is
+        JITLink, which asks for the memory of an object's code and constants in one piece: these
+        address each other by 32 bits, and what lies between two pieces may be gigabytes of tensors.
         """
         llvm = self.llvm
         if self._linker is None:
-            self._linker = llvm.create_lljit_compiler(self._machine())
+            self._linker = llvm.create_lljit_compiler(self._machine(), use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
         library = builder.add_current_process().link(self._linker, symbol)
         return library[symbol], library
@@ -173,12 +179,22 @@ class Session:
                 raise NotImplementedError(f"the machine code calls {name}, which is not there")
 
 
+def _hold_library_lock() -> None:
+    """Let forks wait for others who are in llvmlite, such as Numba in another thread, too."""
+    from llvmlite.binding import ffi
+
+    lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None)
+    if lock is not None:
+        forks.hold(lock)
+
+
 def session() -> Session:
     """The process's session."""
     global _session
-    if _session is None:
-        _session = Session()
-    return _session
+    with _lock:
+        if _session is None:
+            _session = Session()
+        return _session
 
 
 def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
@@ -218,8 +234,9 @@ def _compile(current: Session, key: str, module: str, streams: bool) -> Compiled
 
 def assembly(ir: str) -> str:
     """The machine code for LLVM IR text, as assembly."""
-    current = session()
-    return str(current.machine.emit_assembly(current.optimized(ir)))
+    with _lock:
+        current = session()
+        return str(current.machine.emit_assembly(current.optimized(ir)))
 
 
 def cache_directory() -> Path | None:
@@ -285,12 +302,3 @@ def trim(folder: Path) -> None:
 def _remove(path: Path) -> None:
     with suppress(OSError):
         path.unlink()
-
-
-def _renew_lock() -> None:
-    """A child process must not wait for a lock that another thread of its parent held."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)

@@ -1,0 +1,3 @@
+from aten._core.dispatcher import PythonKernel
+
+class ShieldedKernel(PythonKernel): ...

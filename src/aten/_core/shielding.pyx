@@ -1,0 +1,114 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Python functions of our own as kernels, whose operands nobody changes while they run.
+
+A function looks at sizes, and then calls what relies on them. In between other code may run: a
+finalizer, a warning's hook, a kernel registered for an operator that the function calls, another
+thread. So the function does not get the caller's tensors but windows of its own on their storages,
+whose sizes and strides nobody else knows, and which stay inside: a storage never becomes smaller.
+Tensors that the operator writes to are handed on as they are, for they may have to be resized.
+"""
+
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport uint64_t
+
+from aten._core.dispatcher cimport INLINE_ARGUMENTS, LargeStack, OpOverload, PythonKernel
+from aten._core.making cimport make_alias
+from aten._core.tensor cimport Tensor, TensorImpl
+
+cdef enum:
+    # Positions beyond are taken to be written to; no schema has as many.
+    MASK_BITS = 64
+
+
+cdef class ShieldedKernel(PythonKernel):
+    """Calls a Python function with windows of its own in the place of tensors that are only read.
+
+    Where the function returns such a window, the caller gets the tensor it stands for.
+    """
+
+    cdef OpOverload shields             # the operator that `written` belongs to
+    cdef uint64_t written               # a bit for each argument that is written to
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef PyObject* inline_stack[INLINE_ARGUMENTS]
+        cdef PyObject** shielded = inline_stack
+        cdef LargeStack larger
+        cdef Py_ssize_t position, place
+        cdef list given = [], windows = []
+        if op.tensor_count == 0:
+            return PythonKernel.call(self, op, keys, stack)
+        if self.shields is not op:
+            self.look_at(op)
+        if op.count > INLINE_ARGUMENTS:
+            larger = LargeStack(op.count)
+            shielded = larger.values
+        for position in range(op.count):
+            shielded[position] = stack[position]
+        for place in range(op.tensor_count):
+            if self.is_written(op.tensor_positions[place]):
+                _keep(<object>stack[op.tensor_positions[place]], given, windows)
+        held = []
+        for place in range(op.tensor_count):
+            position = op.tensor_positions[place]
+            if not self.is_written(position):
+                window = _shielded(<object>stack[position], given, windows)
+                held.append(window)
+                shielded[position] = <PyObject*>window
+        return _unshielded(PythonKernel.call(self, op, keys, shielded), given, windows)
+
+    cdef inline bint is_written(self, Py_ssize_t position) noexcept:
+        return position >= MASK_BITS or self.written >> position & 1
+
+    cdef int look_at(self, OpOverload op) except -1:
+        cdef uint64_t written = 0
+        for position, argument in enumerate(op._schema.arguments):
+            if argument.is_write and position < MASK_BITS:
+                written |= <uint64_t>1 << position
+        self.shields = op
+        self.written = written
+        return 0
+
+
+cdef int _keep(object value, list given, list windows) except -1:
+    """Let tensors that are written to stand for themselves, wherever else they are given."""
+    if isinstance(value, Tensor):
+        given.append(value)
+        windows.append(value)
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            _keep(member, given, windows)
+    return 0
+
+
+cdef object _shielded(object value, list given, list windows):
+    cdef Py_ssize_t place
+    cdef Tensor window
+    if isinstance(value, Tensor):
+        for place in range(len(given)):
+            if given[place] is value:
+                return windows[place]
+        window = make_alias(value)
+        window.wrapped_number = (<TensorImpl>value).wrapped_number
+        given.append(value)
+        windows.append(window)
+        return window
+    if type(value) is tuple:
+        return tuple([_shielded(member, given, windows) for member in <tuple>value])
+    if type(value) is list:
+        return [_shielded(member, given, windows) for member in <list>value]
+    return value
+
+
+cdef object _unshielded(object result, list given, list windows):
+    cdef Py_ssize_t place
+    if isinstance(result, Tensor):
+        for place in range(len(windows)):
+            if windows[place] is result:
+                return given[place]
+        return result
+    if type(result) is tuple:
+        return tuple([_unshielded(member, given, windows) for member in <tuple>result])
+    if type(result) is list:
+        return [_unshielded(member, given, windows) for member in <list>result]
+    return result

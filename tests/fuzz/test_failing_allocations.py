@@ -1,0 +1,125 @@
+"""Requests for memory that are refused: a sample of `tools/failing_allocations.py`, and by hand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from failing_calls import fail_operator
+from guarded_calls import chosen_operators, states
+from valid_calls import Chooser
+
+import aten
+from aten._core import allocator, storage
+
+TOOL = Path(__file__).parents[2] / "tools" / "failing_allocations.py"
+
+
+def _refuse(*arguments: str) -> int:
+    """How many requests were refused."""
+    run = subprocess.run(
+        [sys.executable, TOOL, "--jobs", "2", "--dtypes", "float32", "int64", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    refusals = re.search(r"calls, (\d+) refusals", run.stdout)
+    assert refusals is not None, run.stdout
+    return int(refusals[1])
+
+
+def test_blocks_of_tensors() -> None:
+    # Steps through the overloads, so that every kind of them is met.
+    assert _refuse("--calls", "240", "--step", "8") > 200
+
+
+def test_scratch_of_kernels() -> None:
+    assert _refuse("--scratch", "--calls", "24", "--names", "sort", "conv2d", "median", "cat") > 8
+
+
+def test_objects_of_the_interpreter() -> None:
+    pytest.importorskip("_testcapi", reason="this Python was built without its test modules")
+    assert _refuse("--interpreter", "--calls", "60", "--step", "20") > 200
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("name", ["index_reduce_", "scatter_reduce_"])
+def test_folds_of_several_steps_are_whole_or_not_at_all(name: str, include_self: bool) -> None:
+    index = aten.tensor([0, 2, 2]) if name == "index_reduce_" else aten.tensor([[0, 1, 2]])
+    source = aten.ones(3, 4) if name == "index_reduce_" else aten.ones(1, 3)
+    x = aten.arange(12.0).reshape(3, 4)
+    expected = x.tolist()
+    refused = 0
+    for place in range(1, 40):
+        allocator.fail_after(place)
+        try:
+            getattr(x, name)(0, index, source, "mean", include_self=include_self)
+        except RuntimeError:
+            assert x.tolist() == expected
+            refused += 1
+        else:
+            break
+    allocator.fail_after(0)
+    assert refused > 2
+    assert x.tolist() != expected
+
+
+def test_several_outputs_are_written_all_or_none() -> None:
+    """The second one shares its memory, and there is none for a copy of it."""
+    x = aten.arange(30_000.0)
+    values, indices = aten.zeros(30_000), aten.zeros(30_000, dtype=aten.int64)
+    other = indices.clone()
+    assert storage.shares_block(other.untyped_storage())
+    before = list(states((values, indices), True))
+    for place in range(1, 20):
+        other = indices.clone()
+        allocator.fail_after(place)
+        try:
+            aten.ops.aten.mode.values(x.reshape(1, -1), 0, values=values, indices=indices)
+        except RuntimeError:
+            assert list(states((values, indices), True)) == before
+        else:
+            break
+    allocator.fail_after(0)
+    assert place > 1
+    assert values.tolist() == x.tolist()
+    assert other.tolist() == [0] * 30_000
+
+
+def test_a_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an operator that is said to survive a refusal, though it does not."""
+    (op,) = chosen_operators(["neg"])[:1]
+    monkeypatch.setattr("failing_calls._tells_of_memory", lambda kind, text: False)
+    with pytest.raises(AssertionError, match="request 1: raised RuntimeError: not enough memory"):
+        fail_operator(op, "0", Chooser(("float32",)))
+
+
+def test_limited_address_space() -> None:
+    code = """
+import resource, aten
+x = aten.ones(1 << 20)
+x + x, x.sort(), x.reshape(1024, 1024) @ x.reshape(1024, 1024), x.cumsum(0)
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (40 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+held, refused = [], 0
+calls = [lambda: x + 1, lambda: x.sort()[0], lambda: x.cumsum(0), lambda: aten.cat([x, x]),
+         lambda: x.reshape(1024, 1024) @ x.reshape(1024, 1024), lambda: x.clone().mul_(2)]
+for number in range(60):
+    try:
+        held.append(calls[number % len(calls)]())
+    except (RuntimeError, MemoryError) as error:
+        assert isinstance(error, MemoryError) or "memory" in str(error), error
+        refused += 1
+assert 0 < len(held) < 60 and refused, (len(held), refused)
+held.clear()
+aten.memory.empty_cache()
+assert float((x + x).sum()) == 2 << 20
+print("done")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert run.stdout.strip() == "done", run.stderr
