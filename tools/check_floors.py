@@ -28,6 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "interop",
         "construction",
         "copying",
+        "tensor_types",
         "type_info",
         "functional",
         "surface",

@@ -64,6 +64,22 @@ _DEFERRED_MODULES = frozenset(
 )
 
 _DEFERRED_NAMES = {
+    **dict.fromkeys(
+        (
+            "BFloat16Tensor",
+            "BoolTensor",
+            "ByteTensor",
+            "CharTensor",
+            "DoubleTensor",
+            "FloatTensor",
+            "HalfTensor",
+            "IntTensor",
+            "LongTensor",
+            "ShortTensor",
+            "set_default_tensor_type",
+        ),
+        "tensor_types",
+    ),
     "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",

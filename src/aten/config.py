@@ -1,6 +1,7 @@
 """Every environment variable the package reads: its name, what it is by default, what it does.
 
 `docs/environment.md` shows them as a table; `tools/project_facts.py environment` writes that page.
+All that are set are read once on import, so that wrong ones are not found out about much later.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ class Variable:
 
     def text(self) -> str:
         return os.environ.get(self.name, "")
+
+    def get(self) -> object:
+        """The value now. Raises ValueError for texts that mean none."""
+        return self.text()
 
     @property
     def default_text(self) -> str:
@@ -87,6 +92,15 @@ class Text(Variable):
         return f"`{self.default}`".replace(os.path.expanduser("~"), "~")
 
 
+class Path(Text):
+    """A path, in which ~ is the user's folder, also where no shell has looked at it."""
+
+    __slots__ = ()
+
+    def get(self) -> str:
+        return os.path.expanduser(super().get())
+
+
 class Choice(Variable):
     """One of some words, or none of them."""
 
@@ -141,7 +155,7 @@ NUM_THREADS = Integer(
     0,
     "threads one operator may use; 0: as many as the process has processors",
 )
-CACHE_DIR = Text(
+CACHE_DIR = Path(
     "ATEN_CACHE_DIR",
     os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "aten"
@@ -180,3 +194,31 @@ def table() -> str:
         for variable in VARIABLES.values()
     ]
     return "\n".join(["| variable | default | what it does |", "|---|---|---|", *rows])
+
+
+# What begins like ours and is torch's.
+_OF_TORCH = frozenset({"ATEN_AVX512_256", "ATEN_CPU_CAPABILITY"})
+
+
+def check() -> None:
+    """Read every variable that is set, and warn (UserWarning) of names that mean nothing.
+
+    Raises ValueError for the first value that is wrong.
+    """
+    for name in [name for name in os.environ if name.startswith("ATEN_")]:
+        if name in VARIABLES:
+            VARIABLES[name].get()
+        elif name not in _OF_TORCH:
+            _warn_of(name)
+
+
+def _warn_of(name: str) -> None:
+    import warnings
+    from difflib import get_close_matches
+
+    meant = get_close_matches(name, VARIABLES, 1)
+    known = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(VARIABLES)}"
+    warnings.warn(f"the environment variable {name} means nothing to aten: {known}", stacklevel=3)
+
+
+check()

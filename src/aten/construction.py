@@ -6,6 +6,7 @@ from typing import Any
 
 from aten import registry
 from aten._core import construct
+from aten._core.argument_values import dtype_argument
 from aten._core.device import device
 from aten._core.dtypes import dtype, get_default_dtype
 from aten._core.tensor import Tensor
@@ -24,19 +25,35 @@ def tensor(
 ) -> Tensor:
     """A tensor with a copy of `data`: a number, nested sequences, an array or a tensor.
 
-    Without `dtype` it follows from the data: Python floats give the default dtype, ints int64.
+    Without `dtype` it follows from the data: Python floats give the default dtype, ints int64, and
+    NumPy's numbers keep their type. Whatever can be indexed counts as a sequence, but for text.
     Raises ValueError for ragged nesting, TypeError for what is no number, RuntimeError for numbers
     that do not fit the dtype.
     """
+    return data_as_tensor("tensor", data, dtype, device, requires_grad, pin_memory)
+
+
+def data_as_tensor(
+    function: str,
+    data: Any,
+    element: Any,
+    place: Any,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`tensor(data)` for other functions, whose name is in the errors."""
     if requires_grad:
-        raise RuntimeError(f"tensor(): {_NO_AUTOGRAD}")
+        raise RuntimeError(f"{function}(): {_NO_AUTOGRAD}")
+    if pin_memory:
+        raise RuntimeError(f"{function}(): pin_memory=True needs a device with pinned memory")
+    element = dtype_argument(function, element)
     if isinstance(data, Tensor):
         made = data.clone()
     elif hasattr(data, "__array_interface__"):
         made = from_numpy(_copied(data))
     else:
-        made = construct.tensor_from_data(data, dtype)
-    return _placed(made, dtype, device)
+        made = construct.tensor_from_data(data, element)
+    return _placed(made, element, place)
 
 
 def _copied(data: Any) -> Any:
@@ -61,11 +78,12 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
 
     Raises what `aten.tensor` raises.
     """
+    element = dtype_argument("as_tensor", dtype)
     if isinstance(data, Tensor):
-        return _placed(data, dtype, device)
+        return _placed(data, element, device)
     if hasattr(data, "__array_interface__") and getattr(data, "ndim", 0) > 0:
-        return _placed(from_numpy(data if is_aligned(data) else data.copy()), dtype, device)
-    return tensor(data, dtype=dtype, device=device)
+        return _placed(from_numpy(data if is_aligned(data) else data.copy()), element, device)
+    return data_as_tensor("as_tensor", data, element, device)
 
 
 def asarray(
@@ -83,14 +101,15 @@ def asarray(
     """
     if requires_grad:
         raise RuntimeError(f"asarray(): {_NO_AUTOGRAD}")
-    shared = _shared(obj, dtype)
+    element = dtype_argument("asarray", dtype)
+    shared = _shared(obj, element)
     if shared is None:
         if copy is False:
             raise ValueError(
                 f"can't alias arbitrary sequence or number of type {type(obj).__name__}"
             )
-        return tensor(obj, dtype=dtype, device=device)
-    made = _placed(shared, dtype, device)
+        return data_as_tensor("asarray", obj, element, device)
+    made = _placed(shared, element, device)
     if copy and made.data_ptr() == shared.data_ptr():
         return made.clone()
     if copy is False and made is not shared:
@@ -107,16 +126,25 @@ def _shared(obj: Any, element: dtype | None) -> Tensor | None:
         return from_numpy(obj) if shares else None
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
-    if isinstance(obj, (bytearray, memoryview)):
+    if _is_buffer(obj):
         return frombuffer(obj, dtype=element or get_default_dtype())
     return None
+
+
+def _is_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
 
 
 def new_tensor(
     self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None
 ) -> Tensor:
     """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+    element = self.dtype if dtype is None else dtype
+    return data_as_tensor("new_tensor", data, element, self.device if device is None else device)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -8,8 +8,10 @@ outputs = program.module()(x)
 from __future__ import annotations
 
 import os
+import sys
 from typing import IO
 
+from aten.graph import bundled
 from aten.graph.errors import (
     ArchiveError,
     ExportError,
@@ -64,7 +66,8 @@ def load(
     operators.
 
     Args:
-        f: a path, or a binary file object, which is read into memory.
+        f: a path, or a binary file object, which is read into memory. A bare name that is not in
+            the current folder may be a bundled example's, which is said on standard error.
         model: which program, where the archive holds several.
         verify: check the weights against their CRC-32, which reads all of them once.
         mmap: map the file. A process that reads weights from a mapped file which somebody has made
@@ -75,4 +78,5 @@ def load(
         ArchiveError: no zip, cut short, damaged, compressed, or with pickled contents.
         FormatError: the archive is sound, but what it says of the program is not, or not supported.
     """
-    return load_program(f, model=model, verify=verify, mmap=mmap)
+    file = bundled.find(f, sys.stderr) if isinstance(f, (str, os.PathLike)) else f
+    return load_program(file, model=model, verify=verify, mmap=mmap)

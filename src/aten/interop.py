@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from aten._core import construct, storage
+from aten._core.argument_values import dtype_argument
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 
@@ -180,11 +181,15 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
     """A 1-d tensor over the memory of an object with the buffer protocol.
 
     `offset` is in bytes. Read-only buffers are copied. Raises ValueError where `count` elements
-    are not there, or do not lie at multiples of their size.
+    are not there or do not lie at multiples of their size, and for objects without the protocol.
     """
     from aten._core.making import tensor_from_buffer
 
-    view = memoryview(buffer).cast("B")
+    dtype = dtype_argument("frombuffer", dtype, False)
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError as error:
+        raise ValueError(f"frombuffer: no buffer to share, {error}") from None
     if view.nbytes == 0 or not 0 <= offset < view.nbytes:
         raise ValueError(
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length "

@@ -90,29 +90,6 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     return to(self, device("cpu"), memory_format=memory_format)
 
 
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type; with `dtype`, the tensor as that.
-
-    Raises ValueError for names that are no tensor type.
-    """
-    if dtype is None:
-        return f"aten.{_TYPE_NAMES.get(self.dtype.name, self.dtype.scalar_type_name)}Tensor"
-    if isinstance(dtype, str):
-        dtype = _dtype_of_type_name(dtype)
-    return to(self, dtype, non_blocking)
-
-
-_TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int64": "Long"}
-
-
-def _dtype_of_type_name(name: str) -> dtype:
-    short = name.rpartition(".")[2].removesuffix("Tensor")
-    for element in DTYPES.values():
-        if element.scalar_type_name == short:
-            return element
-    raise ValueError(f"invalid type: '{name}'")
-
-
 # Attribute → the operator that computes it.
 _OPERATOR_PROPERTIES = {
     "T": "numpy_T",
@@ -179,7 +156,6 @@ def _asked_for(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool
 ATTRIBUTES: dict[str, Any] = {
     "to": to,
     "cpu": cpu,
-    "type": type_,
     **{
         name: property(registry.packet("aten", operator), _WRITERS.get(name))
         for name, operator in _OPERATOR_PROPERTIES.items()

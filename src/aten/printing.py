@@ -130,8 +130,9 @@ class _ComplexFormat:
         self.width = self.real.width + self.imaginary.width + 1
 
     def __call__(self, number: complex) -> str:
-        sign = "" if number.imag < 0 else "+"
-        return f"{self.real(number.real)}{sign}{self.imaginary(number.imag).lstrip()}j"
+        imaginary = self.imaginary(number.imag).lstrip()
+        sign = "" if imaginary.startswith("-") else "+"
+        return f"{self.real(number.real)}{sign}{imaginary}j"
 
 
 def text_of(tensor: Tensor) -> str:

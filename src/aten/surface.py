@@ -11,7 +11,7 @@ from typing import Any
 from aten import interop, methods, registry
 from aten._core import construct, indexing
 from aten._core.dispatcher import OpOverload
-from aten._core.tensor import Tensor, install_attribute, install_slot
+from aten._core.tensor import Tensor, install_attribute, install_constructor, install_slot
 from aten.construction import new_tensor, tensor
 from aten.functional.linear_algebra import lu, norm
 
@@ -135,6 +135,7 @@ def install_slots() -> None:
     for slot, name in (("rpow", "pow"), ("rmatmul", "matmul")):
         install_slot(slot, _reflected(name))
     install_slot("bool", _truth)
+    install_constructor(_construct)
     indexing.install(_indexing_operators)
     install_slot("contains", _contains)
     install_slot("repr", _repr)
@@ -164,6 +165,29 @@ def _deepcopy(value: Tensor, memo: dict[int, Any]) -> Tensor:
     return deep_copy(value, memo)
 
 
+def _construct(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    from aten.tensor_types import construct_tensor
+
+    return construct_tensor(args, kwargs)
+
+
+def _new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor(*args)` with this tensor's dtype, device and class. Raises what that raises."""
+    from aten.tensor_types import new
+
+    return new(self, *args, **kwargs)
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type; with `dtype`, the tensor as that.
+
+    Raises ValueError for names and types that are none of tensors.
+    """
+    from aten.tensor_types import type_
+
+    return type_(self, dtype, non_blocking)
+
+
 def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     """The elements of the tensor where `condition` holds, else those of `other`."""
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
@@ -190,6 +214,8 @@ _ATTRIBUTES: dict[str, Any] = {
     "norm": norm,
     "lu": lu,
     "new_tensor": new_tensor,
+    "new": _new,
+    "type": _type,
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,

@@ -61,6 +61,7 @@ def assert_same(
         if not theirs.is_meta:
             assert_same_values(ours, theirs, tolerance, absolute)
     elif isinstance(theirs, (list, tuple)) and not isinstance(theirs, torch.Size):
+        assert isinstance(ours, tuple) == isinstance(theirs, tuple), type(ours)
         assert len(ours) == len(theirs)
         for one, other in zip(ours, theirs, strict=True):
             assert_same(one, other, tolerance=tolerance, absolute=absolute, strides=strides)

@@ -189,6 +189,41 @@ def test_powers_in_float64() -> None:
     compare(lambda lib, a, b: lib.ldexp(a, b), torch.arange(4), torch.arange(4))
 
 
+LDEXP_DTYPES = "uint8 int8 int32 int64 float16 bfloat16 float32 float64".split()
+
+
+# torch resizes a result of its own, where a number meets several exponents.
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("exponent", LDEXP_DTYPES)
+@pytest.mark.parametrize("number", LDEXP_DTYPES)
+def test_ldexp_keeps_the_type_of_numbers(number: str, exponent: str) -> None:
+    for shapes in (((2,), (2,)), ((2,), ()), ((), (2,)), ((), ())):
+        operands = (
+            torch.ones(shape, dtype=getattr(torch, name))
+            for shape, name in zip(shapes, (number, exponent), strict=True)
+        )
+        compare(lambda lib, a, b: lib.ldexp(a, b), *operands)
+
+
+def test_ldexp_of_bool() -> None:
+    compare(lambda lib, a, b: lib.ldexp(a, b), torch.ones(2), torch.ones(2, dtype=torch.bool))
+    compare(lambda lib, a, b: lib.ldexp(a, b), torch.arange(2), torch.ones(2, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_ldexp_rounds_once_and_goes_beyond_what_powers_can_be(dtype: Any) -> None:
+    torch.manual_seed(3)
+    limits = (-1070, 1000, 2300) if dtype is torch.float64 else (-20, 20, 300)
+    powers = torch.exp2(torch.randint(*limits[:2], (20000,)).double())
+    numbers = (torch.randn(20000, dtype=torch.float64) * powers).to(dtype)
+    exponents = torch.randint(-limits[2], limits[2], (20000,))
+    compare(lambda lib, a, b: lib.ldexp(a, b), numbers, exponents)
+    compare(lambda lib, a, b: a.ldexp_(b), numbers, exponents.to(torch.int16))
+    special = torch.tensor([math.inf, -math.inf, math.nan, 0.0, -0.0, 1.0], dtype=dtype)
+    for exponent in (-(1 << 62), -1, 0, 1 << 62):
+        compare(lambda lib, a, b: lib.ldexp(a, b), special, torch.tensor(exponent >> 32))
+
+
 # The principal values on both sides of a cut, and at infinity: C11, annex G.
 PARTS = [math.inf, -math.inf, 0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3e10, 1e-20]
 COMPLEX = [complex(x, y) for x in PARTS for y in PARTS if math.isfinite(x) or math.isfinite(y)]

@@ -76,3 +76,77 @@ def test_the_documentation_is_up_to_date():
     tool = [sys.executable, ROOT / "tools/project_facts.py", "environment"]
     page = subprocess.check_output(tool, text=True, env=environment)
     assert (ROOT / "docs/environment.md").read_text() == page
+
+
+def _imported(**variables):
+    """What a process with these variables says as it imports aten and asks for threads."""
+    program = "import aten; print(aten.get_num_threads())"
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("ATEN_NUM_THREADS", value) for value in ("-1", "abc", "2.5")),
+        ("ATEN_CACHE_LIMIT", "abc"),
+        ("ATEN_MEMORY_CACHE_LIMIT", "1G"),
+        ("ATEN_SHOW_DISPATCH_TRACE", "maybe"),
+    ],
+)
+def test_wrong_values_are_found_on_import(name, value):
+    done = _imported(**{name: value})
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"ValueError: {name} must be ")
+    assert last.endswith(f"got {value!r}")
+
+
+def test_right_values_are_taken():
+    done = _imported(ATEN_NUM_THREADS="2", ATEN_CACHE_LIMIT="", ATEN_CPU_CAPABILITY="avx2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("ATEN_NUM_THREAD", "did you mean ATEN_NUM_THREADS?"),
+        ("ATEN_CACHEDIR", "did you mean ATEN_CACHE_DIR?"),
+        ("ATEN_XYZZY", "there are ATEN_SHOW_DISPATCH_TRACE, "),
+    ],
+)
+def test_unknown_variables_are_warned_of(monkeypatch, name, advice):
+    monkeypatch.setenv(name, "1")
+    with pytest.warns(UserWarning, match=f"{name} means nothing to aten: {advice}"):
+        config.check()
+    assert f"UserWarning: the environment variable {name} means" in _imported().stderr
+
+
+def test_values_that_became_wrong_after_import():
+    program = (
+        "import os, aten; os.environ['ATEN_NUM_THREADS'] = 'many'\n"
+        "print((aten.ones(1 << 20) + 1).sum().item())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "2097152.0\n"
+    assert "ATEN_NUM_THREADS must be a number from 0 on, got 'many'" in done.stderr
+
+
+def test_paths_may_begin_with_the_users_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ATEN_CACHE_DIR", "~/kernels")
+    assert config.CACHE_DIR.get() == str(tmp_path / "kernels")
+    monkeypatch.setenv("ATEN_CACHE_DIR", "off")
+    assert config.CACHE_DIR.get() == "off"
+
+
+def test_import_does_without_what_only_warnings_need():
+    program = "import sys, aten; print('difflib' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"

@@ -74,8 +74,7 @@ def test_the_page_on_adding_an_operator_adds_it(tmp_path):
     exec(use, {})
 
 
-def test_the_lines_of_the_readme_run(tmp_path, monkeypatch, capsys):
-    shutil.copy(PACKAGE / "examples/digits/digits_cnn.pt2", tmp_path)
+def test_the_lines_of_the_readme_run_in_an_empty_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (code,) = blocks(ROOT / "README.md", "python")
     names = {}

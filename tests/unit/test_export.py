@@ -224,3 +224,20 @@ def test_unknown_operators_are_named_all_at_once(tmp_path: Path) -> None:
 
 def test_everything_public_is_there() -> None:
     assert all(hasattr(aten.export, name) for name in aten.export.__all__)
+
+
+def test_bundled_examples_are_found_by_their_name(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = load("digits_cnn.pt2")
+    assert tuple(program.module()(aten.zeros(1, 1, 8, 8)).shape) == (1, 10)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "digits_cnn.pt2: not in the current folder; using the bundled example" in told.err
+    for name in ("no_such.pt2", "./digits_cnn.pt2", str(tmp_path / "digits_cnn.pt2")):
+        with pytest.raises(FileNotFoundError):
+            load(name)
+    (tmp_path / "digits_cnn.pt2").write_bytes(b"")
+    with pytest.raises(aten.export.ArchiveError):
+        load("digits_cnn.pt2")

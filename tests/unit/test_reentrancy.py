@@ -141,6 +141,58 @@ def test_a_member_that_changes_a_later_list() -> None:
         aten.tensor(nested)
 
 
+class Numbers:
+    """A sequence of some other type, which does something whenever it is read."""
+
+    def __init__(self, action: Callable[[], Any], members: list[Any]) -> None:
+        self._action = action
+        self._members = members
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __getitem__(self, position: int) -> Any:
+        if position == 0:
+            self._action()
+        return self._members[position]
+
+
+@pytest.mark.parametrize("dtype", [None, aten.float32])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_sequence_that_changes_the_list_it_stands_in(
+    change: str, dtype: aten.dtype | None
+) -> None:
+    reads: list[int] = []
+
+    def once_measured() -> None:
+        reads.append(1)
+        if len(reads) == 2:
+            CHANGES[change](nested)
+
+    nested: list[Any] = [[1, 2], [3, 4], [5, 6]]
+    nested[0] = Numbers(once_measured, [1, 2])
+    with pytest.raises(RuntimeError, match="changed its length"):
+        aten.tensor(nested, dtype=dtype)
+    assert len(reads) == 2
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_member_that_changes_its_sequence_of_another_type(change: str) -> None:
+    for dtype in (aten.int64, aten.float32):
+        members: list[Any] = [1, 2, 3, 4]
+        members[1] = Index(lambda members=members: CHANGES[change](members), 5)
+        # What such a sequence holds is copied before its members are read.
+        made = aten.tensor(Numbers(lambda: None, members), dtype=dtype)
+        assert made.tolist() == [1, 5, 3, 4]
+
+
+def test_sizes_of_a_called_type_whose_conversion_changes_their_list() -> None:
+    for change in CHANGES.values():
+        sizes: list[Any] = [2, 3, 4]
+        sizes[0] = Index(lambda change=change, sizes=sizes: change(sizes), 2)
+        assert aten.Tensor(size=sizes).shape == (2, 3, 4)
+
+
 def test_an_index_list_whose_member_changes_it() -> None:
     tensor = aten.arange(10.0)
     members: list[Any] = [0, 1, 2]

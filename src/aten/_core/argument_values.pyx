@@ -234,6 +234,21 @@ cdef object _dtype_of_type(value):
     return _DTYPES_OF_TYPES.get(value, _MISMATCH)
 
 
+def dtype_argument(str function not None, value, bint nullable=True):
+    """The dtype that argument `dtype` of `function` means; of None, None.
+
+    Python's bool, int, float and complex stand for the types of their numbers. Raises TypeError for
+    anything else, and for None unless `nullable`.
+    """
+    if isinstance(value, dtype) or (value is None and nullable):
+        return value
+    found = _dtype_of_type(value)
+    if found is _MISMATCH:
+        raise TypeError(f"{function}(): argument 'dtype' must be aten.dtype, not "
+                        f"{type(value).__name__}")
+    return found
+
+
 cdef object _device(value):
     if isinstance(value, device):
         return value

@@ -2,8 +2,12 @@
 # cython: nonecheck=False, cdivision=True
 """Between Python values and tensors: nested lists in and out, single elements, array protocols."""
 
+import sys
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.complex cimport PyComplex_FromDoubles
+from cpython.complex cimport PyComplex_CheckExact, PyComplex_FromDoubles
+from cpython.float cimport PyFloat_CheckExact
+from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
 from libc.string cimport memcpy
@@ -13,7 +17,7 @@ from aten._core.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMPLEX64
                                 FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32, UINT64, UINT8,
                                 default_dtype_code, dtype, dtype_from_code, item_size,
                                 promote_codes)
-from aten._core.dtypes import DTYPES
+from aten._core.dtypes import DTYPES, promote_types
 from aten._core.float8 import decode, encode
 from aten._core.making cimport make_alias, make_contiguous, make_strided, make_tensor
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
@@ -77,8 +81,11 @@ cdef bint is_float8(int code):
 
 
 cdef object _wrapped(object value, int bits):
-    """Negative numbers wrap around in unsigned types, as C's do, by less than one turn."""
+    """Negative ints wrap around in unsigned types, as C's do, by less than one turn."""
     cdef object turn = 1  # typed: a C integer has too few bits
+    if isinstance(value, float) and value < 0:
+        raise OverflowError
+    value = int(value)
     turn <<= bits
     return value + turn if -turn < value < 0 else value
 
@@ -103,13 +110,13 @@ cdef int write_element(char* place, int code, object value) except -1:
         elif code == INT8:
             (<int8_t*>place)[0] = int(value)
         elif code == UINT8:
-            (<uint8_t*>place)[0] = _wrapped(int(value), 8)
+            (<uint8_t*>place)[0] = _wrapped(value, 8)
         elif code == UINT16:
-            (<uint16_t*>place)[0] = _wrapped(int(value), 16)
+            (<uint16_t*>place)[0] = _wrapped(value, 16)
         elif code == UINT32:
-            (<uint32_t*>place)[0] = _wrapped(int(value), 32)
+            (<uint32_t*>place)[0] = _wrapped(value, 32)
         elif code == UINT64:
-            (<uint64_t*>place)[0] = _wrapped(int(value), 64)
+            (<uint64_t*>place)[0] = _wrapped(value, 64)
         elif code == FLOAT16:
             _pack_half(place, value)
         elif code == BFLOAT16:
@@ -133,7 +140,7 @@ cdef int write_element(char* place, int code, object value) except -1:
             if not is_float8(code):
                 raise TypeError(f"Python numbers cannot be elements of {dtype_from_code(code)}")
             (<uint8_t*>place)[0] = encode(<double>value, dtype_from_code(code).name)
-    except OverflowError:
+    except (OverflowError, ValueError):
         raise RuntimeError(f"value cannot be converted to type {dtype_from_code(code).name} "
                            f"without overflow: {value}") from None
     return 0
@@ -187,18 +194,40 @@ def _empty_lists(shape):
     return [_empty_lists(shape[1:]) for _ in range(shape[0])] if shape[0] else []
 
 
+def is_sequence(data):
+    """Whether numbers can be asked for by their position, in Python's judgement."""
+    return PySequence_Check(data)
+
+
+cdef object _members(object data):
+    """What a sequence holds, as a list or tuple; None for what is no sequence of numbers."""
+    if isinstance(data, (list, tuple)):
+        return data
+    if not PySequence_Check(data) or isinstance(data, (str, Tensor)) or _is_array(data):
+        return None
+    if isinstance(data, memoryview) and data.ndim != 1:
+        raise ValueError(f"could not determine the shape of a memoryview of {data.ndim} dimensions")
+    return list(data)
+
+
+cdef bint _is_array(object data):
+    return hasattr(data, "shape") and hasattr(data, "__array__")
+
+
 cdef int _measure(object data, list sizes) except -1:
     """The sizes of nested sequences, judged by their first members."""
-    while isinstance(data, (list, tuple)):
-        sizes.append(len(data))
+    members = _members(data)
+    while members is not None:
+        sizes.append(len(members))
         if len(sizes) > MAXIMUM_DIMS:
             raise _too_deep()
-        if not data:
+        if not members:
             return 0
-        data = data[0]
-    if isinstance(data, Tensor):
-        sizes.extend((<Tensor>data).shape)
-    elif hasattr(data, "shape") and hasattr(data, "__array__"):
+        data = members[0]
+        members = _members(data)
+    if isinstance(data, str) and sizes:
+        raise ValueError(f"too many dimensions '{type(data).__name__}'")
+    if not isinstance(data, Tensor) and _is_array(data):
         sizes.extend(data.shape)
     return 0
 
@@ -214,10 +243,14 @@ cdef object _changed(int dim):
 
 
 cdef int _code_of_number(object value) except -1:
+    if PyFloat_CheckExact(value):
+        return default_dtype_code()
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
         return INT64
+    if _is_numpy_number(value):
+        return _code_of_array(value)
     if isinstance(value, float):
         return default_dtype_code()
     if isinstance(value, complex):
@@ -230,20 +263,35 @@ cdef int _code_of_number(object value) except -1:
         return INT64
     if hasattr(value, "__float__"):
         return default_dtype_code()
-    if isinstance(value, str):
-        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+
+
+cdef bint _is_numpy_number(object value):
+    """Whether it is a number of NumPy's own types, some of which derive from Python's."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
+cdef int _code_of_array(object value) except -1:
+    if value.dtype.name not in DTYPES:
+        raise TypeError(f"can't convert np.ndarray of type {value.dtype}: tensors have no such "
+                        f"elements")
+    return (<dtype>DTYPES[value.dtype.name]).code
 
 
 cdef int _infer_code(object data, int found, int dim) except -2:
     """The common type of the numbers in nested sequences; -1 when there are none."""
-    cdef int code
     cdef Py_ssize_t expected, seen = 0
-    if isinstance(data, (list, tuple)):
+    members = None if isinstance(data, bytes) else _members(data)
+    if members is not None:
         if dim == MAXIMUM_DIMS:
             raise _too_deep()
-        expected = len(data)
-        for member in data:
+        expected = len(members)
+        if expected == 0:
+            return _common_code(found, default_dtype_code())
+        for member in members:
             if seen == expected:
                 raise _changed(dim)
             if isinstance(member, str):
@@ -253,32 +301,39 @@ cdef int _infer_code(object data, int found, int dim) except -2:
         if seen != expected:
             raise _changed(dim)
         return found
-    code = _code_of_number(data)
+    return _common_code(found, _code_of_number(data))
+
+
+cdef int _common_code(int found, int code) except -2:
     if found < 0 or found == code:
         return code
+    if promote_codes(found, code) < 0:
+        promote_types(dtype_from_code(found), dtype_from_code(code))
     return promote_codes(found, code)
 
 
 cdef char* _fill(object data, const int64_t* sizes, int rank, int dim, char* place,
                  int code) except NULL:
     cdef Py_ssize_t seen = 0
+    members = _members(data)
     if dim == rank:
-        if isinstance(data, (list, tuple)):
+        if members is not None:
             raise TypeError(f"too many dimensions at nesting depth {dim}: expected a number, got "
                             f"{type(data).__name__}")
         if isinstance(data, Tensor):
-            data = item(data)
-        elif not isinstance(data, (int, float, complex)):
+            data = _only_element(data)
+        elif not (PyFloat_CheckExact(data) or isinstance(data, int) or PyComplex_CheckExact(data)):
             data = _plain_number(data)
         write_element(place, code, data)
         return place + item_size(code)
-    if isinstance(data, Tensor) or hasattr(data, "tolist"):
-        data = data.tolist()
-    if not isinstance(data, (list, tuple)):
+    if members is None and hasattr(data, "tolist") and not isinstance(data, Tensor):
+        members = data.tolist()
+    if not isinstance(members, (list, tuple)):
         raise TypeError(f"expected sequence at dim {dim}, got {type(data).__name__}")
-    if len(data) != sizes[dim]:
-        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
-    for member in data:
+    if len(members) != sizes[dim]:
+        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} "
+                         f"(got {len(members)})")
+    for member in members:
         if seen == sizes[dim]:
             raise _changed(dim)
         place = _fill(member, sizes, rank, dim + 1, place, code)
@@ -286,6 +341,13 @@ cdef char* _fill(object data, const int64_t* sizes, int rank, int dim, char* pla
     if seen != sizes[dim]:
         raise _changed(dim)
     return place
+
+
+cdef object _only_element(Tensor tensor):
+    if tensor.count != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, got one of "
+                         f"{tensor.count} elements among numbers")
+    return item(tensor)
 
 
 def _plain_number(value):
@@ -305,14 +367,17 @@ def _plain_number(value):
 def tensor_from_data(data, element=None):
     """A CPU tensor with a copy of nested sequences of numbers.
 
-    `element` is the dtype; without one it follows from the numbers. Raises ValueError for ragged
-    nesting, TypeError for text and for lists among numbers, RuntimeError for other objects, for
-    numbers that do not fit, and for sequences that change while they are read.
+    `element` is the dtype; without one it follows from the numbers: NumPy's keep their type.
+    Raises ValueError for ragged nesting, TypeError for text and for lists among numbers,
+    RuntimeError for other objects, for numbers that do not fit, and for sequences that change
+    while they are read.
     """
     cdef list sizes = []
     cdef int64_t values[MAXIMUM_DIMS]
     cdef Tensor made
     cdef int code, rank, dim
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     _measure(data, sizes)
     if element is not None:
         code = (<dtype?>element).code

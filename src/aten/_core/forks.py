@@ -53,7 +53,7 @@ def _is_importing() -> bool:
 
 
 def _acquire_all() -> None:
-    """Take every lock, and wait with none in hand: their holders may be waiting for each other's."""
+    """Take every lock, and wait with none in hand: holders may be waiting for each other's."""
     first = 0
     while True:
         # Other threads may add locks meanwhile.

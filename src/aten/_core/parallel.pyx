@@ -317,18 +317,22 @@ cdef int thread_count() noexcept nogil:
 
 
 cdef _determine_threads():
+    """Errors are only shown where a loop asks: it goes on with one thread."""
     global _threads
-    try:
-        from aten._core.processors import available_processors
+    _threads = 1
+    from aten._core.processors import available_processors
 
-        _threads = available_processors()
-    except Exception:
-        _threads = 1
+    _threads = available_processors()
 
 
 def get_num_threads():
-    """How many threads one operator may use."""
-    return thread_count()
+    """How many threads one operator may use. Raises ValueError where ATEN_NUM_THREADS is wrong."""
+    global _threads
+    if _threads == 0:
+        from aten._core.processors import available_processors
+
+        _threads = available_processors()
+    return _threads
 
 
 def set_num_threads(int count):

@@ -234,20 +234,38 @@ cdef inline bint _is_index(TensorImpl index) noexcept:
             and (index.dtype_code == INT64 or index.dtype_code == INT32))
 
 
+cdef bint _is_plain(TensorImpl tensor) noexcept:
+    cdef int64_t expected = 1
+    cdef int dim
+    for dim in range(tensor.rank - 1, -1, -1):
+        if tensor.strides[dim] != expected:
+            return False
+        expected *= max(tensor.sizes[dim], 1)
+    return True
+
+
+def is_plain(Tensor tensor not None):
+    """Whether all strides are row-major: those of dimensions of one element, too.
+
+    Elements lie the same without, but the strides of results show it.
+    """
+    return _is_plain(tensor)
+
+
 cdef object index_ordinary(PyObject** stack):
     """index(self, indices): one tensor, of integers for the first dimension or a mask of all."""
     cdef TensorImpl self = <TensorImpl>stack[0]
     cdef PyObject* given
     cdef TensorImpl index
     cdef int dim
-    if (self.device_type != CPU or self.rank == 0 or not self.contiguous
+    if (self.device_type != CPU or self.rank == 0 or not self.contiguous or not _is_plain(self)
             or not PyList_CheckExact(stack[1]) or PyList_GET_SIZE(stack[1]) != 1):
         return None
     given = PyList_GET_ITEM(stack[1], 0)
     if not is_tensor(<object>given):
         return None
     index = <TensorImpl>given
-    if _is_index(index):
+    if _is_index(index) and _is_plain(index):
         return _taken(self, 0, index, True) if self.rank + index.rank <= MAXIMUM_DIMS else None
     if (index.dtype_code != BOOL or index.device_type != CPU or not index.contiguous
             or index.rank != self.rank):

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.device cimport CPU, META, device_from_codes
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
-from aten._core.dtypes cimport FLOAT32, dtype_from_code, item_size
+from aten._core.dtypes cimport FLOAT32, default_dtype_code, dtype_from_code, item_size
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
 from aten._core.sizes cimport int_tuple, make_size
@@ -110,6 +110,7 @@ cdef int require_memory(TensorImpl tensor) except -1:
 cdef BinaryCall _binary_call = NULL
 cdef PyObject* _slots[SLOT_COUNT]
 cdef list _slot_owners = []
+cdef object _constructor = None
 _SLOT_NAMES = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
     "lshift", "rshift",
@@ -143,6 +144,12 @@ def install_attribute(str name, value):
     PyType_Modified(<PyTypeObject*>Tensor)
 
 
+def install_constructor(function):
+    """Let `function(args, kwargs)` be what `Tensor(*args, **kwargs)` shows."""
+    global _constructor
+    _constructor = function
+
+
 cdef inline object _binary(int slot, object left, object right):
     if _slots[slot] == NULL:
         raise TypeError(f"Tensor: no operator fills the slot __{_SLOT_NAMES[slot]}__")
@@ -170,10 +177,16 @@ cdef class Tensor(TensorImpl):
     """A multi-dimensional array of one element type.
 
     Tensors are made by factories (`aten.tensor`, `aten.empty`, …) and by operators; views of one
-    share its storage. The class may be subclassed.
+    share its storage. The class may be subclassed. Called, it makes uninitialized tensors of sizes,
+    or tensors of a sequence of numbers; without arguments, an empty one.
     """
 
     __array_priority__ = 1000
+
+    def __cinit__(self, *args, **kwargs):
+        self.dtype_code = default_dtype_code()
+        if args or kwargs:
+            _show(self, <Tensor?>_constructor(args, kwargs))
 
     # Geometry and type
 
@@ -323,14 +336,8 @@ cdef class Tensor(TensorImpl):
         """The same window on the same storage as an object of `cls`, a subclass of Tensor."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass: cls must be a subclass of Tensor, not {cls!r}")
-        cdef Tensor made = cls.__new__(cls)
-        set_geometry(made, self.rank, self.sizes, self.strides)
-        made.storage = self.storage
-        made.offset = self.offset
-        made.dtype_code = self.dtype_code
-        made.device_type = self.device_type
-        made.device_index = self.device_index
-        made.keys = self.keys
+        cdef Tensor made = Tensor.__new__(cls)
+        _show(made, self)
         return made
 
     # Number slots
@@ -494,19 +501,18 @@ cdef class Tensor(TensorImpl):
         return bool(_slot(SLOT_BOOL)(self))
 
     def __int__(self):
-        return int(self.item())
+        return int(_real_number(self))
 
     def __float__(self):
-        return float(self.item())
+        return float(_real_number(self))
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(_number(self))
 
     def __index__(self):
-        value = self.item() if self.count == 1 else None
-        if not isinstance(value, (int, bool)):
+        if self.count != 1 or self.dtype.kind not in ("signed", "unsigned", "bool"):
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(value)
+        return int(self.item())
 
     def __reversed__(self):
         """The tensor with the order along its first dimension reversed; a 0-d tensor itself."""
@@ -551,6 +557,36 @@ cdef class Tensor(TensorImpl):
 
     def __deepcopy__(self, memo):
         return _slot(SLOT_DEEPCOPY)(self, memo)
+
+
+cdef object _number(Tensor tensor):
+    """The only element, for Python's conversions. Raises ValueError unless there is just one."""
+    if tensor.count != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, this has "
+                         f"{tensor.count}")
+    return tensor.item()
+
+
+cdef object _real_number(Tensor tensor):
+    """The same as a real number. Raises RuntimeError where it has an imaginary part."""
+    value = _number(tensor)
+    if not isinstance(value, complex):
+        return value
+    if value.imag != 0:
+        raise RuntimeError(f"value cannot be converted to a real number: {value}")
+    return value.real
+
+
+cdef int _show(Tensor made, TensorImpl window) except -1:
+    """Make `made` the same window on the same storage."""
+    set_geometry(made, window.rank, window.sizes, window.strides)
+    made.storage = window.storage
+    made.offset = window.offset
+    made.dtype_code = window.dtype_code
+    made.device_type = window.device_type
+    made.device_index = window.device_index
+    made.keys = window.keys
+    return 0
 
 
 cdef uint64_t conjugate_bit() noexcept:

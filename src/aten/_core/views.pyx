@@ -289,11 +289,12 @@ cdef int inferred_sizes(TensorImpl base, object wanted, int64_t* sizes) except -
 cdef bint view_strides(TensorImpl base, int rank, const int64_t* sizes, int64_t* strides) except -1:
     """Strides that give `base` other sizes without moving elements; False where there are none.
 
-    Runs of dimensions that lie evenly in memory are cut anew, from the innermost outwards.
+    Runs of dimensions that lie evenly in memory are cut anew, from the innermost outwards. The
+    stride of a last dimension of one element, which may be any, is passed on.
     """
     cdef int dim = base.rank - 1, place = rank - 1
     cdef int64_t chunk, chunk_stride, taken
-    if base.contiguous or base.count == 0:
+    if base.count == 0 or (base.contiguous and (dim < 0 or base.strides[dim] == 1)):
         contiguous_strides(rank, sizes, strides)
         if base.count == 0 and base.rank == rank:
             for place in range(rank):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -53,11 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> None:
     from aten.export import load
+    from aten.graph import bundled
 
     if options.repeat < 1:
         raise ValueError("--repeat must be at least 1")
     started = perf_counter()
-    program = load(_find_file(options.model))
+    program = load(bundled.find(options.model, sys.stdout))
     if options.graph:
         print(program.graph, end="")
         return
@@ -78,25 +80,13 @@ def execute(options: argparse.Namespace) -> None:
         print(_profile_table(profile))
 
 
-def _find_file(path: str) -> str:
-    """The path itself, or a bundled example's where it is a bare name of one."""
-    if os.path.exists(path) or os.path.basename(path) != path:
-        return path
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "examples")
-    for place, _, names in os.walk(folder):
-        if path in names:
-            found = os.path.join(place, path)
-            print(f"{path}: not in the current folder; using the bundled example {found}")
-            return found
-    return path
-
-
 def _read_files(paths: list[str]) -> dict[str, Tensor]:
+    from aten.graph import bundled
     from aten.graph.tensor_files import read_tensors
 
     data: dict[str, Tensor] = {}
     for path in paths:
-        for name, value in read_tensors(_find_file(path)).items():
+        for name, value in read_tensors(os.fspath(bundled.find(path, sys.stdout))).items():
             if name in data:
                 raise ValueError(f"{path}: an array named {name!r} was given already")
             data[name] = value
@@ -273,7 +263,6 @@ def _report_costs(loaded: float, seconds: list[float]) -> None:
 
 def _peak_resident_bytes() -> int:
     import resource
-    import sys
 
     unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -14,7 +14,7 @@ from aten.registry import ops
 @op("gradient.scalarint")
 def gradient(
     self: Tensor, *, spacing: Number | None = None, dim: int | None = None, edge_order: int = 1
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """The derivative along `dim`, or each dimension, of samples `spacing` apart.
 
     Central differences; at both ends one-sided ones of order `edge_order`, 1 or 2.
@@ -25,21 +25,21 @@ def gradient(
 
 
 @op("gradient.array")
-def gradient_array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+def gradient_array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> tuple[Tensor, ...]:
     return _gradients(self, [1] * len(dim), dim, edge_order)
 
 
 @op("gradient.scalararray")
 def gradient_scalararray(
     self: Tensor, *, spacing: Number, dim: Sequence[int], edge_order: int = 1
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     return _gradients(self, [spacing] * len(dim), dim, edge_order)
 
 
 @op("gradient.scalarrayarray", "gradient.tensorarray")
 def gradient_each(
     self: Tensor, *, spacing: Sequence[Any], dim: Sequence[int], edge_order: int = 1
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """`spacing` has a number, or the coordinates of the samples, for each of `dim`."""
     return _gradients(self, spacing, dim, edge_order)
 
@@ -47,7 +47,7 @@ def gradient_each(
 @op("gradient.scalarrayint", "gradient.tensorarrayint")
 def gradient_each_of_all(
     self: Tensor, *, spacing: Sequence[Any], dim: int | None = None, edge_order: int = 1
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     return _gradients(self, spacing, _gradient_dims(self, dim), edge_order)
 
 
@@ -57,7 +57,7 @@ def _gradient_dims(self: Tensor, dim: int | None) -> Sequence[int]:
 
 def _gradients(
     self: Tensor, spacing: Sequence[Any], dim: Sequence[int], edge_order: int
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     if self.dtype.name == "uint8":
         raise RuntimeError("gradient: differences of uint8 have no sign")
     if len(spacing) != len(dim):
@@ -76,9 +76,9 @@ def _gradients(
                 f"gradient: edge_order {edge_order} needs {edge_order + 1} samples along each dim, "
                 f"got shape {list(self.shape)}"
             )
-    return [
+    return tuple(
         _derivative(self, one, step, edge_order) for step, one in zip(spacing, dims, strict=True)
-    ]
+    )
 
 
 def _derivative(self: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:

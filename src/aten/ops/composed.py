@@ -14,8 +14,32 @@ from aten.registry import ops
 
 @op
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
-    """self * 2^other."""
-    return self * ops.aten.pow(2.0, other)  # type: ignore[no-any-return]
+    """self * 2^other, in the type of self where that is floating and `other` are whole numbers.
+
+    These are rounded once, as C's ldexp does: 2^other alone may be out of range.
+    """
+    if not self.is_floating_point() or other.is_floating_point() or other.is_complex():
+        return self * ops.aten.pow(2.0, other)  # type: ignore[no-any-return]
+    if other.dtype.kind == "bool":
+        raise refusal("ldexp", other.dtype)
+    exponent = other.double().clamp(-_BEYOND_FLOAT64, _BEYOND_FLOAT64)
+    return _scaled(self.double(), exponent).to(self.dtype)
+
+
+# No number of float64 is left finite and other than 0 by powers of 2 beyond this one.
+_BEYOND_FLOAT64 = 2200.0
+
+
+def _scaled(number: Tensor, exponent: Tensor) -> Tensor:
+    """Of float64: steps of powers that are none too large, downwards such as round but once.
+
+    What the first steps make subnormal is 0 after the last, which is 2^-53 or smaller.
+    """
+    for _ in range(2):
+        step = (exponent > 1023).double() * 1023.0 - (exponent < -1022).double() * 969.0
+        number = number * step.exp2()
+        exponent = exponent - step
+    return number * exponent.exp2()
 
 
 @op

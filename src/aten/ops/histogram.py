@@ -121,7 +121,7 @@ def _histogramdd_bin_edges(
     range: Range = None,
     weight: Tensor | None = None,
     density: bool = False,
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     return _uniform_edges("histogramdd", _points(self), bins, range)
 
 
@@ -175,7 +175,9 @@ def _require_bins(name: str, bins: int) -> None:
         raise RuntimeError(f"{name}: there must be at least one bin in each dimension, got {bins}")
 
 
-def _uniform_edges(name: str, samples: Tensor, bins: Sequence[int], range: Range) -> list[Tensor]:
+def _uniform_edges(
+    name: str, samples: Tensor, bins: Sequence[int], range: Range
+) -> tuple[Tensor, ...]:
     """Edges of bins of one width, for each dimension of (points, dimensions)."""
     _require_real(samples.dtype, halves=range is not None)
     count = samples.size(1)
@@ -197,7 +199,7 @@ def _uniform_edges(name: str, samples: Tensor, bins: Sequence[int], range: Range
         edges.append(
             ops.aten.linspace(low, high, one + 1, dtype=samples.dtype, device=samples.device)
         )
-    return edges
+    return tuple(edges)
 
 
 def _outer_edges(column: Tensor, range: Range, place: int) -> tuple[float, float]:

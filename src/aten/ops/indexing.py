@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aten._core import locating, masks, picking
+from aten._core.taking import is_plain
 from aten._core.taking import take as take_slices
 from aten._core.tensor import Tensor, wrap_dimension
 from aten._core.views import try_view
@@ -52,8 +53,9 @@ def index(self: Tensor, indices: Indices) -> Tensor:
         _check_mask(self, mask, 0, 0)
         if self.dim() and self.is_contiguous():
             return masks.compress(self, mask.contiguous())
-    base, places, step, choices = _choose(self, indices)
-    out = picking.result_like(base, places)
+    seen, plain = _without_masks(self, indices)
+    base, places, step, choices = locating.choose(seen, plain)
+    out = picking.result_like(base, places, plain)
     if not self.is_meta:
         picking.pick(base, places, out, step, choices)
     return out
@@ -68,10 +70,10 @@ def unsafe_index(self: Tensor, indices: Indices) -> Tensor:
 def _only_index(self: Tensor, indices: Indices) -> int:
     """The dimension of the only index where whole rows can be copied; -1 for all else."""
     dim = len(indices) - 1
-    if not 0 <= dim < self.dim() or not self.is_contiguous() or self.is_meta:
+    if not 0 <= dim < self.dim() or not is_plain(self) or self.is_meta:
         return -1
     last = indices[dim]
-    if last is None or last.dtype.name not in INDEX_TYPES or not last.is_contiguous():
+    if last is None or last.dtype.name not in INDEX_TYPES or not is_plain(last):
         return -1
     if not _copies_blocks(self, dim):
         return -1

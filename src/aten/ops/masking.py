@@ -144,13 +144,14 @@ def argwhere(self: Tensor) -> Tensor:
 
 
 @op("where")
-def where_true(condition: Tensor) -> list[Tensor]:
+def where_true(condition: Tensor) -> tuple[Tensor, ...]:
     """For each dimension, the indices of elements that are not zero."""
-    return list(ops.aten.unbind(ops.aten.nonzero(_with_dimension(condition)), 1))
+    found = ops.aten.nonzero(_with_dimension(condition))
+    return ops.aten.unbind(found, 1)  # type: ignore[no-any-return]
 
 
 @op
-def nonzero_numpy(self: Tensor) -> list[Tensor]:
+def nonzero_numpy(self: Tensor) -> tuple[Tensor, ...]:
     return where_true(self)
 
 

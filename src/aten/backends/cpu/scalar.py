@@ -462,7 +462,10 @@ def _complex_divide(emit: ScalarEmitter, kind: str, arguments: list[Operand]) ->
     scaled = [emit.let(f"fmul {kind} {part}, {ratio}") for part in (a, b)]
     real = emit.let(f"fadd {kind} {chosen(a, scaled[0])}, {chosen(scaled[1], b)}")
     imaginary = emit.let(f"fsub {kind} {chosen(b, scaled[1])}, {chosen(scaled[0], a)}")
-    by_zero = emit.let(f"fcmp oeq {kind} {large}, {_ZERO}")
+    # By the sum: the larger part beside NaN is any.
+    by_zero = emit.let(
+        f"fcmp oeq {kind} {emit.let(f'fadd {kind} {sizes[0]}, {sizes[1]}')}, {_ZERO}"
+    )
 
     def quotient(numerator: str, part: str) -> str:
         parted = emit.let(f"select i1 {by_zero}, {kind} {part}, {kind} {numerator}")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from aten.loops.math.complex_inverse import log
+from aten.loops.math.building_blocks import choose
+from aten.loops.math.complex_inverse import is_infinite, log
 from aten.loops.math.exponential import exp as real_exp
 from aten.loops.math.exponential import expm1 as real_expm1
 from aten.loops.math.hyperbolic import cosh as real_cosh
@@ -35,23 +36,19 @@ def scaled(z: Value, factor: float) -> Value:
     return p.complex(x * factor, y * factor)
 
 
+def directionless(x: Value, turn: Value) -> Value:
+    """Whether an infinite ``x`` says how large a result is, and no angle where it lies."""
+    return (a.abs(x) == math.inf) & (turn != turn)
+
+
 def exp(z: Value) -> Value:
+    """0 where x is -inf, at any angle; real where y is 0."""
     x, y = parts(z)
-    growth = real_exp(x)
-    return p.complex(product(growth, real_cos(y)), product(growth, real_sin(y), y))
-
-
-def product(growth: Value, turn: Value, zero: Value | None = None) -> Value:
-    """``growth * turn`` but 0 where either is: infinity times sin(0) is 0, and so is 0 times NaN.
-
-    ``zero`` is what has the sign of ``turn`` where that is 0.
-    """
-    value = a.where(growth == 0.0, a.copysign(growth, turn), growth * turn)
-    if zero is None:
-        return value
-    return a.where(
-        zero == 0.0, a.copysign(zero, zero * a.copysign(a.constant(zero, 1.0), growth)), value
-    )
+    growth, cosine, sine = real_exp(x), real_cos(y), real_sin(y)
+    lost = directionless(x, cosine)
+    side = a.copysign(a.constant(y, 1.0), y)
+    imaginary = growth * a.where(lost & (growth == 0.0), side, sine)
+    return p.complex(growth * choose(lost, x, 1.0, cosine), a.where(y == 0.0, y, imaginary))
 
 
 def exp2(z: Value) -> Value:
@@ -63,7 +60,7 @@ def expm1(z: Value) -> Value:
     x, y = parts(z)
     half_sine = real_sin(y * 0.5)
     real = real_expm1(x) * real_cos(y) - 2.0 * half_sine * half_sine
-    return p.complex(real, p.imag(exp(z)))
+    return p.complex(real, a.where(y == 0.0, y, real_exp(x) * real_sin(y)))
 
 
 def log2(z: Value) -> Value:
@@ -92,14 +89,26 @@ def rsqrt(z: Value) -> Value:
 
 
 def sinh(z: Value) -> Value:
+    return hyperbolic_sine(z, math.inf)
+
+
+def hyperbolic_sine(z: Value, beyond: float) -> Value:
+    """Of no sign that C would give, the real part at infinity without an angle is ``beyond``."""
     x, y = parts(z)
-    real = a.where(x == 0.0, x, real_sinh(x) * real_cos(y))
-    return p.complex(real, product(real_cosh(x), real_sin(y), y))
+    cosine = real_cos(y)
+    real = choose(directionless(x, cosine), x, beyond, real_sinh(x) * cosine)
+    imaginary = a.where(y == 0.0, y, real_cosh(x) * real_sin(y))
+    return p.complex(a.where(x == 0.0, x, real), imaginary)
 
 
 def cosh(z: Value) -> Value:
+    """The imaginary part is 0 where x is, at any angle, and where y is."""
     x, y = parts(z)
-    return p.complex(real_cosh(x) * real_cos(y), product(real_sinh(x), real_sin(y), y))
+    cosine, sine = real_cos(y), real_sin(y)
+    real = choose(directionless(x, cosine), x, math.inf, real_cosh(x) * cosine)
+    imaginary = choose((x == 0.0) & (sine != sine), x, 0.0, real_sinh(x) * sine)
+    side = a.copysign(a.constant(x, 1.0), choose(x != x, x, 1.0, x))
+    return p.complex(real, a.where(y == 0.0, y * side, imaginary))
 
 
 def tanh(z: Value) -> Value:
@@ -112,11 +121,12 @@ def tanh(z: Value) -> Value:
     one, zero = a.constant(x, 1.0), a.constant(x, 0.0)
     real = a.where(infinite, a.copysign(one, x), real_sinh(double) / divisor)
     real = a.where(x == 0.0, x, real)
-    return p.complex(real, a.where(infinite, a.copysign(zero, y), real_sin(turn) / divisor))
+    imaginary = a.where(infinite, a.copysign(zero, y), real_sin(turn) / divisor)
+    return p.complex(real, a.where(y == 0.0, y, imaginary))
 
 
 def sin(z: Value) -> Value:
-    return -times_i(sinh(times_i(z)))
+    return -times_i(hyperbolic_sine(times_i(z), -math.inf))
 
 
 def cos(z: Value) -> Value:
@@ -132,7 +142,30 @@ def sigmoid(z: Value) -> Value:
 
 
 def pow(z: Value, w: Value) -> Value:
-    """exp(w log z); 0 to any power but 0 is 0."""
+    """exp(w log z), and 1 where w is 0."""
     one = z.interpreter.constant(1.0, z.dtype)
-    power = a.where(z == 0.0, z, exp(w * log(z)))
-    return a.where(w == 0.0, one, power)
+    return a.where(w == 0.0, one, exp(infinite_product(w, log(z))))
+
+
+def infinite_product(z: Value, w: Value) -> Value:
+    """``z w`` as C11, annex G, has it: infinite where a factor is, whatever else is NaN."""
+    product = z * w
+    real, imaginary = parts(product)
+    first, second = is_infinite(*parts(z)), is_infinite(*parts(w))
+    lost = (real != real) & (imaginary != imaginary) & (first | second)
+    kept = p.complex(*standing(z, first)) * p.complex(*standing(w, second))
+    return p.complex(
+        a.where(lost, p.real(kept) * math.inf, real),
+        a.where(lost, p.imag(kept) * math.inf, imaginary),
+    )
+
+
+def standing(z: Value, infinite: Value) -> tuple[Value, Value]:
+    """Parts that tell the direction: 1 for infinity and 0 for numbers beside it, and for NaN."""
+
+    def one(part: Value) -> Value:
+        size = choose(part != part, part, 0.0, part)
+        size = a.where(infinite, choose(a.abs(part) == math.inf, part, 1.0, part - part), size)
+        return a.copysign(choose(size != size, part, 0.0, size), part)
+
+    return one(p.real(z)), one(p.imag(z))

@@ -105,12 +105,14 @@ def log_of_magnitude(x: Value, y: Value) -> Value:
 
 def wide_asin(x: Value, y: Value) -> Parts:
     opposite, adjacent, imaginary = arcsine_parts(x, y)
-    return a.copysign(atan2(opposite, adjacent), x), a.copysign(imaginary, y)
+    real = a.copysign(atan2(opposite, adjacent), x)
+    return a.where(x == 0.0, x, real), a.copysign(imaginary, y)
 
 
 def wide_acos(x: Value, y: Value) -> Parts:
     adjacent, opposite, imaginary = arcsine_parts(x, y)
-    return atan2(opposite, a.copysign(adjacent, x)), a.copysign(imaginary, -y)
+    real = choose(x == 0.0, x, PI / 2, atan2(opposite, a.copysign(adjacent, x)))
+    return real, a.copysign(imaginary, -y)
 
 
 def wide_atanh(x: Value, y: Value) -> Parts:
@@ -132,7 +134,7 @@ def wide_atanh(x: Value, y: Value) -> Parts:
     far = first / larger / (first * first + second * second)
     far = choose(is_infinite(x, y), x, 0.0, far)
     return (
-        a.copysign(a.where(huge, far, real), x),
+        a.where(x == 0.0, x, a.copysign(a.where(huge, far, real), x)),
         a.copysign(a.where(y == y, choose(huge, x, PI / 2, angle), y), y),
     )
 
@@ -187,7 +189,8 @@ def log(x: Value, y: Value) -> Parts:
 @by_parts
 def log1p(x: Value, y: Value) -> Parts:
     excess = sum_with_squares(x + x, x, y)
-    return wide_log(x + 1.0, y, excess, scaled_magnitude(x + 1.0, y))
+    real, imaginary = wide_log(x + 1.0, y, excess, scaled_magnitude(x + 1.0, y))
+    return a.where((x == 0.0) & (y == 0.0), x, real), imaginary
 
 
 def scaled_magnitude(x: Value, y: Value) -> Value:
