@@ -118,8 +118,9 @@ def states(value: Any, is_compared: bool) -> Iterator[Any]:
     """Geometry, and elements bit for bit, of every tensor; other values as they are."""
     if isinstance(value, aten.Tensor):
         yield tuple(value.shape), value.stride(), value.dtype.name
+        yield value.is_neg(), value.is_conj()
         if is_compared and value.device.type == "cpu" and value.numel():
-            yield as_bits(value.resolve_conj().resolve_neg()).tobytes()
+            yield as_bits(_as_in_memory(value)).tobytes()
     elif isinstance(value, (list, tuple)):
         for one in value:
             yield from states(one, is_compared)
@@ -127,6 +128,12 @@ def states(value: Any, is_compared: bool) -> Iterator[Any]:
         yield from states(list(value.values()), is_compared)
     elif is_compared:
         yield repr(value) if isinstance(value, (int, float, complex)) else type(value).__name__
+
+
+def _as_in_memory(tensor: aten.Tensor) -> aten.Tensor:
+    """The elements without the sign and the conjugation that a view of them promises."""
+    plain = aten.ops.aten._neg_view(tensor) if tensor.is_neg() else tensor
+    return aten.ops.aten._conj(plain) if plain.is_conj() else plain
 
 
 def described(op: Any, chosen: Combination, seed: str) -> str:

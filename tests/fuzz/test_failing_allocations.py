@@ -126,6 +126,19 @@ def test_operands_that_share_memory_are_as_they_were(call: Any) -> None:
         lambda x, mean, var: aten.ops.aten.native_batch_norm(
             x, None, None, mean, var, True, 0.1, 1e-5
         ),
+        lambda x, mean, var: aten.ops.aten.native_batch_norm.out(
+            x,
+            None,
+            None,
+            mean,
+            var,
+            True,
+            0.1,
+            1e-5,
+            out=aten.empty(0),
+            save_mean=aten.empty(0),
+            save_invstd=aten.empty(0),
+        ),
         lambda x, first, noise: aten.ops.aten.rrelu_with_noise_(first, noise, training=True),
     ],
 )

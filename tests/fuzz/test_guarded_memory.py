@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 from call_stories import STORIES
-from guarded_calls import DifferingError, call_twice, chosen_operators, parsed, try_operator
+from guarded_calls import (
+    DifferingError,
+    call_twice,
+    chosen_operators,
+    parsed,
+    states,
+    try_operator,
+)
 from operator_calls import operators
 from valid_calls import Chooser, Combination
 
@@ -82,6 +89,16 @@ def test_a_combination_and_a_seed_repeat_a_call() -> None:
     before = allocator.set_guard("", 0)
     assert call_twice(*parsed(name), name)
     assert allocator.set_guard(*before) == ("", 0), "the guard is taken back"
+
+
+def test_views_that_cannot_be_computed_are_compared_in_memory() -> None:
+    x = aten.ones(2, dtype=aten.complex64)
+    for value in (x, x.conj(), x.imag, x.conj().imag, aten.ops.aten._neg_view(x.conj())):
+        *kinds, content = states(value, True)
+        assert content in (b"\0\0\x80?\0\0\0\0" * 2, b"\0\0\0\0" * 2), kinds
+    assert list(states(aten.ops.aten._conj(x.real), True))[1:] == [(False, True), b"\0\0\x80?" * 2]
+    eighths = aten.ones(2).to(aten.float8_e4m3fn)
+    assert list(states(aten.ops.aten._neg_view(eighths), True))[1:] == [(True, False), b"88"]
 
 
 @pytest.mark.parametrize("count", [0, 1])

@@ -117,8 +117,9 @@ def install_variant(
             op.register(key, ShieldedKernel(function), place_of(function))
             return
     made = _writing_out(op) if op.entry.variant == "out" else _in_place(op)
-    if op.entry.variant == "out" and "!)" in operator(op.entry.base).schema_text:
-        made = _restoring(op, made)
+    unsaid = options_of(op.entry.function).writes if op.entry.function else ()
+    if op.entry.variant == "out" and (unsaid or "!)" in operator(op.entry.base).schema_text):
+        made = _restoring(op, made, unsaid)
     op.register(key, ShieldedKernel(made), "aten/backends/composite.py")
 
 
@@ -208,12 +209,21 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
     return write_out
 
 
-def _restoring(op: OpOverload, write_out: Callable[..., Any]) -> Callable[..., Any]:
-    """`write_out` of an operator that writes to operands, too: failing changes none of them."""
+def _restoring(
+    op: OpOverload, write_out: Callable[..., Any], unsaid: tuple[str, ...]
+) -> Callable[..., Any]:
+    """`write_out` of an operator that writes to operands, too: failing changes none of them.
+
+    `unsaid` names those that the schema does not mark.
+    """
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         parameters = zip(op._schema.arguments, arguments, strict=False)
-        written = [tensor for argument, tensor in parameters if argument.is_write]
+        written = [
+            tensor
+            for argument, tensor in parameters
+            if tensor is not None and (argument.is_write or argument.name in unsaid)
+        ]
         kept = [(tensor, tensor.clone()) for tensor in written]
         try:
             return write_out(*arguments, **keywords)

@@ -122,7 +122,7 @@ def _store(moved: list[tuple[Tensor, Tensor]]) -> None:
         write_outs("batch_norm", stored, values, ops.aten.copy_.default)
 
 
-@op
+@op(writes=("running_mean", "running_var"))
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,

@@ -55,6 +55,7 @@ class Options:
         "meta",
         "repeatable",
         "row_major_out",
+        "writes",
     )
 
     def __init__(
@@ -68,7 +69,9 @@ class Options:
         meta: Callable[..., Any] | None = None,
         row_major_out: bool = False,
         forwarding: Forwarding | None = None,
+        writes: tuple[str, ...] = (),
     ) -> None:
+        self.writes = writes
         self.forwarding = forwarding
         self.repeatable = repeatable
         self.meta = meta
@@ -100,6 +103,7 @@ def op(
     meta: Callable[..., Any] | None = ...,
     row_major_out: bool = ...,
     forwarding: Forwarding | None = ...,
+    writes: tuple[str, ...] = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -120,6 +124,7 @@ def op(*marked: Any, **options: Any) -> Any:
     `forwarding` lets ordinary calls of a composite go straight to the operator that its function
     would call; the function serves the others, and has to give the same.
     `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
+    `writes` names arguments that the function writes to though the schema, torch's, is silent.
     A function that names `types` gets the operands' element types before conversion, by name; one
     that names `operator` the operator's name. Composites, factories and library calls whose first
     parameter is `called` get the operator itself there.
