@@ -232,6 +232,11 @@ def test_descriptions_of_buffers() -> None:
     assert numpy.frombuffer(memory)[2] == 77
 
 
+@pytest.mark.parametrize("step", [2**60, 2**61, 2**62])
+def test_strides_that_lead_nowhere_are_no_obstacle(step: int) -> None:
+    assert aten.ones(3, 2)[::step].numpy().tolist() == [[1, 1]]
+
+
 # Elements that do not lie at multiples of their size
 
 

@@ -426,7 +426,7 @@ def array_interface(Tensor tensor not None):
         "typestr": _TYPE_STRINGS[name],
         "shape": tuple(tensor.shape),
         # A stride that leads nowhere, of one element, may have more bytes than can be counted.
-        "strides": tuple([stride * width if stride <= LARGEST_BYTES else width
+        "strides": tuple([stride * width if -LARGEST_BYTES <= stride <= LARGEST_BYTES else width
                           for stride in tensor.stride()]),
         "data": (<size_t>const_data_pointer(tensor) if tensor.count else 0, False),
     }
