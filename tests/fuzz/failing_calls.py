@@ -19,6 +19,8 @@ from aten._core import allocator, storage
 TRIES = 10
 # Requests of one call that are made to fail: the first ones, and some of the others.
 MOST_FAILED = 24
+# Calls that take more than that might be short of memory by themselves.
+MOST_BYTES = 1 << 28
 # Requests of the interpreter in one call that are made to fail, in turn.
 MOST_REFUSED = 100
 # Kinds of operators that ask NumPy for nothing, which crashes when it is refused memory itself.
@@ -123,10 +125,13 @@ def _fail_each(
     before = storage.set_least_shared(1)
     try:
         # Once for the code, and for what is kept from then on.
+        memory.reset_peak()
         _called(op, *_Operands(op, chosen, seed).arguments)
     except Exception:
         return None
     else:
+        if memory.stats()["peak_bytes"] > MOST_BYTES:
+            return None
         return _fail_every(op, chosen, seed, name, source)
     finally:
         storage.set_least_shared(before)
