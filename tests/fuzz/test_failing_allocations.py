@@ -42,10 +42,6 @@ def test_scratch_of_kernels() -> None:
     assert _refuse("--scratch", "--calls", "24", "--names", "sort", "conv2d", "median", "cat") > 8
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="the heap is damaged after some thirty refusals; not found yet, see docs/reliability.md",
-)
 def test_objects_of_the_interpreter() -> None:
     pytest.importorskip("_testcapi", reason="this Python was built without its test modules")
     assert _refuse("--interpreter", "--calls", "60", "--step", "20") > 200

@@ -199,7 +199,8 @@ def write_outs(str name, outs, results, copy):
     sizes they had.
     """
     cdef Tensor out
-    cdef list kept = [_kept(out) for out in outs]
+    # In one step: a comprehension would release what it cannot append for want of memory twice.
+    cdef tuple kept = tuple(map(_kept, outs))
     try:
         for out, result in zip(outs, results, strict=True):
             _prepare_for(name, out, result)
@@ -213,7 +214,7 @@ def write_outs(str name, outs, results, copy):
         raise
 
 
-cdef _KeptGeometry _kept(Tensor tensor):
+def _kept(Tensor tensor not None):
     cdef _KeptGeometry kept = _KeptGeometry.__new__(_KeptGeometry)
     keep_geometry(tensor, &kept.geometry)
     return kept
