@@ -96,9 +96,11 @@ class Crowd:
         self.targets: list[Any] = []
         self.changes = 0
         self._stop = threading.Event()
+        # Held by a thread from when it looks at the targets until it has changed one.
+        self._busy = [threading.Lock() for _ in range(CHANGERS)]
         self._threads = [
-            threading.Thread(target=self._change, args=(random.Random(f"{seed} {number}"),))
-            for number in range(CHANGERS)
+            threading.Thread(target=self._change, args=(random.Random(f"{seed} {number}"), busy))
+            for number, busy in enumerate(self._busy)
         ]
 
     def __enter__(self) -> Crowd:
@@ -111,17 +113,28 @@ class Crowd:
         for thread in self._threads:
             thread.join()
 
-    def _change(self, source: random.Random) -> None:
+    def settle(self) -> None:
+        """Let go of all targets, and wait until nobody changes one any more."""
+        self.targets = []
+        for busy in self._busy:
+            with busy:
+                pass
+
+    def _change(self, source: random.Random, busy: threading.Lock) -> None:
         while not self._stop.is_set():
-            targets = self.targets
+            with busy:
+                targets = self.targets
+                if targets:
+                    self._change_one(source.choice(targets), source)
             if not targets:
                 self._stop.wait(0.0005)
-                continue
-            try:
-                source.choice(CHANGES)(source.choice(targets), source)
-            except ALLOWED:
-                continue
-            self.changes += 1
+
+    def _change_one(self, target: Any, source: random.Random) -> None:
+        try:
+            source.choice(CHANGES)(target, source)
+        except ALLOWED:
+            return
+        self.changes += 1
 
 
 def _tensors(values: Any) -> Iterator[Any]:
@@ -182,7 +195,7 @@ class Crowded:
                 continue
             succeeded += 1
         self._chooser.note(op, chosen, succeeded > 0)
-        self._crowd.targets = []
+        self._crowd.settle()
         outside = [place for place, one in enumerate(operands) if not lies_inside(one)]
         assert not outside, f"{op}: operands {outside} reach out of their storages"
         return succeeded, REPEATS

@@ -171,12 +171,13 @@ cdef void _write_positions(void* context, int64_t begin, int64_t end) noexcept n
 
 cdef Tensor true_positions(TensorImpl mask, bint flat):
     cdef Places places
-    cdef Tensor counts = _count_all(&places, mask), made
+    cdef Tensor counts, made
     cdef int64_t sizes[2]
     cdef int dim
     places.rank = 1 if flat else mask.rank
     for dim in range(mask.rank):
         places.sizes[dim] = mask.sizes[dim]
+    counts = _count_all(&places, mask)
     sizes[0] = places.rank
     sizes[1] = places.found
     made = make_contiguous(INT64, 2, sizes, mask.device_type, mask.device_index)
@@ -258,12 +259,13 @@ cdef Tensor compressed(TensorImpl source, TensorImpl mask):
     require_memory(source)
     if source.count != mask.count or not source.contiguous:
         raise ValueError("compress: expected row-major elements, one for each of the mask")
+    # Before other threads may run: they may let `source` show something else.
+    places.source = <char*>const_data_pointer(source)
+    places.width = item_size(source.dtype_code)
     counts = _count_all(&places, mask)
     made = make_contiguous(source.dtype_code, 1, &places.found, source.device_type,
                            source.device_index)
-    places.source = <char*>const_data_pointer(source)
     places.out = data_pointer(made)
-    places.width = item_size(source.dtype_code)
     _write(&places, _compress_pieces)
     return made
 
@@ -311,6 +313,13 @@ cdef void _expand_pieces(void* context, int64_t begin, int64_t end) noexcept nog
             _expand_piece(places, piece, wide)
 
 
+cdef int _require_places(TensorImpl out, int64_t count, TensorImpl source) except -1:
+    if (out.count != count or not out.contiguous or not source.contiguous
+            or out.dtype_code != source.dtype_code):
+        raise ValueError("expand_into: expected row-major elements, one for each of the mask")
+    return 0
+
+
 def expand_into(Tensor out not None, Tensor mask not None, Tensor source not None):
     """Elements of `source` in order to where a mask is true in `out`. All are row-major.
 
@@ -321,10 +330,10 @@ def expand_into(Tensor out not None, Tensor mask not None, Tensor source not Non
     cdef Tensor counts
     require_memory(out)
     require_memory(source)
-    if (out.count != mask.count or not out.contiguous or not source.contiguous
-            or out.dtype_code != source.dtype_code):
-        raise ValueError("expand_into: expected row-major elements, one for each of the mask")
+    _require_places(out, mask.count, source)
     counts = _count_all(&places, mask)
+    # Again: other threads may have run.
+    _require_places(out, places.total, source)
     if source.count < places.found:
         return places.found
     places.out = data_pointer(out)

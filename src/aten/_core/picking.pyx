@@ -26,7 +26,7 @@ from aten._core.iterator cimport (MAXIMUM_OPERANDS, KernelFunction, Walk, add_in
                                   begin_walk, coalesce, reorder, run_walk)
 from aten._core.given cimport reads_dim
 from aten._core.locating cimport WITHIN, range_of_index, require_memory
-from aten._core.making cimport make_contiguous, make_strided
+from aten._core.making cimport make_alias, make_contiguous, make_strided
 from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
@@ -439,6 +439,10 @@ cdef object gather_ordinary(PyObject** stack):
     for place in range(rank):
         if place != dim and index.sizes[place] > self.sizes[place]:
             return None
+    if index.count >= GRAIN or not index.contiguous:
+        # Other threads may run while the indices are looked at, and change what is read then.
+        self = make_alias(self)
+        index = make_alias(index)
     if index.count and range_of_index(index, 0, self.sizes[dim]) != WITHIN:
         return None
     out = make_contiguous(self.dtype_code, rank, index.sizes, CPU, self.device_index)

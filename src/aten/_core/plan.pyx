@@ -165,8 +165,8 @@ cdef class Plan:
         containers allocated, by code that may run other code.
         """
         cdef int place
-        cdef list temporaries
-        cdef Tensor made, temporary
+        cdef list temporaries, windows
+        cdef Tensor made, temporary, window
         cdef tuple results = None
         if self.single:
             made = self.allocated(0)
@@ -186,6 +186,13 @@ cdef class Plan:
                     temporaries.append(temporary)
                     tensors[self.inputs + place] = <PyObject*>temporary
             check_unchanged(label, changes)
+            if PyTuple_GET_SIZE(<PyObject*>self.launches) > 1:
+                # Other threads may run in the first launch, and change what later ones read.
+                windows = []
+                for place in range(self.inputs):
+                    window = make_alias(<TensorImpl>tensors[place])
+                    windows.append(window)
+                    tensors[place] = <PyObject*>window
             for launch in self.launches:
                 (<Launch>launch).run(tensors)
         return made if self.single else results
