@@ -67,23 +67,25 @@ cdef class _Operators:
         self.copy = given["copy"]
         self.fill = given["fill"]
 
-    cdef bint is_compiled(self, int place, uint64_t keys) except -1:
-        """Whether a call with these keys ends in the compiled view, with nothing before it."""
-        cdef OpOverload op = <OpOverload?>self.views[place]
+    cdef inline bint is_compiled(self, int place, uint64_t keys) noexcept:
+        """Whether a call with these keys is known to end in the compiled view, nothing before it."""
+        cdef OpOverload op = <OpOverload>(<list>self.views)[place]
         cdef PyObject* served
+        if op.row == NULL:
+            return False
+        served = op.row[row_index(keys & op.mask)]
+        return served != NULL and served == <PyObject*>(<list>self.compiled)[place]
+
+    cdef int find_compiled(self, int place, uint64_t keys) except -1:
+        """Look whether it does. Runs Python code, and by it anything."""
+        cdef OpOverload op = <OpOverload?>self.views[place]
         cdef object kernel
-        if op.row != NULL:
-            served = op.row[row_index(keys & op.mask)]
-            if served != NULL and served == <PyObject*>(<list>self.compiled)[place]:
-                return True
         # The first look at a row also finds which keys its operator skips.
         op.kernel_for(keys & op.mask)
         kernel = op.kernel_for(keys & op.mask)
-        if type(kernel) is not ViewKernel or (<ViewKernel>kernel).native != _VIEWS[place]:
-            return False
-        self.compiled[place] = kernel
-        return True
-
+        if type(kernel) is ViewKernel and (<ViewKernel>kernel).native == _VIEWS[place]:
+            self.compiled[place] = kernel
+        return 0
 
     cdef bint fills_plainly(self, uint64_t keys) except -1:
         """Whether a call of fill with these keys ends in its compiled loops, nothing before it."""
@@ -304,7 +306,9 @@ cdef object _computed_view(TensorImpl base, PyObject** items, Py_ssize_t count, 
         raise IndexError(f"an index gives at most {MAXIMUM_DIMS} dimensions, got {rank}")
     used[ALIAS] = not (used[SELECT] or used[SLICE] or used[UNSQUEEZE])
     for place in range(VIEW_COUNT):
-        if used[place] and not operators().is_compiled(place, keys):
+        if used[place] and (_operators is None or not _operators.is_compiled(place, keys)):
+            # What the look finds is for the next time: sizes are those of before it.
+            operators().find_compiled(place, keys)
             return None
     return view_of(base, rank, sizes, strides, offset)
 
