@@ -137,6 +137,8 @@ class _ComplexFormat:
 
 def text_of(tensor: Tensor) -> str:
     """`repr(tensor)`."""
+    # A window of our own: lists are made on the way, and finalizers may change the caller's tensor.
+    tensor = tensor.as_subclass(Tensor)
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     if tensor.is_meta:
         body = "..."

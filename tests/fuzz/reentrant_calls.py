@@ -592,7 +592,7 @@ def check_window(tensor: Any) -> None:
     held = base.untyped_storage(tensor).nbytes()
     steps = [step for size, step in zip(shape, strides, strict=True) if size > 1]
     assert min(offset, *steps, 0) >= 0, (offset, strides)
-    # A tensor of the meta device is a window on nothing: `as_strided_` makes it as large as one likes.
+    # A tensor of the meta device is a window on nothing, and `as_strided_` makes it of any size.
     is_meta = base.is_meta.__get__(tensor)
     assert is_meta or (last + 1) * width <= held, f"{shape}, {strides}, {offset} on {held} bytes"
     if base.device.__get__(tensor).type != "cpu" or count > _MOST_READ:
