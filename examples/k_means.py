@@ -14,6 +14,7 @@ def k_means(points: aten.Tensor, count: int, steps: int) -> tuple[aten.Tensor, a
     for _ in range(1, count):
         farthest = aten.cdist(points, centers).amin(1).argmax()
         centers = aten.cat([centers, points[farthest][None]])
+    nearest = aten.zeros(len(points), dtype=aten.int64)
     for _ in range(steps):
         nearest = aten.cdist(points, centers).argmin(1)
         sums = aten.zeros_like(centers).index_add_(0, nearest, points)

@@ -31,7 +31,8 @@ def draw(places: aten.Tensor, labels: aten.Tensor, path: str) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 5), layout="constrained")
-    dots = axes.scatter(*places.t().numpy(), c=labels.numpy(), cmap="tab10", s=9)
+    across, up = places.t().numpy()
+    dots = axes.scatter(across, up, c=labels.numpy(), cmap="tab10", s=9)
     axes.legend(*dots.legend_elements(), title="digit", loc="upper right", fontsize="small")
     axes.set_xlabel("first component")
     axes.set_ylabel("second component")

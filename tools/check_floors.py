@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("config", "schema", "_core", "schema.inference"),
+    ("config", "suggestions", "schema", "_core", "schema.inference"),
     ("_generated", "registry", "prims", "codegen"),
     ("loops", "ops", "dispatch"),
     ("backends", "transforms"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aten import backends, foreign, ops, registry
 from aten._core.construct import from_array_interface
@@ -37,9 +37,6 @@ from aten.functional import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
 from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from aten.surface import install_slots
-
-if TYPE_CHECKING:
-    from aten._generated.functions import *
 
 __version__ = "0.1.0"
 
@@ -95,7 +92,28 @@ def __getattr__(name: str) -> Any:
         return import_module(f"aten.{name}")
     if name in _DEFERRED_NAMES:
         return getattr(import_module(f"aten.{_DEFERRED_NAMES[name]}"), name)
-    raise AttributeError(f"module 'aten' has no attribute {name!r}")
+    raise AttributeError(f"module 'aten' has no attribute {name!r}{_suggestion(name)}")
+
+
+def _suggestion(name: str) -> str:
+    from aten.suggestions import suggestion
+
+    return "" if name.startswith("_") else suggestion(name, __dir__())
+
+
+# What the package itself needs: its own rooms, and names of other modules.
+_INNER = frozenset(
+    {
+        *("ALIASES", "Any", "DTYPES", "LAYOUTS", "MEMORY_FORMATS", "annotations"),
+        *("config", "construction", "copying", "foreign", "from_array_interface", "functional"),
+        *("import_module", "install_slots", "interop", "loops", "methods", "registry", "schema"),
+        *("suggestions", "surface", "tensor_types", "type_info"),
+    }
+)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_DEFERRED_MODULES, *_DEFERRED_NAMES} - _INNER)
 
 
 globals().update(DTYPES)

@@ -18,7 +18,7 @@ _NO_AUTOGRAD = "requires_grad=True needs autograd, which is not there yet"
 def tensor(
     data: Any,
     *,
-    dtype: dtype | None = None,
+    dtype: dtype | type | None = None,
     device: device | str | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
@@ -73,7 +73,9 @@ def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> 
     )
 
 
-def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None = None) -> Tensor:
+def as_tensor(
+    data: Any, dtype: dtype | type | None = None, device: device | str | None = None
+) -> Tensor:
     """`data` as a tensor, over its own memory where that can be.
 
     Raises what `aten.tensor` raises.
@@ -89,7 +91,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
 def asarray(
     obj: Any,
     *,
-    dtype: dtype | None = None,
+    dtype: dtype | type | None = None,
     device: device | str | None = None,
     copy: bool | None = None,
     requires_grad: bool = False,
@@ -140,7 +142,11 @@ def _is_buffer(obj: Any) -> bool:
 
 
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: dtype | None = None, device: device | str | None = None
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: dtype | type | None = None,
+    device: device | str | None = None,
 ) -> Tensor:
     """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
     element = self.dtype if dtype is None else dtype

@@ -6,6 +6,7 @@ their kernels, when one of them is first looked at; their schemas are parsed whe
 
 from __future__ import annotations
 
+import sys
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from aten._core.dispatcher import OpOverload, set_packet_lookup
 from aten._core.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
+from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,7 +271,8 @@ class Namespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         found = find_packet(self.__name, name)
         if found is None:
-            raise AttributeError(f"namespace '{self.__name}' has no operator '{name}'")
+            near = "" if name.startswith("_") else suggestion(name, dir(self))
+            raise AttributeError(f"namespace '{self.__name}' has no operator '{name}'{near}")
         # Found by the ordinary lookup from now on.
         setattr(self, name, found)
         return found
@@ -313,16 +316,21 @@ def prefixed_functions(
     def find(name: str) -> OpOverloadPacket:
         found = None if name.startswith("_") else find_packet("aten", prefix + name)
         if found is None:
-            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+            near = "" if name.startswith("_") else suggestion(name, names())
+            raise AttributeError(f"module '{module}' has no attribute '{name}'{near}")
         return found
 
     def names() -> list[str]:
         from aten._generated.table import PACKETS
 
-        return sorted(
+        own = {
+            name for name in vars(sys.modules[module]) if name not in ("annotations", "registry")
+        }
+        shown = {
             name.removeprefix(prefix)
             for name in PACKETS
             if name.startswith(prefix) and not name.endswith("_")
-        )
+        }
+        return sorted(own | shown)
 
     return find, names

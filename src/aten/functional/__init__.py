@@ -3,7 +3,15 @@
 They complete and name the arguments, and call operators; they compute nothing.
 """
 
+from aten.functional import contraction, indexing, linear_algebra, shape
 from aten.functional.contraction import *
 from aten.functional.indexing import *
 from aten.functional.linear_algebra import *
 from aten.functional.shape import *
+
+__all__ = [
+    *contraction.__all__,
+    *indexing.__all__,
+    *linear_algebra.__all__,
+    *shape.__all__,
+]

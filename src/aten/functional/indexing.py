@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
@@ -16,6 +16,12 @@ __all__ = ["nonzero", "unravel_index"]
 _INT64 = DTYPES["int64"]
 
 
+@overload
+def nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False
+) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 def nonzero(
     input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False
 ) -> Tensor | tuple[Tensor, ...]:

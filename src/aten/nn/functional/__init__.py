@@ -19,6 +19,7 @@ from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
 from aten.registry import find_packet
+from aten.suggestions import suggestion
 
 # Operators that are functions of this namespace as they are.
 _OPERATORS = frozenset(
@@ -55,15 +56,25 @@ _OPERATORS = frozenset(
 )
 _RENAMED = {"logsigmoid": "log_sigmoid"}
 
+# What the namespace itself needs; its files have names of their own.
+_INNER = frozenset(
+    {
+        *("OpOverloadPacket", "annotations", "find_packet", "suggestion"),
+        *("activation", "attention", "classification", "folding", "loss", "normalization"),
+        *("pooling", "reduction", "resampling"),
+    }
+)
+
 
 def __getattr__(name: str) -> OpOverloadPacket:
     found = find_packet("aten", _RENAMED.get(name, name)) if name in _OPERATORS else None
     if found is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        near = "" if name.startswith("_") else suggestion(name, __dir__())
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'{near}")
     # The next call finds it without coming here.
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_OPERATORS})
+    return sorted({*globals(), *_OPERATORS} - _INNER)
