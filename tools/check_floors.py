@@ -17,7 +17,7 @@ from pathlib import Path
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("config", "suggestions", "schema", "_core", "schema.inference"),
-    ("_generated", "registry", "prims", "codegen"),
+    ("_generated", "documentation", "registry", "prims", "codegen"),
     ("loops", "ops", "dispatch"),
     ("backends", "transforms"),
     ("graph", "library", "foreign"),

@@ -216,6 +216,7 @@ from . import dispatch as dispatch
 from aten._generated.functions import dist as dist
 from aten._generated.functions import div as div
 from aten._generated.functions import divide as divide
+from . import documentation as documentation
 from aten._generated.functions import dot as dot
 double: _dtype
 from aten._generated.functions import dropout as dropout

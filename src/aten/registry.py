@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aten._core import forks
 from aten._core.dispatcher import OpOverload, set_packet_lookup
-from aten._core.packets import MethodDescriptor, OpOverloadPacket
+from aten._core.packets import MethodDescriptor, OpOverloadPacket, set_description
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
 from aten.suggestions import suggestion
@@ -304,8 +304,23 @@ class Namespaces:
         return sorted({"aten", *_loaders, *(namespace for namespace, _ in _defined)})
 
 
+class _Description:
+    """What packets tell of themselves, written when somebody asks for it."""
+
+    def documentation(self, packet: OpOverloadPacket, *, is_method: bool = False) -> str:
+        from aten.documentation import documentation_of
+
+        return documentation_of(packet, is_method=is_method)
+
+    def signature(self, packet: OpOverloadPacket, *, is_method: bool = False) -> object:
+        from aten.documentation import signature_of
+
+        return signature_of(packet, is_method=is_method)
+
+
 ops = Namespaces()
 set_packet_lookup(packet)
+set_description(_Description())
 
 
 def prefixed_functions(

@@ -35,6 +35,16 @@ cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
 
 
+# Who writes documentation and signatures, when somebody asks for them.
+describe = None
+
+
+def set_description(description):
+    """Has `description.documentation` and `description.signature` describe packets and methods."""
+    global describe
+    describe = description
+
+
 cdef object named_tuple(object type, tuple values):
     """`values` as an object of `type`, a tuple's subclass with as many fields."""
     cdef Py_ssize_t position
@@ -134,8 +144,11 @@ cdef class OpOverloadPacket:
 
     @property
     def __doc__(self):
-        self.resolve()
-        return "\n".join(candidate.__doc__ for candidate in self.candidates)
+        return describe.documentation(self)
+
+    @property
+    def __signature__(self):
+        return describe.signature(self)
 
     def __str__(self):
         return f"{self.namespace}.{self.name}"
@@ -175,7 +188,11 @@ cdef class MethodDescriptor:
 
     @property
     def __doc__(self):
-        return self.packet.__doc__
+        return describe.documentation(self.packet, is_method=True)
+
+    @property
+    def __signature__(self):
+        return describe.signature(self.packet, is_method=True)
 
     def __repr__(self):
         return f"<method '{self.packet.name}' of 'Tensor' objects>"

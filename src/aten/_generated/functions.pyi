@@ -17,374 +17,1540 @@ from aten._generated import results as _results
 
 
 @overload
-def __and__(input: Tensor, other: Tensor) -> Tensor: ...
+def __and__(input: Tensor, other: Tensor) -> Tensor:
+    """An operator without a function of its own."""
 @overload
 def __and__(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 @overload
-def __lshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def __lshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
 @overload
 def __lshift__(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def __or__(input: Tensor, other: Tensor) -> Tensor: ...
+def __or__(input: Tensor, other: Tensor) -> Tensor:
+    """An operator without a function of its own."""
 @overload
 def __or__(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 @overload
-def __rshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def __rshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Copies of the sign come in from the left."""
 @overload
 def __rshift__(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def __xor__(input: Tensor, other: Tensor) -> Tensor: ...
+def __xor__(input: Tensor, other: Tensor) -> Tensor:
+    """An operator without a function of its own."""
 @overload
 def __xor__(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 @overload
-def _adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def _adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """Averages over `output_size` windows that cover (N, C, H, W) or (C, H, W) evenly."""
 @overload
 def _adaptive_avg_pool2d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
 @overload
-def _adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def _adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """`_adaptive_avg_pool2d` with one more dimension: (N, C, D, H, W) or (C, D, H, W)."""
 @overload
 def _adaptive_avg_pool3d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
-def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False, out: Tensor | None = None) -> Tensor:
+    """relu, or gelu, of addmm."""
 @overload
-def _assert_async(input: Tensor) -> None: ...
+def _assert_async(input: Tensor) -> None:
+    """Raises RuntimeError where the only element is zero."""
 @overload
 def _assert_async(input: Tensor, assert_msg: _str) -> None: ...
-def _assert_scalar(input: _complex | Tensor, assert_msg: _str) -> None: ...
-def _assert_tensor_metadata(a: Tensor, size: Sequence[_int] | None = None, stride: Sequence[_int] | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., *, device: _device | _str | None = None, layout: _layout | None = ...) -> None: ...
-def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = None) -> Tensor: ...
-def _conj(input: Tensor) -> Tensor: ...
-def _conj_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def _conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, benchmark: _bool, deterministic: _bool, cudnn_enabled: _bool, allow_tf32: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def _convolution_mode(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: _str, dilation: Sequence[_int], groups: _int) -> Tensor: ...
+def _assert_scalar(input: _complex | Tensor, assert_msg: _str) -> None:
+    """Raises RuntimeError where the number is zero."""
+def _assert_tensor_metadata(a: Tensor, size: Sequence[_int] | None = None, stride: Sequence[_int] | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, device: _device | _str | None = None, layout: _layout | None = None) -> None:
+    """Raises RuntimeError where the tensor is not what a program recorded it to be."""
+def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = None) -> Tensor:
+    """Each tensor cut into `num_chunks` flat pieces along `dim`, padded with zeros, then joined."""
+def _conj(input: Tensor) -> Tensor:
+    """An operator without a function of its own."""
+def _conj_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, benchmark: _bool, deterministic: _bool, cudnn_enabled: _bool, allow_tf32: _bool, *, out: Tensor | None = None) -> Tensor:
+    """`convolution`; the last four arguments are of no use here."""
+def _convolution_mode(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: _str, dilation: Sequence[_int], groups: _int) -> Tensor:
+    """`convolution` of a batch with padding by name."""
 @overload
-def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
+def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Negative log likelihoods (N) of targets (N, S), or all in one row, and log_alpha."""
 @overload
 def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
-def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
-def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
-def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def _fft_c2c(input: Tensor, dim: Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def _fft_c2r(input: Tensor, dim: Sequence[_int], normalization: _int, last_dim_size: _int, *, out: Tensor | None = None) -> Tensor: ...
-def _fft_r2c(input: Tensor, dim: Sequence[_int], normalization: _int, onesided: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def _functional_assert_async(input: Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor: ...
-def _functional_assert_scalar(input: _complex | Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor: ...
-def _fused_rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, eps: _float | None) -> tuple[Tensor, Tensor]: ...
+def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums (mode 0), means (1) or maxima (2) of bags of rows of `weight`."""
+def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums (mode 0), means (1) or maxima (2) of bags of rows of `weight`."""
+def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """√(|a|² - 2 a·b + |b|²) for rows a of x1 and b of x2, as one product of matrices."""
+def _fft_c2c(input: Tensor, dim: Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers to complex ones, over the dimensions `dim`, which then lie innermost."""
+def _fft_c2r(input: Tensor, dim: Sequence[_int], normalization: _int, last_dim_size: _int, *, out: Tensor | None = None) -> Tensor:
+    """Half of a conjugate-symmetric spectrum back to `last_dim_size` real numbers."""
+def _fft_r2c(input: Tensor, dim: Sequence[_int], normalization: _int, onesided: _bool, *, out: Tensor | None = None) -> Tensor:
+    """Real numbers to complex ones; `onesided`, only half of the last dimension, rounded up."""
+def _functional_assert_async(input: Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor:
+    """An operator without a function of its own."""
+def _functional_assert_scalar(input: _complex | Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor:
+    """An operator without a function of its own."""
+def _fused_rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, eps: _float | None) -> tuple[Tensor, Tensor]:
+    """`input` by the root of its mean square, and the reciprocal root, in the type computed in."""
 @overload
-def _histogramdd_bin_edges(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]: ...
+def _histogramdd_bin_edges(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
 @overload
 def _histogramdd_bin_edges(input: Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]: ...
 @overload
-def _histogramdd_from_bin_cts(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def _histogramdd_from_bin_cts(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
 @overload
 def _histogramdd_from_bin_cts(input: Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def _histogramdd_from_bin_tensors(input: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def _index_put_impl_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, unsafe: _bool = False) -> Tensor: ...
-def _is_all_true(input: Tensor) -> Tensor: ...
-def _is_any_true(input: Tensor) -> Tensor: ...
-def _linalg_det(A: Tensor, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_det: ...
-def _linalg_eigh(A: Tensor, UPLO: _str = 'L', compute_v: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_eigh: ...
-def _linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_slogdet: ...
-def _linalg_solve_ex(A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_solve_ex: ...
-def _linalg_svd(A: Tensor, full_matrices: _bool = False, compute_uv: _bool = True, *, driver: _str | None = None, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_svd: ...
-def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
+def _histogramdd_from_bin_tensors(input: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _index_put_impl_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, unsafe: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _is_all_true(input: Tensor) -> Tensor:
+    """Whether all elements of a bool tensor are true."""
+def _is_any_true(input: Tensor) -> Tensor:
+    """Whether some element of a bool tensor is true."""
+def _linalg_det(A: Tensor, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_det:
+    """The determinants, and A's factors and pivots."""
+def _linalg_eigh(A: Tensor, UPLO: _str = 'L', compute_v: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_eigh:
+    """Eigenvalues of Hermitian matrices, ascending and real, and eigenvectors as columns."""
+def _linalg_slogdet(A: Tensor, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_slogdet:
+    """Sign and logarithm of the absolute value of the determinants; A's factors and pivots."""
+def _linalg_solve_ex(A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_solve_ex:
+    """X with A X = B, A's factors and pivots, and info as linalg_lu_factor_ex has it."""
+def _linalg_svd(A: Tensor, full_matrices: _bool = False, compute_uv: _bool = True, *, driver: _str | None = None, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_svd:
+    """U, S (*, k), descending, and Vᴴ with A = U diag(S) Vᴴ; k = min(m, n)."""
+def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
+    """grad - exp(output) sum(grad), as `input_dtype`."""
 @overload
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` with stored statistics, which training changes."""
 @overload
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-def _neg_view(input: Tensor) -> Tensor: ...
-def _neg_view_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
-def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, dropout_p: _float = 0.0, is_causal: _bool = False, *, attn_mask: Tensor | None = None, scale: _float | None = None) -> _results._scaled_dot_product_flash_attention_for_cpu: ...
-def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
-def _unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
-def _unique2(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-def _unsafe_index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor: ...
-def _unsafe_index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor: ...
-def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: _complex | Tensor) -> Tensor: ...
-def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor: ...
-def _weight_norm(v: Tensor, g: Tensor, dim: _int = 0) -> Tensor: ...
-def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = 0, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def abs_(input: Tensor) -> Tensor: ...
-def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acos_(input: Tensor) -> Tensor: ...
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acosh_(input: Tensor) -> Tensor: ...
+def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` by stored statistics."""
+def _neg_view(input: Tensor) -> Tensor:
+    """An operator without a function of its own."""
+def _neg_view_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor:
+    """An operator without a function of its own."""
+def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+    """`softmax`, with zeros where every element along `dim` is minus infinity."""
+def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, dropout_p: _float = 0.0, is_causal: _bool = False, *, attn_mask: Tensor | None = None, scale: _float | None = None) -> _results._scaled_dot_product_flash_attention_for_cpu:
+    """`scaled_dot_product_attention` for (N, heads, rows, width), and the logarithms of its sums."""
+def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
+    """output (grad - sum(grad * output)), as `input_dtype`."""
+def _unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """An operator without a function of its own."""
+def _unique2(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """The different elements in order, each element's place among them, and their counts."""
+def _unsafe_index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """As `index`, which is safe: the checks cost little beside the elements."""
+def _unsafe_index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: _complex | Tensor) -> Tensor:
+    """As `index` where `mask` holds, and `fill` elsewhere, where indices may lead anywhere."""
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
+    """`values` added at the indices where `mask` holds; indices elsewhere may lead anywhere."""
+def _weight_norm(v: Tensor, g: Tensor, dim: _int = 0) -> Tensor:
+    """`v` with its slices along `dim` at lengths `g`."""
+def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = 0, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """`_weight_norm`, and the lengths that `v` had; those of bfloat16 in float32."""
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The magnitude of each element; of a complex one, its distance from 0.
+
+    Example:
+
+        >>> aten.abs(aten.tensor([-1.5, 0.0, 2.0]))
+        tensor([1.5000, 0.0000, 2.0000])
+    """
+def abs_(input: Tensor) -> Tensor:
+    """`abs`, written into the tensor itself: the magnitude of each element; of a complex one, its distance from 0.
+
+    Example:
+
+        >>> x = aten.tensor([-1.5, 0.0, 2.0])
+        >>> x.abs_()
+        tensor([1.5000, 0.0000, 2.0000])
+    """
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `abs`: the magnitude of each element.
+
+    Example:
+
+        >>> aten.absolute(aten.tensor([-1.5, 0.0, 2.0]))
+        tensor([1.5000, 0.0000, 2.0000])
+    """
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.acos(aten.tensor([1.0, 0.0, -1.0]))
+        tensor([0.0000, 1.5708, 3.1416])
+    """
+def acos_(input: Tensor) -> Tensor:
+    """`acos`, written into the tensor itself: the angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 0.0, -1.0])
+        >>> x.acos_()
+        tensor([0.0000, 1.5708, 3.1416])
+    """
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+    Example:
+
+        >>> aten.acosh(aten.tensor([1.0, 2.0, 10.0]))
+        tensor([0.0000, 1.3170, 2.9932])
+    """
+def acosh_(input: Tensor) -> Tensor:
+    """`acosh`, written into the tensor itself: the number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 2.0, 10.0])
+        >>> x.acosh_()
+        tensor([0.0000, 1.3170, 2.9932])
+    """
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """Averages over `output_size` windows that cover (N, C, L) or (C, L) evenly.
+
+    Example:
+
+        >>> aten.adaptive_avg_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
 @overload
 def adaptive_avg_pool1d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows that cover (N, C, L) or (C, L) evenly, and where they are.
+
+    Example:
+
+        >>> aten.adaptive_max_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        (tensor([[2., 4.]]), tensor([[1, 3]]))
+    """
 @overload
 def adaptive_max_pool1d(input: Tensor, *output_size: _int) -> tuple[Tensor, Tensor]: ...
 @overload
-def add(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def add(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """input + alpha × other.
+
+    Example:
+
+        >>> aten.add(aten.tensor([1.0, 2.0]), aten.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+    """
 @overload
 def add(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor: ...
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """`beta input + alpha Σ batch1 @ batch2`: batch1 (b, n, m), batch2 (b, m, p), input (n, p).
+
+    Example:
+
+        >>> aten.addbmm(aten.zeros(2, 2), aten.ones(3, 2, 2), aten.ones(3, 2, 2))
+        tensor([[6., 6.],
+                [6., 6.]])
+    """
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """input + value × tensor1 / tensor2.
+
+    Example:
+
+        >>> aten.addcdiv(aten.tensor([1.0, 1.0]), aten.tensor([2.0, 6.0]), aten.tensor([4.0, 3.0]), value=0.5)
+        tensor([1.2500, 2.0000])
+    """
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """input + value × tensor1 × tensor2.
+
+    Example:
+
+        >>> aten.addcmul(aten.tensor([1.0, 1.0]), aten.tensor([2.0, 3.0]), aten.tensor([4.0, 5.0]), value=0.5)
+        tensor([5.0000, 8.5000])
+    """
 @overload
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """beta × input + alpha × (mat1 @ mat2), for matrices.
+
+    Example:
+
+        >>> aten.addmm(aten.ones(2, 2), aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.eye(2))
+        tensor([[2., 3.],
+                [4., 5.]])
+    """
 @overload
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
-def adjoint(input: Tensor) -> Tensor: ...
-def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """`beta input + alpha mat @ vec`: input broadcasts to (n), mat (n, m), vec (m).
+
+    Example:
+
+        >>> aten.addmv(aten.tensor([1.0, 1.0]), aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        tensor([4., 8.])
+    """
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+    """`addmv`, written into the tensor itself: `beta input + alpha mat @ vec`: input broadcasts to (n), mat (n, m), vec (m).
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 1.0])
+        >>> x.addmv_(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        tensor([4., 8.])
+    """
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """`beta input + alpha vec1 vec2ᵀ`: input broadcasts to (n, m); for bool, with or and and.
+
+    Example:
+
+        >>> aten.addr(aten.zeros(2, 2), aten.tensor([1.0, 2.0]), aten.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+    """
+def adjoint(input: Tensor) -> Tensor:
+    """`mT` with complex numbers conjugated. Raises RuntimeError for 1-d tensors.
+
+    Example:
+
+        >>> aten.adjoint(aten.tensor([[1 + 1j, 2], [3, 4]]))
+        tensor([[1.-1.j, 3.-0.j],
+                [2.-0.j, 4.-0.j]])
+    """
+def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool, *, out: Tensor | None = None) -> Tensor:
+    """The points (N, *, rank) that the maps `theta` (N, rank, rank + 1) send an image's to.
+
+    Example:
+
+        >>> aten.affine_grid_generator(aten.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor.
+
+    Example:
+
+        >>> aten.alias_copy(aten.tensor([1, 2]))
+        tensor([1, 2])
+    """
 @overload
-def all(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def all(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether all elements are true, or all along `dim`; what is not 0 is true.
+
+    Example:
+
+        >>> aten.all(aten.tensor([[True, True], [True, False]]), dim=1)
+        tensor([ True, False])
+    """
 @overload
 def all(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def all(input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool: ...
-def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def amax(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def amin(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.aminmax: ...
-def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+    """Whether all elements are close, as `isclose` says.
+
+    Example:
+
+        >>> aten.allclose(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 2.0000001]))
+        True
+    """
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `dropout`, for networks that normalize themselves.
+
+    Example:
+
+        >>> g = aten.manual_seed(0)
+        >>> aten.alpha_dropout(aten.ones(4), 0.5, True)
+        tensor([-0.7792, -0.7792,  1.6656, -0.7792])
+    """
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`alpha_dropout`, written into the tensor itself.
+
+    Example:
+
+        >>> x = aten.ones(2)
+        >>> aten.alpha_dropout_(x, 0.5, False)
+        tensor([1., 1.])
+    """
+def amax(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest elements along `dim`; NaN is larger than every number.
+
+    Example:
+
+        >>> aten.amax(aten.tensor([[1, 5], [7, 3]]), dim=1)
+        tensor([5, 7])
+    """
+def amin(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest elements along `dim`; NaN is smaller than every number.
+
+    Example:
+
+        >>> aten.amin(aten.tensor([[1, 5], [7, 3]]), dim=1)
+        tensor([1, 3])
+    """
+def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.aminmax:
+    """The least and the greatest element.
+
+    Example:
+
+        >>> aten.aminmax(aten.tensor([3, 1, 2]))
+        aminmax(min=tensor(1), max=tensor(3))
+    """
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The direction from zero, in radians: of real numbers 0, pi or NaN.
+
+    Example:
+
+        >>> aten.angle(aten.tensor([1 + 1j, -1 + 0j]))
+        tensor([0.7854, 3.1416])
+    """
 @overload
-def any(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def any(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether an element is true, or one along `dim`; what is not 0 is true.
+
+    Example:
+
+        >>> aten.any(aten.tensor([[0, 0], [0, 2]]), dim=1)
+        tensor([False,  True])
+    """
 @overload
 def any(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def any(input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arange(end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def arange(end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """The numbers from `start`, 0 unless given, up to `end` without it, `step` apart.
+
+    Example:
+
+        >>> aten.arange(1, 10, 3)
+        tensor([1, 4, 7])
+    """
 @overload
-def arange(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+def arange(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
 @overload
-def arange(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arccos_(input: Tensor) -> Tensor: ...
-def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arccosh_(input: Tensor) -> Tensor: ...
-def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arcsin_(input: Tensor) -> Tensor: ...
-def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arcsinh_(input: Tensor) -> Tensor: ...
-def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arctan_(input: Tensor) -> Tensor: ...
-def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def arctanh_(input: Tensor) -> Tensor: ...
-def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def arange(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `acos`. The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.arccos(aten.tensor([1.0, 0.0, -1.0]))
+        tensor([0.0000, 1.5708, 3.1416])
+    """
+def arccos_(input: Tensor) -> Tensor:
+    """Another name of `acos`. The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 0.0, -1.0])
+        >>> x.arccos_()
+        tensor([0.0000, 1.5708, 3.1416])
+    """
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `acosh`. The number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+    Example:
+
+        >>> aten.arccosh(aten.tensor([1.0, 2.0, 10.0]))
+        tensor([0.0000, 1.3170, 2.9932])
+    """
+def arccosh_(input: Tensor) -> Tensor:
+    """Another name of `acosh`. The number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 2.0, 10.0])
+        >>> x.arccosh_()
+        tensor([0.0000, 1.3170, 2.9932])
+    """
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `asin`. The angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.arcsin(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.5236, 1.5708])
+    """
+def arcsin_(input: Tensor) -> Tensor:
+    """Another name of `asin`. The angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 1.0])
+        >>> x.arcsin_()
+        tensor([0.0000, 0.5236, 1.5708])
+    """
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `asinh`. The number whose hyperbolic sine each element is.
+
+    Example:
+
+        >>> aten.arcsinh(aten.tensor([0.0, 1.0, 10.0]))
+        tensor([0.0000, 0.8814, 2.9982])
+    """
+def arcsinh_(input: Tensor) -> Tensor:
+    """Another name of `asinh`. The number whose hyperbolic sine each element is.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, 10.0])
+        >>> x.arcsinh_()
+        tensor([0.0000, 0.8814, 2.9982])
+    """
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `atan`. The angle in (-π/2, π/2) whose tangent each element is.
+
+    Example:
+
+        >>> aten.arctan(aten.tensor([0.0, 1.0, -1.0]))
+        tensor([ 0.0000,  0.7854, -0.7854])
+    """
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `atan2`. The angle of the point (other, input), in [-π, π].
+
+    Example:
+
+        >>> aten.arctan2(aten.tensor([1.0, 1.0, -1.0]), aten.tensor([1.0, -1.0, -1.0]))
+        tensor([ 0.7854,  2.3562, -2.3562])
+    """
+def arctan_(input: Tensor) -> Tensor:
+    """Another name of `atan`. The angle in (-π/2, π/2) whose tangent each element is.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, -1.0])
+        >>> x.arctan_()
+        tensor([ 0.0000,  0.7854, -0.7854])
+    """
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `atanh`. The number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.arctanh(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.5493,    inf])
+    """
+def arctanh_(input: Tensor) -> Tensor:
+    """Another name of `atanh`. The number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 1.0])
+        >>> x.arctanh_()
+        tensor([0.0000, 0.5493,    inf])
+    """
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the largest element is: its place in row-major order, or along `dim`.
+
+    Example:
+
+        >>> aten.argmax(aten.tensor([[1, 5], [7, 3]]), dim=1)
+        tensor([1, 0])
+    """
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the smallest element is: its place in row-major order, or along `dim`.
+
+    Example:
+
+        >>> aten.argmin(aten.tensor([[1, 5], [7, 3]]), dim=1)
+        tensor([0, 1])
+    """
 @overload
-def argsort(input: Tensor, *, stable: _bool, dim: _int = -1, descending: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def argsort(input: Tensor, *, stable: _bool, dim: _int = -1, descending: _bool = False, out: Tensor | None = None) -> Tensor:
+    """Where the elements are that `sort` gives.
+
+    Example:
+
+        >>> aten.argsort(aten.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
+    """
 @overload
 def argsort(input: Tensor, dim: _int = -1, descending: _bool = False) -> Tensor: ...
-def argwhere(input: Tensor) -> Tensor: ...
-def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
-def as_strided_(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
-def as_strided_copy(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def asin_(input: Tensor) -> Tensor: ...
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def asinh_(input: Tensor) -> Tensor: ...
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan_(input: Tensor) -> Tensor: ...
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atanh_(input: Tensor) -> Tensor: ...
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor: ...
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not 0, a row for each.
+
+    Example:
+
+        >>> aten.argwhere(aten.tensor([[1, 0], [0, 2]]))
+        tensor([[0, 0],
+                [1, 1]])
+    """
+def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """A view of the tensor's memory with these sizes and strides, from `storage_offset` on.
+
+    Example:
+
+        >>> aten.as_strided(aten.arange(6), (2, 2), (2, 1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+def as_strided_(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """`as_strided`, written into the tensor itself: a view of the tensor's memory with these sizes and strides, from `storage_offset` on.
+
+    Example:
+
+        >>> x = aten.arange(6)
+        >>> x.as_strided_((2, 2), (2, 1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+def as_strided_copy(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `as_strided` shows.
+
+    Example:
+
+        >>> aten.as_strided_copy(aten.arange(6), (2, 2), (2, 1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor, in which `src` stands where `as_strided` would look.
+
+    Example:
+
+        >>> aten.as_strided_scatter(aten.zeros(4), aten.tensor([1.0, 2.0]), (2,), (2,))
+        tensor([1., 0., 2., 0.])
+    """
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.asin(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.5236, 1.5708])
+    """
+def asin_(input: Tensor) -> Tensor:
+    """`asin`, written into the tensor itself: the angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 1.0])
+        >>> x.asin_()
+        tensor([0.0000, 0.5236, 1.5708])
+    """
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The number whose hyperbolic sine each element is.
+
+    Example:
+
+        >>> aten.asinh(aten.tensor([0.0, 1.0, 10.0]))
+        tensor([0.0000, 0.8814, 2.9982])
+    """
+def asinh_(input: Tensor) -> Tensor:
+    """`asinh`, written into the tensor itself: the number whose hyperbolic sine each element is.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, 10.0])
+        >>> x.asinh_()
+        tensor([0.0000, 0.8814, 2.9982])
+    """
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle in (-π/2, π/2) whose tangent each element is.
+
+    Example:
+
+        >>> aten.atan(aten.tensor([0.0, 1.0, -1.0]))
+        tensor([ 0.0000,  0.7854, -0.7854])
+    """
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (other, input), in [-π, π].
+
+    Example:
+
+        >>> aten.atan2(aten.tensor([1.0, 1.0, -1.0]), aten.tensor([1.0, -1.0, -1.0]))
+        tensor([ 0.7854,  2.3562, -2.3562])
+    """
+def atan_(input: Tensor) -> Tensor:
+    """`atan`, written into the tensor itself: the angle in (-π/2, π/2) whose tangent each element is.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, -1.0])
+        >>> x.atan_()
+        tensor([ 0.0000,  0.7854, -0.7854])
+    """
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.atanh(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.5493,    inf])
+    """
+def atanh_(input: Tensor) -> Tensor:
+    """`atanh`, written into the tensor itself: the number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 1.0])
+        >>> x.atanh_()
+        tensor([0.0000, 0.5493,    inf])
+    """
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
+    """The average of each window of (N, C, L) or (C, L).
+
+    Example:
+
+        >>> aten.avg_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
 @overload
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """beta × input + alpha × (batch1 @ batch2), matrix by matrix.
+
+    Example:
+
+        >>> aten.baddbmm(aten.zeros(1, 2, 2), aten.ones(1, 2, 3), aten.ones(1, 3, 2))
+        tensor([[[3., 3.],
+                 [3., 3.]]])
+    """
 @overload
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bartlett_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def bartlett_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A triangle, 0 at the ends.
+
+    Example:
+
+        >>> aten.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 @overload
-def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor: ...
+def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """Each channel of (N, C, *) with mean 0 and variance 1, of the batch when training, else of the
+    statistics given; then × weight + bias.
+
+    Example:
+
+        >>> aten.batch_norm(aten.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, False)
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
 @overload
-def bernoulli(input: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+def bernoulli(input: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """1 with the probability that stands in its place, else 0.
+
+    Example:
+
+        >>> aten.bernoulli(aten.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
 @overload
 def bernoulli(input: Tensor, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
 @overload
 def bernoulli(input: Tensor, p: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def bernoulli(input: Tensor, p: _float = 0.5, *, generator: _Generator | None = None, out: Tensor) -> Tensor: ...
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1 @ weight[k] @ input2 for every k, plus bias.
+
+    Example:
+
+        >>> aten.bilinear(aten.tensor([[1.0, 2.0]]), aten.tensor([[3.0]]), aten.ones(1, 2, 1), None)
+        tensor([[9.]])
+    """
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Cross entropy between `target` and sigmoid(x); `pos_weight` weighs the first of its terms.
+
+    Example:
+
+        >>> aten.binary_cross_entropy_with_logits(aten.tensor([0.0, 2.0]), aten.tensor([0.0, 1.0]), reduction=1)
+        tensor(0.4100)
+    """
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """How often each of the numbers 0, 1, … occurs, or the sums of their weights.
+
+    Example:
+
+        >>> aten.bincount(aten.tensor([0, 2, 2, 1]))
+        tensor([1, 1, 2])
+    """
+def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None, *, out: Tensor | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability `prob`; the two are broadcast.
+
+    Example:
+
+        >>> aten.binomial(aten.tensor([10.0]), aten.tensor([1.0]))
+        tensor([10.])
+    """
 @overload
-def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The bits that are set in both; for bool, whether both are true.
+
+    Example:
+
+        >>> aten.bitwise_and(aten.tensor([6, 5]), aten.tensor([3, 4]))
+        tensor([2, 4])
+    """
 @overload
 def bitwise_and(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def bitwise_and(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_left_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_left_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input with its bits moved up by `other`: input × 2 to that.
+
+    Example:
+
+        >>> aten.bitwise_left_shift(aten.tensor([1, 3]), aten.tensor([2, 1]))
+        tensor([4, 6])
+    """
 @overload
 def bitwise_left_shift(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def bitwise_left_shift(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element with all bits turned over; for bool, whether it is false.
+
+    Example:
+
+        >>> aten.bitwise_not(aten.tensor([0, 5, -1]))
+        tensor([-1, -6,  0])
+    """
 @overload
-def bitwise_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The bits that are set in either; for bool, whether one is true.
+
+    Example:
+
+        >>> aten.bitwise_or(aten.tensor([6, 5]), aten.tensor([3, 4]))
+        tensor([7, 5])
+    """
 @overload
 def bitwise_or(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def bitwise_or(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_right_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_right_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input with its bits moved down by `other`; copies of the sign come in from the left.
+
+    Example:
+
+        >>> aten.bitwise_right_shift(aten.tensor([8, -8]), aten.tensor([2, 1]))
+        tensor([ 2, -4])
+    """
 @overload
 def bitwise_right_shift(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def bitwise_right_shift(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The bits that are set in one of them only; for bool, whether they differ.
+
+    Example:
+
+        >>> aten.bitwise_xor(aten.tensor([6, 5]), aten.tensor([3, 4]))
+        tensor([5, 1])
+    """
 @overload
 def bitwise_xor(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def bitwise_xor(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def blackman_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def blackman_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """Blackman's three cosines.
+
+    Example:
+
+        >>> aten.blackman_window(5, periodic=False)
+        tensor([-1.4901e-08,  3.4000e-01,  1.0000e+00,  3.4000e-01, -1.4901e-08])
+    """
 @overload
-def blackman_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def blackman_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products of matrices, one for each pair in the batches (b, n, m) and (b, m, p).
+
+    Example:
+
+        >>> aten.bmm(aten.ones(2, 1, 3), aten.ones(2, 3, 1))
+        tensor([[[3.]],
+
+                [[3.]]])
+    """
 @overload
 def bmm(input: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor: ...
+def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
+    """A view with the sizes given, in which dimensions of size 1 repeat their element.
+
+    Example:
+
+        >>> aten.broadcast_to(aten.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
 @overload
 def broadcast_to(input: Tensor, *size: _int) -> Tensor: ...
 @overload
-def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
+    """`searchsorted` in one vector of boundaries.
+
+    Example:
+
+        >>> aten.bucketize(aten.tensor([0, 3, 9]), aten.tensor([1, 3, 5]))
+        tensor([0, 1, 3])
+    """
 @overload
 def bucketize(input: _complex | Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ceil_(input: Tensor) -> Tensor: ...
-def celu(input: Tensor, alpha: _complex | Tensor = 1.0, *, out: Tensor | None = None) -> Tensor: ...
-def celu_(input: Tensor, alpha: _complex | Tensor = 1.0) -> Tensor: ...
-def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor: ...
-def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+
+    Example:
+
+        >>> aten.cat([aten.tensor([1, 2]), aten.tensor([3])])
+        tensor([1, 2, 3])
+    """
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element rounded up to a whole number.
+
+    Example:
+
+        >>> aten.ceil(aten.tensor([-1.5, 0.2, 2.0]))
+        tensor([-1.,  1.,  2.])
+    """
+def ceil_(input: Tensor) -> Tensor:
+    """`ceil`, written into the tensor itself: each element rounded up to a whole number.
+
+    Example:
+
+        >>> x = aten.tensor([-1.5, 0.2, 2.0])
+        >>> x.ceil_()
+        tensor([-1.,  1.,  2.])
+    """
+def celu(input: Tensor, alpha: _complex | Tensor = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """max(0, x) + min(0, alpha × (exp(x / alpha) - 1)).
+
+    Example:
+
+        >>> aten.celu(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([-0.6321,  0.0000,  2.0000])
+    """
+def celu_(input: Tensor, alpha: _complex | Tensor = 1.0) -> Tensor:
+    """`celu`, written into the tensor itself: max(0, x) + min(0, alpha × (exp(x / alpha) - 1)).
+
+    Example:
+
+        >>> x = aten.tensor([-1.0, 0.0, 2.0])
+        >>> aten.celu_(x)
+        tensor([-0.6321,  0.0000,  2.0000])
+    """
+def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
+    """(N, C, *) with the channels of `groups` dealt out in turn.
+
+    Example:
+
+        >>> aten.channel_shuffle(aten.arange(4).view(1, 4, 1, 1), 2)
+        tensor([[[[0]],
+
+                 [[2]],
+
+                 [[1]],
+
+                 [[3]]]])
+    """
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle L of a positive definite matrix L Lᴴ; with `upper`, its transpose.
+
+    Example:
+
+        >>> aten.cholesky(aten.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """A's inverse, given its Cholesky factor.
+
+    Example:
+
+        >>> aten.cholesky_inverse(aten.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[0.2500, 0.0000],
+                [0.0000, 1.0000]])
+    """
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """X with A X = B = input, given A's Cholesky factor `input2`.
+
+    Example:
+
+        >>> aten.cholesky_solve(aten.tensor([[4.0], [1.0]]), aten.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[1.],
+                [1.]])
+    """
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size along `dim`; the last one may be smaller.
+
+    Example:
+
+        >>> aten.chunk(aten.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
 @overload
-def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element, moved to the nearest bound where it lies outside of [min, max].
+
+    Example:
+
+        >>> aten.clamp(aten.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clamp(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+def clamp_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    """`clamp`, written into the tensor itself: each element, moved to the nearest bound where it lies outside of [min, max].
+
+    Example:
+
+        >>> x = aten.tensor([-2.0, 0.5, 3.0])
+        >>> x.clamp_(min=0.0, max=1.0)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clamp_(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or `max` where it is more.
+
+    Example:
+
+        >>> aten.clamp_max(aten.tensor([-2.0, 0.5, 3.0]), 1.0)
+        tensor([-2.0000,  0.5000,  1.0000])
+    """
 @overload
 def clamp_max(input: Tensor, max: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_max_(input: Tensor, max: Tensor) -> Tensor: ...
+def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
+    """`clamp_max`, written into the tensor itself: each element, or `max` where it is more.
+
+    Example:
+
+        >>> x = aten.tensor([-2.0, 0.5, 3.0])
+        >>> x.clamp_max_(1.0)
+        tensor([-2.0000,  0.5000,  1.0000])
+    """
 @overload
 def clamp_max_(input: Tensor, max: _complex | Tensor) -> Tensor: ...
 @overload
-def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or `min` where it is less.
+
+    Example:
+
+        >>> aten.clamp_min(aten.tensor([-2.0, 0.5, 3.0]), 0.0)
+        tensor([0.0000, 0.5000, 3.0000])
+    """
 @overload
 def clamp_min(input: Tensor, min: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_min_(input: Tensor, min: Tensor) -> Tensor: ...
+def clamp_min_(input: Tensor, min: Tensor) -> Tensor:
+    """`clamp_min`, written into the tensor itself: each element, or `min` where it is less.
+
+    Example:
+
+        >>> x = aten.tensor([-2.0, 0.5, 3.0])
+        >>> x.clamp_min_(0.0)
+        tensor([0.0000, 0.5000, 3.0000])
+    """
 @overload
 def clamp_min_(input: Tensor, min: _complex | Tensor) -> Tensor: ...
 @overload
-def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
+
+    Example:
+
+        >>> aten.clip(aten.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clip(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clip_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+def clip_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
+
+    Example:
+
+        >>> x = aten.tensor([-2.0, 0.5, 3.0])
+        >>> x.clip_(min=0.0, max=1.0)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clip_(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
-def clone(input: Tensor, *, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor: ...
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def conj(input: Tensor) -> Tensor: ...
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def conj_physical_(input: Tensor) -> Tensor: ...
-def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _complex | Tensor = 0, *, out: Tensor | None = None) -> Tensor: ...
+def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor, in memory of its own.
+
+    Example:
+
+        >>> x = aten.tensor([1, 2])
+        >>> aten.clone(x)
+        tensor([1, 2])
+    """
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors side by side, vectors as columns.
+
+    Example:
+
+        >>> aten.column_stack([aten.tensor([1, 2]), aten.tensor([3, 4])])
+        tensor([[1, 3],
+                [2, 4]])
+    """
+def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+    """All choices of `r` elements of a vector in its order, as rows.
+
+    Example:
+
+        >>> aten.combinations(aten.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers of real and imaginary parts.
+
+    Example:
+
+        >>> aten.complex(aten.tensor([1.0, 2.0]), aten.tensor([0.5, -1.0]))
+        tensor([1.+0.5000j, 2.-1.0000j])
+    """
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+
+    Example:
+
+        >>> aten.concat([aten.tensor([1, 2]), aten.tensor([3])])
+        tensor([1, 2, 3])
+    """
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+
+    Example:
+
+        >>> aten.concatenate([aten.tensor([1, 2]), aten.tensor([3])])
+        tensor([1, 2, 3])
+    """
+def conj(input: Tensor) -> Tensor:
+    """A view that reads as the complex conjugate; a real tensor itself.
+
+    Example:
+
+        >>> aten.conj(aten.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The conjugate, in memory of its own; a real tensor itself.
+
+    Example:
+
+        >>> aten.conj_physical(aten.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
+def conj_physical_(input: Tensor) -> Tensor:
+    """`conj_physical`, written into the tensor itself: the conjugate, in memory of its own; a real tensor itself.
+
+    Example:
+
+        >>> x = aten.tensor([1 + 2j])
+        >>> x.conj_physical_()
+        tensor([1.-2.j])
+    """
+def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _complex | Tensor = 0, *, out: Tensor | None = None) -> Tensor:
+    """`pad` has two counts of elements per dimension, last dimension first; negative ones crop.
+
+    Example:
+
+        >>> aten.constant_pad_nd(aten.tensor([[1, 2]]), (1, 0), 9)
+        tensor([[9, 1, 2]])
+    """
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor:
+    """Each filter of `weight` (out, in / groups, k), slid along `input` (N, in, L) or (in, L).
+
+    Example:
+
+        >>> aten.conv1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), aten.tensor([[[1.0, -1.0]]]))
+        tensor([[-1., -1., -1.]])
+    """
 @overload
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor:
+    """Each filter of `weight` (out, in / groups, kH, kW), slid over `input` (N, in, H, W) or (in, H,
+    W).
+
+    Example:
+
+        >>> x = aten.arange(9.0).view(1, 3, 3)
+        >>> aten.conv2d(x, aten.ones(1, 1, 2, 2))
+        tensor([[[ 8., 12.],
+                 [20., 24.]]])
+    """
 @overload
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor:
+    """Each filter of `weight` (out, in / groups, kD, kH, kW), slid through `input` (N, in, D, H, W).
+
+    Example:
+
+        >>> x = aten.arange(8.0).view(1, 2, 2, 2)
+        >>> aten.conv3d(x, aten.ones(1, 1, 2, 2, 2))
+        tensor([[[[28.]]]])
+    """
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> Tensor: ...
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), output_padding: _int | Sequence[_int] = (0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1)) -> Tensor: ...
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), output_padding: _int | Sequence[_int] = (0, 0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1, 1)) -> Tensor: ...
-def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, *, out: Tensor | None = None) -> Tensor: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A convolution over time, channels last: (T, N, C) with `weight` (window, C, out).
+
+    Example:
+
+        >>> aten.conv_tbc(aten.ones(3, 1, 1), aten.ones(2, 1, 1), aten.zeros(1))
+        tensor([[[2.]],
+
+                [[2.]]])
+    """
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> Tensor:
+    """What `conv1d` would make the gradient of its input: each element spreads a filter.
+
+    Example:
+
+        >>> aten.conv_transpose1d(aten.tensor([[1.0, 2.0]]), aten.tensor([[[1.0, 0.5]]]))
+        tensor([[1.0000, 2.5000, 1.0000]])
+    """
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), output_padding: _int | Sequence[_int] = (0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1)) -> Tensor:
+    """What `conv2d` would make the gradient of its input: each element spreads a filter.
+
+    Example:
+
+        >>> aten.conv_transpose2d(aten.ones(1, 1, 2), aten.ones(1, 1, 2, 2))
+        tensor([[[1., 2., 1.],
+                 [1., 2., 1.]]])
+    """
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), output_padding: _int | Sequence[_int] = (0, 0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1, 1)) -> Tensor:
+    """What `conv3d` would make the gradient of its input: each element spreads a filter.
+
+    Example:
+
+        >>> aten.conv_transpose3d(aten.ones(1, 1, 1, 1), aten.ones(1, 1, 2, 2, 2)).shape
+        aten.Size([1, 2, 2, 2])
+    """
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, *, out: Tensor | None = None) -> Tensor:
+    """`input` (N, C, *) with `weight` (out, C/groups, *), or (C, out/groups, *) if transposed.
+
+    Example:
+
+        >>> aten.convolution(aten.ones(1, 1, 3), aten.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
+        tensor([[[2., 2.]]])
+    """
 @overload
-def copysign(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def copysign(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The magnitude of `input` with the sign of `other`.
+
+    Example:
+
+        >>> aten.copysign(aten.tensor([1.0, -2.0]), aten.tensor([-1.0, 1.0]))
+        tensor([-1.,  2.])
+    """
 @overload
 def copysign(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def corrcoef(input: Tensor) -> Tensor: ...
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def cos_(input: Tensor) -> Tensor: ...
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def cosh_(input: Tensor) -> Tensor: ...
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 1) -> Tensor: ...
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor: ...
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of the rows, within [-1, 1].
+
+    Example:
+
+        >>> aten.corrcoef(aten.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The cosine of each element, in radians.
+
+    Example:
+
+        >>> aten.cos(aten.tensor([0.0, 1.0, 3.1415927]))
+        tensor([ 1.0000,  0.5403, -1.0000])
+    """
+def cos_(input: Tensor) -> Tensor:
+    """`cos`, written into the tensor itself: the cosine of each element, in radians.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, 3.1415927])
+        >>> x.cos_()
+        tensor([ 1.0000,  0.5403, -1.0000])
+    """
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic cosine, (exp(x) + exp(-x)) / 2.
+
+    Example:
+
+        >>> aten.cosh(aten.tensor([0.0, 1.0, -1.0]))
+        tensor([1.0000, 1.5431, 1.5431])
+    """
+def cosh_(input: Tensor) -> Tensor:
+    """`cosh`, written into the tensor itself: the hyperbolic cosine, (exp(x) + exp(-x)) / 2.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, -1.0])
+        >>> x.cosh_()
+        tensor([1.0000, 1.5431, 1.5431])
+    """
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 1) -> Tensor:
+    """One minus the cosine where the target is 1; its excess over `margin` where it is -1.
+
+    Example:
+
+        >>> aten.cosine_embedding_loss(aten.tensor([[1.0, 0.0]]), aten.tensor([[0.0, 1.0]]), aten.tensor([1]), reduction=1)
+        tensor(1.)
+    """
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along `dim`; lengths count as at least `eps`.
+
+    Example:
+
+        >>> aten.cosine_similarity(aten.tensor([[1.0, 0.0]]), aten.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
+    """
 @overload
-def count_nonzero(input: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def count_nonzero(input: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """How many elements are not 0, of all or along `dim`.
+
+    Example:
+
+        >>> aten.count_nonzero(aten.tensor([[1, 0], [2, 3]]), dim=1)
+        tensor([1, 2])
+    """
 @overload
 def count_nonzero(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def count_nonzero(input: Tensor, *dim: _int, out: Tensor | None = None) -> Tensor: ...
-def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
-def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of the rows, which are variables; columns are observations.
+
+    Example:
+
+        >>> aten.cov(aten.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The cross product along `dim`, or else along the first dimension of size 3.
+
+    Example:
+
+        >>> aten.cross(aten.tensor([1.0, 0.0, 0.0]), aten.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
 @overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor: ...
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor:
+    """Negative log likelihoods of targets; their mean is that of losses per label.
+
+    Example:
+
+        >>> aten.ctc_loss(aten.zeros(2, 1, 3).log_softmax(-1), aten.tensor([[1]]), [2], [1], reduction=1)
+        tensor(1.0986)
+    """
 @overload
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor: ...
-def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummax: ...
-def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummin: ...
-def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
-def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummax:
+    """The greatest element so far, NaN from the first one on, and where it stood last.
+
+    Example:
+
+        >>> aten.cummax(aten.tensor([1, 3, 2]), dim=0)
+        cummax(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
+    """
+def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummin:
+    """The least element so far, NaN from the first one on, and where it stood last.
+
+    Example:
+
+        >>> aten.cummin(aten.tensor([3, 1, 2]), dim=0)
+        cummin(values=tensor([3, 1, 1]), indices=tensor([0, 1, 1]))
+    """
+def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The products of each element and those before it along `dim`.
+
+    Example:
+
+        >>> aten.cumprod(aten.tensor([1, 2, 3, 4]), dim=0)
+        tensor([ 1,  2,  6, 24])
+    """
+def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The sums of each element and those before it along `dim`.
+
+    Example:
+
+        >>> aten.cumsum(aten.tensor([1, 2, 3, 4]), dim=0)
+        tensor([ 1,  3,  6, 10])
+    """
 @overload
-def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor: ...
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
+    """The integrals from the first sample to each after it, of samples at `x`.
+
+    Example:
+
+        >>> aten.cumulative_trapezoid(aten.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
+    """
 @overload
 def cumulative_trapezoid(y: Tensor, *, dx: _complex | Tensor = 1, dim: _int = -1) -> Tensor: ...
-def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def deg2rad_(input: Tensor) -> Tensor: ...
-def det(input: Tensor) -> Tensor: ...
-def detach(input: Tensor) -> Tensor: ...
-def detach_(input: Tensor) -> Tensor: ...
-def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1, *, out: Tensor | None = None) -> Tensor: ...
-def diagflat(input: Tensor, offset: _int = 0) -> Tensor: ...
-def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def dist(input: Tensor, other: Tensor, p: _complex | Tensor = 2, *, out: Tensor | None = None) -> Tensor: ...
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Degrees as radians: x π / 180.
+
+    Example:
+
+        >>> aten.deg2rad(aten.tensor([0.0, 90.0, 180.0]))
+        tensor([0.0000, 1.5708, 3.1416])
+    """
+def deg2rad_(input: Tensor) -> Tensor:
+    """`deg2rad`, written into the tensor itself: degrees as radians: x π / 180.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 90.0, 180.0])
+        >>> x.deg2rad_()
+        tensor([0.0000, 1.5708, 3.1416])
+    """
+def det(input: Tensor) -> Tensor:
+    """The determinant of a square matrix, or of each one of a batch.
+
+    Example:
+
+        >>> aten.det(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
+        tensor(5.)
+    """
+def detach(input: Tensor) -> Tensor:
+    """A view of the tensor that takes no part in derivatives.
+
+    Example:
+
+        >>> aten.detach(aten.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
+def detach_(input: Tensor) -> Tensor:
+    """`detach`, written into the tensor itself: a view of the tensor that takes no part in derivatives.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 2.0])
+        >>> x.detach_()
+        tensor([1., 2.])
+    """
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor that takes no part in derivatives.
+
+    Example:
+
+        >>> aten.detach_copy(aten.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A copy of a matrix's diagonal; of a vector, the matrix with that diagonal.
+
+    Example:
+
+        >>> aten.diag(aten.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1, *, out: Tensor | None = None) -> Tensor:
+    """Zeros with the last dimension along a diagonal of the new dimensions `dim1` and `dim2`.
+
+    Example:
+
+        >>> aten.diag_embed(aten.tensor([[1, 2], [3, 4]]))
+        tensor([[[1, 0],
+                 [0, 2]],
+
+                [[3, 0],
+                 [0, 4]]])
+    """
+def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
+    """The matrix with all elements along a diagonal.
+
+    Example:
+
+        >>> aten.diagflat(aten.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """A view of the diagonal of dimensions `dim1` and `dim2`, moved to the end.
+
+    Example:
+
+        >>> aten.diagonal(aten.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
+def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `diagonal` shows.
+
+    Example:
+
+        >>> aten.diagonal_copy(aten.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor with `src` on the diagonal.
+
+    Example:
+
+        >>> aten.diagonal_scatter(aten.zeros(2, 2), aten.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
+def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along `dim`, taken `n` times; `prepend` and `append` stand at the
+    ends.
+
+    Example:
+
+        >>> aten.diff(aten.tensor([1, 4, 9, 16]))
+        tensor([3, 5, 7])
+    """
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of the logarithm of the gamma function.
+
+    Example:
+
+        >>> aten.digamma(aten.tensor([1.0, 2.0, 0.5]))
+        tensor([-0.5772,  0.4228, -1.9635])
+    """
+def dist(input: Tensor, other: Tensor, p: _complex | Tensor = 2, *, out: Tensor | None = None) -> Tensor:
+    """The p-norm of the difference of two tensors that broadcast.
+
+    Example:
+
+        >>> aten.dist(aten.tensor([0.0, 0.0]), aten.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
 @overload
-def div(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+def div(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+    """input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
+
+    Example:
+
+        >>> aten.div(aten.tensor([7, -7]), 2, rounding_mode="floor")
+        tensor([ 3, -4])
+    """
 @overload
 def div(input: Tensor | _complex, other: Tensor | _complex, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -392,116 +1558,569 @@ def div(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -
 @overload
 def div(input: Tensor, other: _complex | Tensor, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+def divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `div`. input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
+
+    Example:
+
+        >>> aten.divide(aten.tensor([7, -7]), 2, rounding_mode="floor")
+        tensor([ 3, -4])
+    """
 @overload
 def divide(input: Tensor | _complex, other: Tensor | _complex, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def divide(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 @overload
 def divide(input: Tensor, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of two vectors' elements.
+
+    Example:
+
+        >>> aten.dot(aten.tensor([1.0, 2.0]), aten.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """Each element is left out with probability p, the others divided by 1 - p.
+
+    Example:
+
+        >>> aten.dropout(aten.tensor([1.0, 2.0]), 0.5, False)
+        tensor([1., 2.])
+    """
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`dropout`, written into the tensor itself.
+
+    Example:
+
+        >>> x = aten.ones(2)
+        >>> aten.dropout_(x, 0.5, False)
+        tensor([1., 1.])
+    """
 @overload
-def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
+def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces along dimension 2.
+
+    Example:
+
+        >>> aten.dsplit(aten.arange(4).view(1, 2, 2), 2)
+        (tensor([[[0],
+                 [2]]]), tensor([[[1],
+                 [3]]]))
+    """
 @overload
 def dsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 @overload
 def dsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors one behind the other: along dimension 2, vectors as rows.
+
+    Example:
+
+        >>> aten.dstack([aten.tensor([1, 2]), aten.tensor([3, 4])])
+        tensor([[[1, 3],
+                 [2, 4]]])
+    """
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The rows of `weight` at `indices`; the other arguments matter for derivatives only.
+
+    Example:
+
+        >>> aten.embedding(aten.tensor([[0.0, 1.0], [2.0, 3.0]]), aten.tensor([1, 0]))
+        tensor([[2., 3.],
+                [0., 1.]])
+    """
 @overload
-def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums, means or maxima of the rows of `weight` in each bag of `indices`; `offsets` says where
+    bags begin. Four tensors; the first is the result.
+
+    Example:
+
+        >>> aten.embedding_bag(aten.eye(3), aten.tensor([0, 2, 1]), aten.tensor([0, 2]), mode=0)[0]
+        tensor([[1., 0., 1.],
+                [0., 1., 0.]])
+    """
 @overload
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool, mode: _int, sparse: _bool, per_sample_weights: Tensor | None, include_last_offset: _bool, padding_idx: _int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
-def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor: ...
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
+    """`embedding_renorm`, written into the tensor itself: scales the rows of `input` at `indices` whose norm is larger down to `max_norm`.
+
+    Example:
+
+        >>> w = aten.tensor([[3.0, 4.0], [0.0, 1.0]])
+        >>> aten.embedding_renorm_(w, aten.tensor([0]), 1.0, 2.0)
+        tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]])
+    """
 @overload
-def empty(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def empty(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of this size whose elements are whatever memory held.
+
+    Example:
+
+        >>> aten.empty(2, 3).shape
+        aten.Size([2, 3])
+    """
 @overload
-def empty(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
-def empty_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
-def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def empty(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
+def empty_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of the same size, dtype, device and memory order, with whatever memory held.
+
+    Example:
+
+        >>> aten.empty_like(aten.ones(2, 3)).shape
+        aten.Size([2, 3])
+    """
+def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """An uninitialized tensor whose dimensions lie in memory in the order `physical_layout`.
+
+    Example:
+
+        >>> aten.empty_permuted((2, 3), (1, 0)).stride()
+        (1, 2)
+    """
+def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of this size and these strides, with whatever memory held.
+
+    Example:
+
+        >>> aten.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
 @overload
-def eq(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def eq(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are equal.
+
+    Example:
+
+        >>> aten.eq(aten.tensor([1, 2]), aten.tensor([1, 3]))
+        tensor([ True, False])
+    """
 @overload
 def eq(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def equal(input: Tensor, other: Tensor) -> _bool: ...
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erf_(input: Tensor) -> Tensor: ...
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfc_(input: Tensor) -> Tensor: ...
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2_(input: Tensor) -> Tensor: ...
-def exp_(input: Tensor) -> Tensor: ...
+def equal(input: Tensor, other: Tensor) -> _bool:
+    """Whether shapes and all elements are equal; NaN equals nothing.
+
+    Example:
+
+        >>> aten.equal(aten.tensor([1, 2]), aten.tensor([1, 2]))
+        True
+    """
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function, 2/√π ∫₀ˣ exp(-t²) dt.
+
+    Example:
+
+        >>> aten.erf(aten.tensor([0.0, 0.5, 2.0]))
+        tensor([0.0000, 0.5205, 0.9953])
+    """
+def erf_(input: Tensor) -> Tensor:
+    """`erf`, written into the tensor itself: the error function, 2/√π ∫₀ˣ exp(-t²) dt.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 2.0])
+        >>> x.erf_()
+        tensor([0.0000, 0.5205, 0.9953])
+    """
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 - erf(x), exact where that is small.
+
+    Example:
+
+        >>> aten.erfc(aten.tensor([0.0, 0.5, 5.0]))
+        tensor([1.0000e+00, 4.7950e-01, 1.5375e-12])
+    """
+def erfc_(input: Tensor) -> Tensor:
+    """`erfc`, written into the tensor itself: 1 - erf(x), exact where that is small.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 5.0])
+        >>> x.erfc_()
+        tensor([1.0000e+00, 4.7950e-01, 1.5375e-12])
+    """
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The number whose error function each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.erfinv(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.4769,    inf])
+    """
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e to the power of each element.
+
+    Example:
+
+        >>> aten.exp(aten.tensor([0.0, 1.0, -1.0]))
+        tensor([1.0000, 2.7183, 0.3679])
+    """
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """2 to the power of each element.
+
+    Example:
+
+        >>> aten.exp2(aten.tensor([0.0, 3.0, -1.0]))
+        tensor([1.0000, 8.0000, 0.5000])
+    """
+def exp2_(input: Tensor) -> Tensor:
+    """`exp2`, written into the tensor itself: 2 to the power of each element.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 3.0, -1.0])
+        >>> x.exp2_()
+        tensor([1.0000, 8.0000, 0.5000])
+    """
+def exp_(input: Tensor) -> Tensor:
+    """`exp`, written into the tensor itself: e to the power of each element.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, -1.0])
+        >>> x.exp_()
+        tensor([1.0000, 2.7183, 0.3679])
+    """
 @overload
-def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
+    """A copy of what `Tensor.expand` shows.
+
+    Example:
+
+        >>> aten.expand_copy(aten.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
 @overload
 def expand_copy(input: Tensor, *size: _int, implicit: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def expm1_(input: Tensor) -> Tensor: ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) - 1, exact where x is small.
+
+    Example:
+
+        >>> aten.expm1(aten.tensor([0.0, 1e-5, 1.0]))
+        tensor([0.0000e+00, 1.0000e-05, 1.7183e+00])
+    """
+def expm1_(input: Tensor) -> Tensor:
+    """`expm1`, written into the tensor itself: exp(x) - 1, exact where x is small.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1e-05, 1.0])
+        >>> x.expm1_()
+        tensor([0.0000e+00, 1.0000e-05, 1.7183e+00])
+    """
 @overload
-def eye(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def eye(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """1 on the diagonal, else 0; `m` columns, or as many as rows.
+
+    Example:
+
+        >>> aten.eye(2, 3)
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
 @overload
-def eye(n: _int, m: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: ...
-def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
+def eye(n: _int, m: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `alpha_dropout`, but of whole channels: input (N, C, *).
+
+    Example:
+
+        >>> aten.feature_alpha_dropout(aten.ones(1, 2, 2), 0.5, False)
+        tensor([[[1., 1.],
+                 [1., 1.]]])
+    """
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`feature_alpha_dropout`, written into the tensor itself.
+
+    Example:
+
+        >>> x = aten.ones(1, 2, 1)
+        >>> aten.feature_alpha_dropout_(x, 0.5, False)
+        tensor([[[1.],
+                 [1.]]])
+    """
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """As `dropout`, but of whole channels: input (N, C, *).
+
+    Example:
+
+        >>> aten.feature_dropout(aten.ones(1, 2, 2), 0.5, False)
+        tensor([[[1., 1.],
+                 [1., 1.]]])
+    """
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`feature_dropout`, written into the tensor itself.
+
+    Example:
+
+        >>> x = aten.ones(1, 2, 1)
+        >>> aten.feature_dropout_(x, 0.5, False)
+        tensor([[[1.],
+                 [1.]]])
+    """
 @overload
-def fill(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fill(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A tensor like `input` whose elements are all `value`.
+
+    Example:
+
+        >>> aten.fill(aten.zeros(2), 5)
+        tensor([5., 5.])
+    """
 @overload
 def fill(input: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def fill_(input: Tensor, value: Tensor) -> Tensor: ...
+def fill_(input: Tensor, value: Tensor) -> Tensor:
+    """`fill`, written into the tensor itself: a tensor like `input` whose elements are all `value`.
+
+    Example:
+
+        >>> x = aten.zeros(2)
+        >>> x.fill_(5)
+        tensor([5., 5.])
+    """
 @overload
 def fill_(input: Tensor, value: _complex | Tensor) -> Tensor: ...
-def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fix_(input: Tensor) -> Tensor: ...
-def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor: ...
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `trunc`. Each element without what is behind the point.
+
+    Example:
+
+        >>> aten.fix(aten.tensor([-1.5, 0.2, 2.7]))
+        tensor([-1.,  0.,  2.])
+    """
+def fix_(input: Tensor) -> Tensor:
+    """Another name of `trunc`. Each element without what is behind the point.
+
+    Example:
+
+        >>> x = aten.tensor([-1.5, 0.2, 2.7])
+        >>> x.fix_()
+        tensor([-1.,  0.,  2.])
+    """
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """Dimensions `start_dim` to `end_dim`, both included, as one; a 0-d tensor becomes 1-d.
+
+    Example:
+
+        >>> aten.flatten(aten.tensor([[1, 2], [3, 4]]))
+        tensor([1, 2, 3, 4])
+    """
 @overload
-def flip(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def flip(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """The order along `dims` reversed. Raises RuntimeError for a dimension named twice.
+
+    Example:
+
+        >>> aten.flip(aten.tensor([[1, 2], [3, 4]]), (0,))
+        tensor([[3, 4],
+                [1, 2]])
+    """
 @overload
 def flip(input: Tensor, *dims: _int, out: Tensor | None = None) -> Tensor: ...
-def fliplr(input: Tensor) -> Tensor: ...
-def flipud(input: Tensor) -> Tensor: ...
+def fliplr(input: Tensor) -> Tensor:
+    """Columns in reverse order. Raises RuntimeError for tensors of less than 2 dimensions.
+
+    Example:
+
+        >>> aten.fliplr(aten.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
+def flipud(input: Tensor) -> Tensor:
+    """Rows in reverse order. Raises RuntimeError for 0-d tensors.
+
+    Example:
+
+        >>> aten.flipud(aten.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
+    """
 @overload
-def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The power in float64, or in complex128.
+
+    Example:
+
+        >>> aten.float_power(aten.tensor([1, 2, 3]), 2)
+        tensor([1., 4., 9.], dtype=aten.float64)
+    """
 @overload
 def float_power(input: _complex | Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def float_power(input: Tensor, exponent: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor_(input: Tensor) -> Tensor: ...
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element rounded down to a whole number.
+
+    Example:
+
+        >>> aten.floor(aten.tensor([-1.5, 0.2, 2.0]))
+        tensor([-2.,  0.,  2.])
+    """
+def floor_(input: Tensor) -> Tensor:
+    """`floor`, written into the tensor itself: each element rounded down to a whole number.
+
+    Example:
+
+        >>> x = aten.tensor([-1.5, 0.2, 2.0])
+        >>> x.floor_()
+        tensor([-2.,  0.,  2.])
+    """
 @overload
-def floor_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+def floor_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+    """input / other, rounded down; exact in floating point too.
+
+    Example:
+
+        >>> aten.floor_divide(aten.tensor([7, -7]), 2)
+        tensor([ 3, -4])
+    """
 @overload
 def floor_divide(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; the other one where one is NaN.
+
+    Example:
+
+        >>> aten.fmax(aten.tensor([1.0, float("nan")]), aten.tensor([2.0, 3.0]))
+        tensor([2., 3.])
+    """
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; the other one where one is NaN.
+
+    Example:
+
+        >>> aten.fmin(aten.tensor([1.0, float("nan")]), aten.tensor([2.0, 3.0]))
+        tensor([1., 3.])
+    """
 @overload
-def fmod(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fmod(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What is left of input / other where the quotient is cut towards 0; it has the sign of `input`.
+
+    Example:
+
+        >>> aten.fmod(aten.tensor([-5.0, 5.0]), 3)
+        tensor([-2.,  2.])
+    """
 @overload
 def fmod(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def frac_(input: Tensor) -> Tensor: ...
-def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.frexp: ...
-def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def full(size: Sequence[_int], fill_value: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def full_like(input: Tensor, fill_value: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
-def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def gcd_(input: Tensor, other: Tensor) -> Tensor: ...
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The part of each element behind the point, with its sign.
+
+    Example:
+
+        >>> aten.frac(aten.tensor([1.25, -1.25, 3.0]))
+        tensor([ 0.2500, -0.2500,  0.0000])
+    """
+def frac_(input: Tensor) -> Tensor:
+    """`frac`, written into the tensor itself: the part of each element behind the point, with its sign.
+
+    Example:
+
+        >>> x = aten.tensor([1.25, -1.25, 3.0])
+        >>> x.frac_()
+        tensor([ 0.2500, -0.2500,  0.0000])
+    """
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.frexp:
+    """A mantissa in [1/2, 1) and an int32 exponent: input is mantissa * 2^exponent.
+
+    Example:
+
+        >>> aten.frexp(aten.tensor([1.0, 10.0]))
+        frexp(mantissa=tensor([0.5000, 0.6250]), exponent=tensor([1, 4], dtype=aten.int32))
+    """
+def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The square root of the sum of squares over at most two dimensions.
+
+    Example:
+
+        >>> aten.frobenius_norm(aten.tensor([[3.0, 4.0]]), (0, 1))
+        tensor(5.)
+    """
+def full(size: Sequence[_int], fill_value: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of this size whose elements are all `fill_value`.
+
+    Example:
+
+        >>> aten.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
+    """
+def full_like(input: Tensor, fill_value: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor like `input` whose elements are all `fill_value`.
+
+    Example:
+
+        >>> aten.full_like(aten.zeros(2), 7.0)
+        tensor([7., 7.])
+    """
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+    """out[i][j][k] = input[index[i][j][k]][j][k] for dim 0, and so on.
+
+    Example:
+
+        >>> aten.gather(aten.tensor([[1, 2], [3, 4]]), 1, aten.tensor([[0, 0], [1, 0]]))
+        tensor([[1, 1],
+                [4, 3]])
+    """
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor, by Euclid's algorithm; 0 of two zeros.
+
+    Example:
+
+        >>> aten.gcd(aten.tensor([12, 7]), aten.tensor([18, 21]))
+        tensor([6, 7])
+    """
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """`gcd`, written into the tensor itself: the greatest common divisor, by Euclid's algorithm; 0 of two zeros.
+
+    Example:
+
+        >>> x = aten.tensor([12, 7])
+        >>> x.gcd_(aten.tensor([18, 21]))
+        tensor([6, 7])
+    """
 @overload
-def ge(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ge(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are at least those of `other`.
+
+    Example:
+
+        >>> aten.ge(aten.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+    """
 @overload
 def ge(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def geqrf(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.geqrf: ...
-def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def geqrf(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.geqrf:
+    """R and below it the Householder vectors; and their factors (*, k).
+
+    Example:
+
+        >>> aten.geqrf(aten.tensor([[3.0, 0.0], [4.0, 5.0]])).tau
+        tensor([1.6000, 0.0000])
+    """
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Every element of a vector (n) times every one of another (m): (n, m).
+
+    Example:
+
+        >>> aten.ger(aten.tensor([1, 2]), aten.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
 @overload
-def gradient(input: Tensor, *, spacing: _complex | Tensor | None = None, dim: _int | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]: ...
+def gradient(input: Tensor, *, spacing: _complex | Tensor | None = None, dim: _int | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
+    """The derivative along `dim`, or each dimension, of samples `spacing` apart.
+
+    Example:
+
+        >>> aten.gradient(aten.tensor([1.0, 4.0, 9.0, 16.0]))
+        (tensor([3., 4., 6., 7.]),)
+    """
 @overload
 def gradient(input: Tensor, *, spacing: _complex | Tensor, dim: Sequence[_int], edge_order: _int = 1) -> tuple[Tensor, ...]: ...
 @overload
@@ -515,487 +2134,2229 @@ def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: _int | None = Non
 @overload
 def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[_int], edge_order: _int = 1) -> tuple[Tensor, ...]: ...
 @overload
-def greater(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def greater(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `gt`. Whether elements are more than those of `other`.
+
+    Example:
+
+        >>> aten.greater(aten.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+    """
 @overload
 def greater(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def greater_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def greater_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `ge`. Whether elements are at least those of `other`.
+
+    Example:
+
+        >>> aten.greater_equal(aten.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+    """
 @overload
 def greater_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor: ...
-def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor: ...
-def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor: ...
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """`grid_sampler_2d` or `grid_sampler_3d`, by the dimensions of `input`.
+
+    Example:
+
+        >>> aten.grid_sampler(aten.ones(1, 1, 2, 2), aten.zeros(1, 1, 1, 2), 0, 0, False)
+        tensor([[[[1.]]]])
+    """
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor:
+    """(N, C, H, W) at the points (x, y) of `grid` (N, H', W', 2): (N, C, H', W').
+
+    Example:
+
+        >>> aten.grid_sampler_2d(aten.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), aten.zeros(1, 1, 1, 2), 0, 0, False)
+        tensor([[[[2.5000]]]])
+    """
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor:
+    """`grid_sampler_2d` with one more dimension, without mode 2.
+
+    Example:
+
+        >>> aten.grid_sampler_3d(aten.ones(1, 1, 2, 2, 2), aten.zeros(1, 1, 1, 1, 3), 0, 0, False)
+        tensor([[[[[1.]]]]])
+    """
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor:
+    """Each of `num_groups` groups of channels of (N, C, *), with mean 0 and variance 1, then × weight
+    + bias.
+
+    Example:
+
+        >>> aten.group_norm(aten.tensor([[[1.0, 3.0], [2.0, 6.0]]]), 2)
+        tensor([[[-1.0000,  1.0000],
+                 [-1.0000,  1.0000]]])
+    """
 @overload
-def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """A gated recurrent unit over time: the states of the last layer at each step, and each layer's
+    last one.
+
+    Example:
+
+        >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
+        >>> aten.gru(x, h, [aten.ones(3, 1), aten.ones(3, 1)], False, 1, 0.0, False, False, False)
+        (tensor([[[0.2048]],
+
+                [[0.3468]]]), tensor([[[0.3468]]]))
+    """
 @overload
 def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
-def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of a gated recurrent unit: the new state (N, hidden) of `input` (N, features) and
+    `hx`.
+
+    Example:
+
+        >>> x, h = aten.ones(1, 2), aten.zeros(1, 1)
+        >>> aten.gru_cell(x, h, aten.ones(3, 2), aten.ones(3, 1))
+        tensor([[0.1149]])
+    """
 @overload
-def gt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def gt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are more than those of `other`.
+
+    Example:
+
+        >>> aten.gt(aten.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+    """
 @overload
 def gt(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hamming_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hamming_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """alpha - beta cos(2πk/n).
+
+    Example:
+
+        >>> aten.hamming_window(4)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
 @overload
-def hamming_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hamming_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hamming_window(window_length: _int, periodic: _bool, alpha: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hamming_window(window_length: _int, periodic: _bool, alpha: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hamming_window(window_length: _int, periodic: _bool, alpha: _float, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hamming_window(window_length: _int, periodic: _bool, alpha: _float, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hann_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hann_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A raised cosine, 0 at the ends.
+
+    Example:
+
+        >>> aten.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 @overload
-def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or 0 where it lies in [-lambd, lambd].
+
+    Example:
+
+        >>> aten.hardshrink(aten.tensor([-1.0, 0.25, 0.75]))
+        tensor([-1.0000,  0.0000,  0.7500])
+    """
 @overload
-def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
+    """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0).
+
+    Example:
+
+        >>> aten.hash_tensor(aten.tensor([1, 2, 3]))
+        tensor(0, dtype=aten.uint64)
+    """
 @overload
 def hash_tensor(input: Tensor, *dim: _int, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
-def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, reduction: _int = 1) -> Tensor: ...
-def histc(input: Tensor, bins: _int = 100, min: _complex | Tensor = 0, max: _complex | Tensor = 0, *, out: Tensor | None = None) -> Tensor: ...
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The unit step: 0 below zero, `values` at zero, 1 above; 0 for NaN.
+
+    Example:
+
+        >>> aten.heaviside(aten.tensor([-1.0, 0.0, 2.0]), aten.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, reduction: _int = 1) -> Tensor:
+    """x where the target is 1, what it lacks to `margin` where it is -1.
+
+    Example:
+
+        >>> aten.hinge_embedding_loss(aten.tensor([0.5, 0.5]), aten.tensor([1.0, -1.0]), reduction=1)
+        tensor(0.5000)
+    """
+def histc(input: Tensor, bins: _int = 100, min: _complex | Tensor = 0, max: _complex | Tensor = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements fall into each of `bins` bins of one width between `min` and `max`.
+
+    Example:
+
+        >>> aten.histc(aten.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+        tensor([2., 1.])
+    """
 @overload
-def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram: ...
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram:
+    """The elements' weights, one each by default, summed by bin; the edges are `bins`.
+
+    Example:
+
+        >>> aten.histogram(aten.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
+        histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
+    """
 @overload
 def histogram(input: Tensor, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram: ...
 @overload
-def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
+def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd:
+    """A histogram of points: the last dimension of `input` holds their coordinates.
+
+    Example:
+
+        >>> aten.histogramdd(aten.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2])
+        histogramdd(hist=tensor([[0., 1.],
+                [1., 0.]]), bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0.0000, 0.5000, 1.0000])))
+    """
 @overload
 def histogramdd(input: Tensor, bins: Sequence[_int], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
 @overload
 def histogramdd(input: Tensor, bins: Sequence[Tensor], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
 @overload
-def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
+def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces along dimension 1, or 0 of a 1-d tensor.
+
+    Example:
+
+        >>> aten.hsplit(aten.arange(4), 2)
+        (tensor([0, 1]), tensor([2, 3]))
+    """
 @overload
 def hsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 @overload
 def hsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i0_(input: Tensor) -> Tensor: ...
-def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def imag(input: Tensor) -> Tensor: ...
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors side by side: along dimension 1, or 0 where they are 1-d. 0-d ones become 1-d.
+
+    Example:
+
+        >>> aten.hstack([aten.tensor([1, 2]), aten.tensor([3])])
+        tensor([1, 2, 3])
+    """
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sqrt(input^2 + other^2) without overflow between: scaled by the larger of the two.
+
+    Example:
+
+        >>> aten.hypot(aten.tensor([3.0, 5.0]), aten.tensor([4.0, 12.0]))
+        tensor([ 5., 13.])
+    """
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind and order 0.
+
+    Example:
+
+        >>> aten.i0(aten.tensor([0.0, 1.0, 2.0]))
+        tensor([1.0000, 1.2661, 2.2796])
+    """
+def i0_(input: Tensor) -> Tensor:
+    """`i0`, written into the tensor itself: the modified Bessel function of the first kind and order 0.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, 2.0])
+        >>> x.i0_()
+        tensor([1.0000, 1.2661, 2.2796])
+    """
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularized lower incomplete gamma function P(input, other).
+
+    Example:
+
+        >>> aten.igamma(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 1.0]))
+        tensor([0.6321, 0.2642])
+    """
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other).
+
+    Example:
+
+        >>> aten.igammac(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 1.0]))
+        tensor([0.3679, 0.7358])
+    """
+def imag(input: Tensor) -> Tensor:
+    """A view of the imaginary parts. Raises RuntimeError for real dtypes.
+
+    Example:
+
+        >>> aten.imag(aten.tensor([1 + 2j, 3 - 4j]))
+        tensor([ 2., -4.])
+    """
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """Adds each slice of `source` along `dim`, times `alpha`, to the slice that `index` names.
+
+    Example:
+
+        >>> aten.index_add(aten.zeros(3), 0, aten.tensor([0, 2]), aten.tensor([1.0, 5.0]))
+        tensor([1., 0., 5.])
+    """
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Copies each slice of `source` along `dim` to the slice that `index` names.
+
+    Example:
+
+        >>> aten.index_copy(aten.zeros(3), 0, aten.tensor([0, 2]), aten.tensor([1.0, 5.0]))
+        tensor([1., 0., 5.])
+    """
 @overload
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The tensor with `value` in each slice of `dim` that `index` names.
+
+    Example:
+
+        >>> aten.index_fill(aten.zeros(3), 0, aten.tensor([0, 2]), 7)
+        tensor([7., 0., 7.])
+    """
 @overload
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor: ...
-def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor: ...
-def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor: ...
-def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def is_nonzero(input: Tensor) -> _bool: ...
-def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor: ...
-def isfinite(input: Tensor) -> Tensor: ...
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Writes `values`, broadcast, to the elements `index` would give; or adds them.
+
+    Example:
+
+        >>> aten.index_put(aten.zeros(3), (aten.tensor([0, 2]),), aten.tensor([1.0, 5.0]))
+        tensor([1., 0., 5.])
+    """
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    """`index_put`, written into the tensor itself: writes `values`, broadcast, to the elements `index` would give; or adds them.
+
+    Example:
+
+        >>> x = aten.zeros(3)
+        >>> x.index_put_((aten.tensor([0, 2]),), aten.tensor([1.0, 5.0]))
+        tensor([1., 0., 5.])
+    """
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+    """Folds each slice of `source` into the one that `index` names: prod, mean, amax or amin.
+
+    Example:
+
+        >>> aten.index_reduce(aten.ones(3), 0, aten.tensor([0, 0]), aten.tensor([2.0, 5.0]), "prod")
+        tensor([10.,  1.,  1.])
+    """
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The slices of `dim` at the indices in a vector.
+
+    Example:
+
+        >>> aten.index_select(aten.tensor([[1, 2], [3, 4]]), 1, aten.tensor([1, 0]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products over the last dimension: (*a, n) and (*b, n) make (*a, *b); numbers scale.
+
+    Example:
+
+        >>> aten.inner(aten.tensor([1, 2]), aten.tensor([3, 4]))
+        tensor(11)
+    """
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """Batch norm of every sample by itself; stored statistics move towards the samples' mean.
+
+    Example:
+
+        >>> aten.instance_norm(aten.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, False)
+        tensor([[[-1.0000,  1.0000]]])
+    """
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of a square matrix. Raises LinAlgError for singular ones.
+
+    Example:
+
+        >>> aten.inverse(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
+def is_nonzero(input: Tensor) -> _bool:
+    """Whether the only element is not zero. Raises RuntimeError unless there is just one.
+
+    Example:
+
+        >>> aten.is_nonzero(aten.tensor([2.0]))
+        True
+    """
+def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+    """|input - other| <= atol + rtol |other|, or equal.
+
+    Example:
+
+        >>> aten.isclose(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 2.1]))
+        tensor([ True, False])
+    """
+def isfinite(input: Tensor) -> Tensor:
+    """Whether elements are neither infinite nor NaN.
+
+    Example:
+
+        >>> aten.isfinite(aten.tensor([1.0, float("inf"), float("nan")]))
+        tensor([ True, False, False])
+    """
 @overload
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor:
+    """Which elements are equal to one of `test_elements`; with `invert`, to none.
+
+    Example:
+
+        >>> aten.isin(aten.tensor([1, 2, 3]), aten.tensor([2, 3]))
+        tensor([False,  True,  True])
+    """
 @overload
 def isin(elements: Tensor, test_element: _complex | Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
 def isin(element: _complex | Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isreal(input: Tensor) -> Tensor: ...
-def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor: ...
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are infinite.
+
+    Example:
+
+        >>> aten.isinf(aten.tensor([1.0, float("inf"), float("-inf")]))
+        tensor([False,  True,  True])
+    """
+def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are NaN.
+
+    Example:
+
+        >>> aten.isnan(aten.tensor([1.0, float("nan")]))
+        tensor([False,  True])
+    """
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are -∞.
+
+    Example:
+
+        >>> aten.isneginf(aten.tensor([float("inf"), float("-inf")]))
+        tensor([False,  True])
+    """
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are +∞.
+
+    Example:
+
+        >>> aten.isposinf(aten.tensor([float("inf"), float("-inf")]))
+        tensor([ True, False])
+    """
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part is zero.
+
+    Example:
+
+        >>> aten.isreal(aten.tensor([1 + 0j, 1j]))
+        tensor([ True, False])
+    """
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+    """The signal (*, samples) whose `stft` is nearest to the spectra (*, frequencies, frames).
+
+    Example:
+
+        >>> x = aten.arange(8.0)
+        >>> s = aten.stft(x, 4, window=aten.ones(4), return_complex=True)
+        >>> aten.istft(s, 4, window=aten.ones(4))
+        tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+    """
 @overload
-def kaiser_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def kaiser_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A window made of the Bessel function I₀. Kaiser & Schafer, On the use of the I0-sinh window for
+    spectrum analysis (1980).
+
+    Example:
+
+        >>> aten.kaiser_window(4)
+        tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
+    """
 @overload
-def kaiser_window(window_length: _int, periodic: _bool, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def kaiser_window(window_length: _int, periodic: _bool, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def kl_div(input: Tensor, target: Tensor, reduction: _int = 1, *, log_target: _bool = False) -> Tensor: ...
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.kthvalue: ...
-def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor: ...
-def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lcm_(input: Tensor, other: Tensor) -> Tensor: ...
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ldexp_(input: Tensor, other: Tensor) -> Tensor: ...
+def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def kl_div(input: Tensor, target: Tensor, reduction: _int = 1, *, log_target: _bool = False) -> Tensor:
+    """target log(target) - target x: how far exp(x) is from `target`, or from its exponential.
+
+    Example:
+
+        >>> aten.kl_div(aten.tensor([-1.0, -0.5]), aten.tensor([0.4, 0.6]), reduction=1)
+        tensor(0.0135)
+    """
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Kronecker product: each element of `input` times all of `other`, dimension by dimension.
+
+    Example:
+
+        >>> aten.kron(aten.tensor([[1, 2]]), aten.tensor([[1, 1], [0, 1]]))
+        tensor([[1, 1, 2, 2],
+                [0, 1, 0, 2]])
+    """
+def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.kthvalue:
+    """The `k`th smallest element along `dim`, counted from 1, and where it is.
+
+    Example:
+
+        >>> aten.kthvalue(aten.tensor([3, 1, 2]), 2)
+        kthvalue(values=tensor(2), indices=tensor(2))
+    """
+def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
+    """The last dimensions, `normalized_shape`, with mean 0 and variance 1, then × weight + bias.
+
+    Example:
+
+        >>> aten.layer_norm(aten.tensor([[1.0, 2.0, 3.0]]), (3,))
+        tensor([[-1.2247,  0.0000,  1.2247]])
+    """
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple; 0 where an operand is. Products of short integers are whole.
+
+    Example:
+
+        >>> aten.lcm(aten.tensor([4, 6]), aten.tensor([6, 15]))
+        tensor([12, 30])
+    """
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """`lcm`, written into the tensor itself: the least common multiple; 0 where an operand is. Products of short integers are whole.
+
+    Example:
+
+        >>> x = aten.tensor([4, 6])
+        >>> x.lcm_(aten.tensor([6, 15]))
+        tensor([12, 30])
+    """
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input * 2^other, in the type of input where that is floating and `other` are whole numbers.
+
+    Example:
+
+        >>> aten.ldexp(aten.tensor([1.0, 3.0]), aten.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+    """
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """`ldexp`, written into the tensor itself: input * 2^other, in the type of input where that is floating and `other` are whole numbers.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 3.0])
+        >>> x.ldexp_(aten.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+    """
 @overload
-def le(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def le(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are at most those of `other`.
+
+    Example:
+
+        >>> aten.le(aten.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+    """
 @overload
 def le(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lerp(input: Tensor, end: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lerp(input: Tensor, end: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """start + weight × (end - start), from whichever end is nearer, so that weights 0 and 1 give the
+    ends themselves.
+
+    Example:
+
+        >>> aten.lerp(aten.tensor([0.0, 10.0]), aten.tensor([10.0, 20.0]), 0.25)
+        tensor([ 2.5000, 12.5000])
+    """
 @overload
 def lerp(input: Tensor, end: Tensor, weight: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def less(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def less(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `lt`. Whether elements are less than those of `other`.
+
+    Example:
+
+        >>> aten.less(aten.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
+    """
 @overload
 def less(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def less_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def less_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `le`. Whether elements are at most those of `other`.
+
+    Example:
+
+        >>> aten.less_equal(aten.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+    """
 @overload
 def less_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the magnitude of the gamma function.
+
+    Example:
+
+        >>> aten.lgamma(aten.tensor([0.5, 1.0, 10.0]))
+        tensor([ 0.5724,  0.0000, 12.8018])
+    """
 @overload
-def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, evenly apart.
+
+    Example:
+
+        >>> aten.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
 @overload
-def linspace(start: Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def linspace(start: Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def linspace(start: _complex | Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def linspace(start: _complex | Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def linspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log10_(input: Tensor) -> Tensor: ...
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log1p_(input: Tensor) -> Tensor: ...
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log2_(input: Tensor) -> Tensor: ...
-def log_(input: Tensor) -> Tensor: ...
-def log_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., *, out: Tensor | None = None) -> Tensor: ...
-def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
-def logdet(input: Tensor) -> Tensor: ...
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def logit_(input: Tensor, eps: _float | None = None) -> Tensor: ...
+def linspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The natural logarithm of each element; NaN below 0.
+
+    Example:
+
+        >>> aten.log(aten.tensor([1.0, 2.7182817, 0.0]))
+        tensor([0.0000, 1.0000,   -inf])
+    """
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm to the base 10.
+
+    Example:
+
+        >>> aten.log10(aten.tensor([1.0, 10.0, 0.001]))
+        tensor([ 0.,  1., -3.])
+    """
+def log10_(input: Tensor) -> Tensor:
+    """`log10`, written into the tensor itself: the logarithm to the base 10.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 10.0, 0.001])
+        >>> x.log10_()
+        tensor([ 0.,  1., -3.])
+    """
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + x), exact where x is small.
+
+    Example:
+
+        >>> aten.log1p(aten.tensor([0.0, 1e-5, 1.0]))
+        tensor([0.0000e+00, 9.9999e-06, 6.9315e-01])
+    """
+def log1p_(input: Tensor) -> Tensor:
+    """`log1p`, written into the tensor itself: log(1 + x), exact where x is small.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1e-05, 1.0])
+        >>> x.log1p_()
+        tensor([0.0000e+00, 9.9999e-06, 6.9315e-01])
+    """
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm to the base 2.
+
+    Example:
+
+        >>> aten.log2(aten.tensor([1.0, 8.0, 0.5]))
+        tensor([ 0.,  3., -1.])
+    """
+def log2_(input: Tensor) -> Tensor:
+    """`log2`, written into the tensor itself: the logarithm to the base 2.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 8.0, 0.5])
+        >>> x.log2_()
+        tensor([ 0.,  3., -1.])
+    """
+def log_(input: Tensor) -> Tensor:
+    """`log`, written into the tensor itself: the natural logarithm of each element; NaN below 0.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 2.7182817, 0.0])
+        >>> x.log_()
+        tensor([0.0000, 1.0000,   -inf])
+    """
+def log_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `softmax` along `dim`, exact where that is small.
+
+    Example:
+
+        >>> aten.log_softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([-2.4076, -1.4076, -0.4076])
+    """
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(exp(input) + exp(other)): of complex numbers, relative to that of the larger real part.
+
+    Example:
+
+        >>> aten.logaddexp(aten.tensor([0.0, 1000.0]), aten.tensor([0.0, 1000.0]))
+        tensor([6.9315e-01, 1.0007e+03])
+    """
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log2(2^input + 2^other).
+
+    Example:
+
+        >>> aten.logaddexp2(aten.tensor([0.0, 3.0]), aten.tensor([0.0, 3.0]))
+        tensor([1., 4.])
+    """
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exponentials of the elements so far.
+
+    Example:
+
+        >>> aten.logcumsumexp(aten.tensor([0.0, 0.0, 0.0]), 0)
+        tensor([0.0000, 0.6931, 1.0986])
+    """
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinants; of negative ones, NaN.
+
+    Example:
+
+        >>> aten.logdet(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor(2.0794)
+    """
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether both are true; what is not 0 is true.
+
+    Example:
+
+        >>> aten.logical_and(aten.tensor([0, 1, 2]), aten.tensor([1, 1, 0]))
+        tensor([False,  True, False])
+    """
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are 0.
+
+    Example:
+
+        >>> aten.logical_not(aten.tensor([0, 1, 2]))
+        tensor([ True, False, False])
+    """
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether one of both is true; what is not 0 is true.
+
+    Example:
+
+        >>> aten.logical_or(aten.tensor([0, 1, 0]), aten.tensor([1, 1, 0]))
+        tensor([ True,  True, False])
+    """
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether just one of both is true; what is not 0 is true.
+
+    Example:
+
+        >>> aten.logical_xor(aten.tensor([0, 1, 2]), aten.tensor([1, 1, 0]))
+        tensor([ True, False,  True])
+    """
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(x / (1 - x)), of x limited to [eps, 1 - eps] where there is an eps.
+
+    Example:
+
+        >>> aten.logit(aten.tensor([0.5, 0.9, 0.1]))
+        tensor([ 0.0000,  2.1972, -2.1972])
+    """
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+    """`logit`, written into the tensor itself: log(x / (1 - x)), of x limited to [eps, 1 - eps] where there is an eps.
+
+    Example:
+
+        >>> x = aten.tensor([0.5, 0.9, 0.1])
+        >>> x.logit_()
+        tensor([ 0.0000,  2.1972, -2.1972])
+    """
 @overload
-def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """`steps` numbers from base^start to base^end, both included, their logarithms evenly apart.
+
+    Example:
+
+        >>> aten.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
 @overload
-def logspace(start: Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def logspace(start: Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logspace(start: _complex | Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def logspace(start: _complex | Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def logspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exponentials along `dim`, without overflow.
+
+    Example:
+
+        >>> aten.logsumexp(aten.tensor([1.0, 2.0, 1000.0]), dim=0)
+        tensor(1000.)
+    """
 @overload
-def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """A long short-term memory over time: the states of the last layer at each step, and each layer's
+    last hidden and cell state.
+
+    Example:
+
+        >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
+        >>> aten.lstm(x, (h, h), [aten.ones(4, 1), aten.ones(4, 1)], False, 1, 0.0, False, False, False)[0]
+        tensor([[[0.3696]],
+
+                [[0.6505]]])
+    """
 @overload
 def lstm(data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
-def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """One step of a long short-term memory: the new states (h, c), each (N, hidden).
+
+    Example:
+
+        >>> x, h = aten.ones(1, 2), aten.zeros(1, 1)
+        >>> aten.lstm_cell(x, (h, h), aten.ones(4, 2), aten.ones(4, 1))
+        (tensor([[0.6083]]), tensor([[0.8491]]))
+    """
 @overload
-def lt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are less than those of `other`.
+
+    Example:
+
+        >>> aten.lt(aten.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
+    """
 @overload
 def lt(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.lu_unpack: ...
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 1) -> Tensor: ...
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """X with A X = input, for the factors of A that `linalg.lu_factor` gives.
+
+    Example:
+
+        >>> a = aten.tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> aten.lu_solve(aten.tensor([[1.0], [1.0]]), *aten.linalg.lu_factor(a))
+        tensor([[0.5000],
+                [0.2500]])
+    """
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.lu_unpack:
+    """P (*, m, m), L (*, m, k) and U (*, k, n) of LU factors; what is not asked for is empty.
+
+    Example:
+
+        >>> aten.lu_unpack(*aten.linalg.lu_factor(aten.tensor([[4.0, 3.0], [2.0, 1.0]]))).U
+        tensor([[ 4.0000,  3.0000],
+                [ 0.0000, -0.5000]])
+    """
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 1) -> Tensor:
+    """What the first lacks to be `margin` above the second; below it, where the target is -1.
+
+    Example:
+
+        >>> aten.margin_ranking_loss(aten.tensor([1.0]), aten.tensor([3.0]), aten.tensor([1.0]), reduction=1)
+        tensor(2.)
+    """
 @overload
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`value` where `mask` is true, else the elements of `input`.
+
+    Example:
+
+        >>> aten.masked_fill(aten.tensor([1, 2, 3]), aten.tensor([True, False, True]), 0)
+        tensor([0, 2, 0])
+    """
 @overload
 def masked_fill(input: Tensor, mask: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def matrix_exp(input: Tensor) -> Tensor: ...
-def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor: ...
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input`, broadcast with `mask`, with elements of `source` in order where `mask` is true.
+
+    Example:
+
+        >>> aten.masked_scatter(aten.zeros(3), aten.tensor([True, False, True]), aten.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
+    """
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements, in order, where `mask`, broadcast with `input`, is true; 1-d.
+
+    Example:
+
+        >>> aten.masked_select(aten.tensor([1, 2, 3]), aten.tensor([True, False, True]))
+        tensor([1, 3])
+    """
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of matrices. Vectors at the ends are rows or columns; leading dimensions are
+    batches, and broadcast.
+
+    Example:
+
+        >>> aten.matmul(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
+def matrix_exp(input: Tensor) -> Tensor:
+    """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
+
+    Example:
+
+        >>> aten.matrix_exp(aten.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
+    """The product of n times the matrix; of -n times the inverse where n is negative.
+
+    Example:
+
+        >>> aten.matrix_power(aten.tensor([[1, 1], [0, 1]]).float(), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
+    """
 @overload
-def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; of a dimension, its largest elements and where they are; of two tensors,
+    the larger elements. NaN where one is.
+
+    Example:
+
+        >>> aten.max(aten.tensor([[1, 5], [7, 3]]), 1)
+        max(values=tensor([5, 7]), indices=tensor([1, 0]))
+    """
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.max: ...
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> Tensor: ...
-def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> tuple[Tensor, Tensor]: ...
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor: ...
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor: ...
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> Tensor:
+    """The largest element of each window of (N, C, L) or (C, L), of floating dtypes.
+
+    Example:
+
+        >>> aten.max_pool1d(aten.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+        tensor([[3., 4.]])
+    """
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> tuple[Tensor, Tensor]:
+    """The largest element of each window of (N, C, L) or (C, L), and where it is.
+
+    Example:
+
+        >>> aten.max_pool1d_with_indices(aten.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+        (tensor([[3., 4.]]), tensor([[1, 3]]))
+    """
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+    """The largest element of each window of (N, C, H, W) or (C, H, W).
+
+    Example:
+
+        >>> aten.max_pool2d(aten.arange(16.0).view(1, 4, 4), 2)
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
+    """
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+
+        >>> aten.max_pool3d(aten.arange(8.0).view(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
+    """
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of two elements; NaN if either is.
+
+    Example:
+
+        >>> aten.maximum(aten.tensor([1, 5]), aten.tensor([3, 2]))
+        tensor([3, 5])
+    """
 @overload
-def mean(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def mean(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The average of all elements, or of those along `dim`.
+
+    Example:
+
+        >>> aten.mean(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([2., 3.])
+    """
 @overload
-def mean(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def mean(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The lower median: of all elements, or along `dim`, with its place. NaN where an element is.
+
+    Example:
+
+        >>> aten.median(aten.tensor([3, 1, 2, 4]))
+        tensor(2)
+    """
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.median: ...
 @overload
-def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; of a dimension, its smallest elements and where they are; of two tensors,
+    the smaller elements. NaN where one is.
+
+    Example:
+
+        >>> aten.min(aten.tensor([[1, 5], [7, 3]]), 1)
+        min(values=tensor([1, 3]), indices=tensor([0, 1]))
+    """
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.min: ...
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of two elements; NaN if either is.
+
+    Example:
+
+        >>> aten.minimum(aten.tensor([1, 5]), aten.tensor([3, 2]))
+        tensor([1, 2])
+    """
 @overload
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices (n, m) and (m, p).
+
+    Example:
+
+        >>> aten.mm(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.ones(2, 1))
+        tensor([[3.],
+                [7.]])
+    """
 @overload
 def mm(input: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
-def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.mode: ...
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.mode:
+    """The most frequent element along `dim`, the least of several, and where it stands last.
+
+    Example:
+
+        >>> aten.mode(aten.tensor([2, 1, 2]))
+        mode(values=tensor(2), indices=tensor(2))
+    """
 @overload
-def moveaxis(input: Tensor, source: _int, destination: _int) -> Tensor: ...
+def moveaxis(input: Tensor, source: _int, destination: _int) -> Tensor:
+    """Dimensions `source` at the places `destination`; the others keep their order.
+
+    Example:
+
+        >>> aten.moveaxis(aten.ones(2, 3, 4), 0, -1).shape
+        aten.Size([3, 4, 2])
+    """
 @overload
 def moveaxis(input: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
 @overload
-def movedim(input: Tensor, source: _int, destination: _int) -> Tensor: ...
+def movedim(input: Tensor, source: _int, destination: _int) -> Tensor:
+    """Dimensions `source` at the places `destination`; the others keep their order.
+
+    Example:
+
+        >>> aten.movedim(aten.ones(2, 3, 4), 0, -1).shape
+        aten.Size([3, 4, 2])
+    """
 @overload
 def movedim(input: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements sorted along the first dimension.
+
+    Example:
+
+        >>> aten.msort(aten.tensor([[3, 1], [1, 2]]))
+        tensor([[1, 1],
+                [3, 2]])
+    """
 @overload
-def mul(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+def mul(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+    """input × other.
+
+    Example:
+
+        >>> aten.mul(aten.tensor([1, 2, 3]), 2)
+        tensor([2, 4, 6])
+    """
 @overload
 def mul(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Indices into each row of weights (n) or (m, n), drawn with or without replacement.
+
+    Example:
+
+        >>> aten.multinomial(aten.tensor([0.0, 1.0]), 1)
+        tensor([1])
+    """
 @overload
-def multiply(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+def multiply(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `mul`. input × other.
+
+    Example:
+
+        >>> aten.multiply(aten.tensor([1, 2, 3]), 2)
+        tensor([2, 4, 6])
+    """
 @overload
 def multiply(input: Tensor, other: _complex | Tensor) -> Tensor: ...
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor: ...
-def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
-def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of a matrix (n, m) and a vector (m).
+
+    Example:
+
+        >>> aten.mv(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the multivariate gamma function: `p` of lgamma's, half a unit apart.
+
+    Example:
+
+        >>> aten.mvlgamma(aten.tensor([2.0, 3.0]), 2)
+        tensor([0.4516, 1.5502])
+    """
+def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Zero for NaN and the dtype's outermost numbers for infinities, where nothing else is named.
+
+    Example:
+
+        >>> aten.nan_to_num(aten.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
+        tensor([1., 0., 9.])
+    """
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+    """`nan_to_num`, written into the tensor itself: zero for NaN and the dtype's outermost numbers for infinities, where nothing else is named.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, float("nan"), float("inf")])
+        >>> x.nan_to_num_(posinf=9.0)
+        tensor([1., 0., 9.])
+    """
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean of what is not NaN. Raises RuntimeError for bool, integers and complex numbers.
+
+    Example:
+
+        >>> aten.nanmean(aten.tensor([1.0, float("nan"), 3.0]))
+        tensor(2.)
+    """
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The lower median of the elements that are not NaN.
+
+    Example:
+
+        >>> aten.nanmedian(aten.tensor([1.0, float("nan"), 3.0]))
+        tensor(1.)
+    """
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.nanmedian: ...
 @overload
-def nanquantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
+def nanquantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The quantiles `q` of the elements that are not NaN; NaN where all are.
+
+    Example:
+
+        >>> aten.nanquantile(aten.tensor([1.0, float("nan"), 3.0]), 0.5)
+        tensor(2.)
+    """
 @overload
 def nanquantile(input: Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
-def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of what is not NaN. Integers have no NaN, and none comes of floating numbers.
+
+    Example:
+
+        >>> aten.nansum(aten.tensor([1.0, float("nan"), 3.0]))
+        tensor(4.)
+    """
 @overload
-def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor:
+    """`length` indices of `dim` from `start` on; a negative `start` counts from the end.
+
+    Example:
+
+        >>> aten.narrow(aten.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
 @overload
 def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor: ...
-def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor: ...
-def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor: ...
-def native_dropout(input: Tensor, p: _float, train: _bool | None, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-def native_layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
+    """`narrow` as a copy; a dimension past the last is RuntimeError here.
+
+    Example:
+
+        >>> aten.narrow_copy(aten.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`input` (N, C, *) normalized, and, when training, mean and reciprocal deviation per channel.
+
+    Example:
+
+        >>> aten.native_batch_norm(aten.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[0]
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """(N, C, *) with the channels of `groups` dealt out in turn.
+
+    Example:
+
+        >>> aten.native_channel_shuffle(aten.arange(4.0).view(1, 4, 1, 1), 2)
+        tensor([[[[0.]],
+
+                 [[2.]],
+
+                 [[1.]],
+
+                 [[3.]]]])
+    """
+def native_dropout(input: Tensor, p: _float, train: _bool | None, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The result of `dropout` and which elements were kept, as bool. Trains unless told not to.
+
+    Example:
+
+        >>> aten.native_dropout(aten.tensor([1.0, 2.0]), 0.5, False)
+        (tensor([1., 2.]), tensor([True, True]))
+    """
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`input` (N, C, *) normalized by groups of channels; means and reciprocal deviations (N, G).
+
+    Example:
+
+        >>> aten.native_group_norm(aten.tensor([[[1.0, 3.0]]]), None, None, 1, 1, 2, 1, 1e-5)[0]
+        tensor([[[-1.0000,  1.0000]]])
+    """
+def native_layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`input` normalized over its last dimensions, with the means and reciprocal deviations.
+
+    Example:
+
+        >>> aten.native_layer_norm(aten.tensor([[1.0, 3.0]]), (2,), None, None, 1e-5)[0]
+        tensor([[-1.0000,  1.0000]])
+    """
 @overload
-def ne(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ne(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements differ.
+
+    Example:
+
+        >>> aten.ne(aten.tensor([1, 2]), aten.tensor([1, 3]))
+        tensor([False,  True])
+    """
 @overload
 def ne(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def neg_(input: Tensor) -> Tensor: ...
-def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def negative_(input: Tensor) -> Tensor: ...
-def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor: ...
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element with the other sign.
+
+    Example:
+
+        >>> aten.neg(aten.tensor([1, -2, 0]))
+        tensor([-1,  2,  0])
+    """
+def neg_(input: Tensor) -> Tensor:
+    """`neg`, written into the tensor itself: each element with the other sign.
+
+    Example:
+
+        >>> x = aten.tensor([1, -2, 0])
+        >>> x.neg_()
+        tensor([-1,  2,  0])
+    """
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `neg`. Each element with the other sign.
+
+    Example:
+
+        >>> aten.negative(aten.tensor([1, -2, 0]))
+        tensor([-1,  2,  0])
+    """
+def negative_(input: Tensor) -> Tensor:
+    """Another name of `neg`. Each element with the other sign.
+
+    Example:
+
+        >>> x = aten.tensor([1, -2, 0])
+        >>> x.negative_()
+        tensor([-1,  2,  0])
+    """
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The next number of the tensor's own type: a step of its bit pattern, away from zero or back.
+
+    Example:
+
+        >>> aten.nextafter(aten.zeros(1), aten.ones(1))
+        tensor([1.4013e-45])
+    """
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
+    """The first `size` rows of `nonzero`, or all of them and rows of `fill_value`.
+
+    Example:
+
+        >>> aten.nonzero_static(aten.tensor([0, 3, 4]), size=3)
+        tensor([[ 1],
+                [ 2],
+                [-1]])
+    """
 @overload
-def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Normal numbers, each with mean and deviation of its own; these are broadcast.
+
+    Example:
+
+        >>> aten.normal(5.0, 0.0, (2,))
+        tensor([5., 5.])
+    """
 @overload
 def normal(mean: Tensor, std: _float = 1.0, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def normal(mean: _float, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def normal(mean: _float, std: _float, size: Sequence[_int], *, generator: _Generator | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def normal(mean: _float, std: _float, size: Sequence[_int], *, generator: _Generator | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `ne`. Whether elements differ.
+
+    Example:
+
+        >>> aten.not_equal(aten.tensor([1, 2]), aten.tensor([1, 3]))
+        tensor([False,  True])
+    """
 @overload
 def not_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nuclear_norm(input: Tensor, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def nuclear_norm(input: Tensor, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of a matrix's singular values.
+
+    Example:
+
+        >>> aten.nuclear_norm(aten.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(7.)
+    """
 @overload
 def nuclear_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def numel(input: Tensor) -> _int: ...
+def numel(input: Tensor) -> _int:
+    """How many elements the tensor has.
+
+    Example:
+
+        >>> aten.numel(aten.ones(2, 3))
+        6
+    """
 @overload
-def ones(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def ones(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of this size, full of 1.
+
+    Example:
+
+        >>> aten.ones(2, 3)
+        tensor([[1., 1., 1.],
+                [1., 1., 1.]])
+    """
 @overload
-def ones(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def ones_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
-def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor: ...
-def pdist(input: Tensor, p: _float = 2.0) -> Tensor: ...
+def ones(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def ones_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor like `input`, full of 1.
+
+    Example:
+
+        >>> aten.ones_like(aten.tensor([5, 6]))
+        tensor([1, 1])
+    """
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first n columns of the product of reflections: input (*, m, n), tau (*, k), k ≤ n ≤ m.
+
+    Example:
+
+        >>> h, tau = aten.geqrf(aten.eye(2))
+        >>> aten.orgqr(h, tau)
+        tensor([[1., 0.],
+                [-0., 1.]])
+    """
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Q C, or C Q unless `left`; with Qᴴ if `transpose`: Q as vectors input and factors input2.
+
+    Example:
+
+        >>> h, tau = aten.geqrf(aten.eye(2))
+        >>> aten.ormqr(h, tau, aten.ones(2, 1))
+        tensor([[1.],
+                [1.]])
+    """
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Every element of a vector (n) times every one of another (m): (n, m).
+
+    Example:
+
+        >>> aten.outer(aten.tensor([1, 2]), aten.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
+    """The p-norm along the last dimension of `x1 - x2 + eps`.
+
+    Example:
+
+        >>> aten.pairwise_distance(aten.tensor([[0.0, 0.0]]), aten.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
+    """The p-norms between rows of a matrix (n, m), for every two rows: (n (n - 1) / 2).
+
+    Example:
+
+        >>> aten.pdist(aten.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
+    """
 @overload
-def permute(input: Tensor, dims: Sequence[_int]) -> Tensor: ...
+def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """A view with the dimensions in the order `dims`.
+
+    Example:
+
+        >>> aten.permute(aten.ones(2, 3, 4), (2, 0, 1)).shape
+        aten.Size([4, 2, 3])
+    """
 @overload
 def permute(input: Tensor, *dims: _int) -> Tensor: ...
 @overload
-def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `permute` shows.
+
+    Example:
+
+        >>> aten.permute_copy(aten.tensor([[1, 2], [3, 4]]), (1, 0))
+        tensor([[1, 3],
+                [2, 4]])
+    """
 @overload
 def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = None) -> Tensor: ...
-def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor: ...
-def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = None) -> Tensor: ...
-def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = None) -> Tensor: ...
-def poisson(input: Tensor, generator: _Generator | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor: ...
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def positive(input: Tensor) -> Tensor: ...
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
+    """The pseudo-inverse of a matrix; singular values up to `rcond` times the largest count as 0.
+
+    Example:
+
+        >>> aten.pinverse(aten.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
+    """
+def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = None) -> Tensor:
+    """(*, C r², H, W) to (*, C, H r, W r): a channel's pixels spread into squares.
+
+    Example:
+
+        >>> aten.pixel_shuffle(aten.arange(4).view(4, 1, 1), 2)
+        tensor([[[0, 1],
+                 [2, 3]]])
+    """
+def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = None) -> Tensor:
+    """(*, C, H r, W r) to (*, C r², H, W): the way back from `pixel_shuffle`.
+
+    Example:
+
+        >>> aten.pixel_unshuffle(aten.arange(4).view(1, 2, 2), 2)
+        tensor([[[0]],
+
+                [[1]],
+
+                [[2]],
+
+                [[3]]])
+    """
+def poisson(input: Tensor, generator: _Generator | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Counts of events that come at the given rates.
+
+    Example:
+
+        >>> aten.poisson(aten.zeros(2))
+        tensor([0., 0.])
+    """
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
+    """Negative log likelihood of counts; with `full`, and Stirling's term for log(target!).
+
+    Example:
+
+        >>> aten.poisson_nll_loss(aten.tensor([0.0, 1.0]), aten.tensor([1.0, 2.0]), True, False, 1e-8, 1)
+        tensor(0.8591)
+    """
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """From the distance to zero and the direction in radians.
+
+    Example:
+
+        >>> aten.polar(aten.tensor([1.0, 2.0]), aten.tensor([0.0, 1.5707964]))
+        tensor([ 1.0000e+00+0.j, -8.7423e-08+2.j])
+    """
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, input). RuntimeError for n < 0.
+
+    Example:
+
+        >>> aten.polygamma(1, aten.tensor([1.0, 2.0]))
+        tensor([1.6449, 0.6449])
+    """
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Example:
+
+        >>> aten.positive(aten.tensor([1, -2]))
+        tensor([ 1, -2])
+    """
 @overload
-def pow(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def pow(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input to the power `exponent`; one of them may be a number.
+
+    Example:
+
+        >>> aten.pow(aten.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+    """
 @overload
 def pow(input: Tensor, exponent: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def pow(input: _complex | Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Elements below zero times `weight`: one number, or one for each channel (dimension 1).
+
+    Example:
+
+        >>> aten.prelu(aten.tensor([-2.0, 3.0]), aten.tensor([0.5]))
+        tensor([-1.,  3.])
+    """
 @overload
-def prod(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def prod(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The product of all elements, or of those along `dim`.
+
+    Example:
+
+        >>> aten.prod(aten.tensor([[1, 2], [3, 4]]), dim=1)
+        tensor([ 2, 12])
+    """
 @overload
-def prod(input: Tensor, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def qr(input: Tensor, some: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.qr: ...
+def prod(input: Tensor, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Writes, or adds, the elements of `source` in order to positions among all of `input`.
+
+    Example:
+
+        >>> aten.put(aten.zeros(2, 2), aten.tensor([3, 0]), aten.tensor([5.0, 6.0]))
+        tensor([[6., 0.],
+                [0., 5.]])
+    """
+def qr(input: Tensor, some: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.qr:
+    """Q with orthonormal columns and a triangle R, of which `input` is the product.
+
+    Example:
+
+        >>> aten.qr(aten.tensor([[3.0, 0.0], [4.0, 5.0]])).R.abs()
+        tensor([[5., 4.],
+                [0., 3.]])
+    """
 @overload
-def quantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
+def quantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The quantiles `q`, in [0, 1], along `dim`: NaN where an element is; q's dimension is first.
+
+    Example:
+
+        >>> aten.quantile(aten.tensor([1.0, 2.0, 3.0, 4.0]), aten.tensor([0.25, 0.5]))
+        tensor([1.7500, 2.5000])
+    """
 @overload
 def quantile(input: Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
-def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def rad2deg_(input: Tensor) -> Tensor: ...
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Radians as degrees: x 180 / π.
+
+    Example:
+
+        >>> aten.rad2deg(aten.tensor([0.0, 1.5707964, 3.1415927]))
+        tensor([  0.,  90., 180.])
+    """
+def rad2deg_(input: Tensor) -> Tensor:
+    """`rad2deg`, written into the tensor itself: radians as degrees: x 180 / π.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.5707964, 3.1415927])
+        >>> x.rad2deg_()
+        tensor([  0.,  90., 180.])
+    """
 @overload
-def rand(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def rand(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """Numbers spread evenly over [0, 1).
+
+    Example:
+
+        >>> g = aten.manual_seed(0)
+        >>> aten.rand(2)
+        tensor([0.4963, 0.7682])
+    """
 @overload
-def rand(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def rand(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rand(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def rand(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rand(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def rand(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rand_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def rand_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """As `rand`, of the sizes, dtype, device and order of `input`.
+
+    Example:
+
+        >>> aten.rand_like(aten.zeros(2, 3)).shape
+        aten.Size([2, 3])
+    """
 @overload
-def rand_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def rand_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """Integers from [low, high), evenly; `low` is 0 unless given.
+
+    Example:
+
+        >>> g = aten.manual_seed(0)
+        >>> aten.randint(0, 10, (4,))
+        tensor([4, 9, 3, 0])
+    """
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randint(high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint_like(input: Tensor, low: _int, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, low: _int, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """As `randint.low`, of the sizes, dtype, device and order of `input`.
+
+    Example:
+
+        >>> aten.randint_like(aten.zeros(3), 1)
+        tensor([0., 0., 0.])
+    """
 @overload
-def randint_like(input: Tensor, low: _int, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, low: _int, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint_like(input: Tensor, high: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, high: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint_like(input: Tensor, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint_like(input: Tensor, high: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, high: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint_like(input: Tensor, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randn(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randn(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """Normal numbers of mean 0 and deviation 1.
+
+    Example:
+
+        >>> g = aten.manual_seed(0)
+        >>> aten.randn(2)
+        tensor([ 1.5410, -0.2934])
+    """
 @overload
-def randn(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randn(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randn(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randn(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randn(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randn(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randn_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randn_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """As `randn`, of the sizes, dtype, device and order of `input`.
+
+    Example:
+
+        >>> aten.randn_like(aten.zeros(2, 3)).shape
+        aten.Size([2, 3])
+    """
 @overload
-def randn_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def randn_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randperm(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randperm(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """The numbers from 0 to n, without it, in random order.
+
+    Example:
+
+        >>> aten.randperm(4).sort().values
+        tensor([0, 1, 2, 3])
+    """
 @overload
-def randperm(n: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randperm(n: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def range(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def range(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """The numbers start, start + step, … up to `end`, which is included where it is met.
+
+    Example:
+
+        >>> aten.arange(1, 4)
+        tensor([1, 2, 3])
+    """
 @overload
-def range(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def ravel(input: Tensor) -> Tensor: ...
-def real(input: Tensor) -> Tensor: ...
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def reciprocal_(input: Tensor) -> Tensor: ...
-def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def relu_(input: Tensor) -> Tensor: ...
+def range(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def ravel(input: Tensor) -> Tensor:
+    """The elements as a vector; a view where memory allows.
+
+    Example:
+
+        >>> aten.ravel(aten.tensor([[1, 2], [3, 4]]))
+        tensor([1, 2, 3, 4])
+    """
+def real(input: Tensor) -> Tensor:
+    """A view of the real parts; a real tensor itself.
+
+    Example:
+
+        >>> aten.real(aten.tensor([1 + 2j, 3 - 4j]))
+        tensor([1., 3.])
+    """
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / x.
+
+    Example:
+
+        >>> aten.reciprocal(aten.tensor([1.0, 4.0, -0.5]))
+        tensor([ 1.0000,  0.2500, -2.0000])
+    """
+def reciprocal_(input: Tensor) -> Tensor:
+    """`reciprocal`, written into the tensor itself: 1 / x.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 4.0, -0.5])
+        >>> x.reciprocal_()
+        tensor([ 1.0000,  0.2500, -2.0000])
+    """
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """max(0, x).
+
+    Example:
+
+        >>> aten.relu(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
+def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into the tensor itself: max(0, x).
+
+    Example:
+
+        >>> x = aten.tensor([-1.0, 0.0, 2.0])
+        >>> x.relu_()
+        tensor([0., 0., 2.])
+    """
 @overload
-def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What is left of input / other where the quotient is rounded down; it has the sign of `other`.
+
+    Example:
+
+        >>> aten.remainder(aten.tensor([-5, 5]), 3)
+        tensor([1, 2])
+    """
 @overload
 def remainder(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def remainder(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def renorm(input: Tensor, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def renorm(input: Tensor, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input` with each slice along `dim` of a p-norm above maxnorm scaled down to it.
+
+    Example:
+
+        >>> aten.renorm(aten.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
 @overload
-def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None, out: Tensor | None = None) -> Tensor: ...
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None, out: Tensor | None = None) -> Tensor:
+    """Each element, or slice of `dim`, as often as `repeats` says; of `repeats` alone, the numbers 0,
+    1, … as often.
+
+    Example:
+
+        >>> aten.repeat_interleave(aten.tensor([7, 8]), aten.tensor([2, 1]))
+        tensor([7, 7, 8])
+    """
 @overload
 def repeat_interleave(input: Tensor, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
 @overload
 def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
 @overload
-def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor: ...
+def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
+    """A view with `shape` where strides allow one, else a copy.
+
+    Example:
+
+        >>> aten.reshape(aten.arange(4), (2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
 @overload
 def reshape(input: Tensor, *shape: _int) -> Tensor: ...
-def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor: ...
-def resolve_conj(input: Tensor) -> Tensor: ...
-def resolve_neg(input: Tensor) -> Tensor: ...
-def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor: ...
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+    """`Tensor.resize_` to the sizes of another tensor.
+
+    Example:
+
+        >>> aten.resize_as_(aten.arange(4), aten.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor with its conjugation carried out in memory: itself, unless it is lazy.
+
+    Example:
+
+        >>> aten.resolve_conj(aten.tensor([1 + 2j]).conj())
+        tensor([1.-2.j])
+    """
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor with its negation carried out in memory: itself, unless it is lazy.
+
+    Example:
+
+        >>> aten.resolve_neg(aten.tensor([1 + 2j]).conj().imag)
+        tensor([-2.])
+    """
+def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
+    """`input` divided by the root of its mean square over `normalized_shape`, times `weight`.
+
+    Example:
+
+        >>> aten.rms_norm(aten.tensor([[3.0, 4.0]]), (2,))
+        tensor([[0.8485, 1.1314]])
+    """
 @overload
-def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """A recurrent layer with relu over time: the states of the last layer at each step, and each
+    layer's last one.
+
+    Example:
+
+        >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
+        >>> aten.rnn_relu(x, h, [aten.ones(1, 1), aten.ones(1, 1)], False, 1, 0.0, False, False, False)
+        (tensor([[[1.]],
+
+                [[2.]]]), tensor([[[2.]]]))
+    """
 @overload
 def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
-def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of a recurrent layer: relu(w_ih x + b_ih + w_hh hx + b_hh).
+
+    Example:
+
+        >>> x, h = aten.ones(1, 2), aten.zeros(1, 1)
+        >>> aten.rnn_relu_cell(x, h, aten.ones(1, 2), aten.ones(1, 1))
+        tensor([[2.]])
+    """
 @overload
-def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """A recurrent layer with tanh over time: the states of the last layer at each step, and each
+    layer's last one.
+
+    Example:
+
+        >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
+        >>> aten.rnn_tanh(x, h, [aten.ones(1, 1), aten.ones(1, 1)], False, 1, 0.0, False, False, False)
+        (tensor([[[0.7616]],
+
+                [[0.9427]]]), tensor([[[0.9427]]]))
+    """
 @overload
 def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
-def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
-def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = (), *, out: Tensor | None = None) -> Tensor: ...
-def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1), *, out: Tensor | None = None) -> Tensor: ...
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of a recurrent layer: tanh(w_ih x + b_ih + w_hh hx + b_hh).
+
+    Example:
+
+        >>> x, h = aten.ones(1, 2), aten.zeros(1, 1)
+        >>> aten.rnn_tanh_cell(x, h, aten.ones(1, 2), aten.ones(1, 1))
+        tensor([[0.9640]])
+    """
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = (), *, out: Tensor | None = None) -> Tensor:
+    """What leaves at one end of a dimension enters at the other; without `dims`, as if 1-d.
+
+    Example:
+
+        >>> aten.roll(aten.tensor([1, 2, 3]), 1)
+        tensor([3, 1, 2])
+    """
+def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1), *, out: Tensor | None = None) -> Tensor:
+    """`k` quarter turns in the plane of two dimensions, from the first towards the second.
+
+    Example:
+
+        >>> aten.rot90(aten.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+    """
 @overload
-def round(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element rounded to a whole number, halves to even; with `decimals`, to that many places.
+
+    Example:
+
+        >>> aten.round(aten.tensor([0.5, 1.5, 2.678]), decimals=1)
+        tensor([0.5000, 1.5000, 2.7000])
+    """
 @overload
 def round(input: Tensor, *, decimals: _int, out: Tensor | None = None) -> Tensor: ...
 @overload
-def round_(input: Tensor) -> Tensor: ...
+def round_(input: Tensor) -> Tensor:
+    """`round`, written into the tensor itself: each element rounded to a whole number, halves to even; with `decimals`, to that many places.
+
+    Example:
+
+        >>> x = aten.tensor([0.5, 1.5, 2.678])
+        >>> x.round_(decimals=1)
+        tensor([0.5000, 1.5000, 2.7000])
+    """
 @overload
 def round_(input: Tensor, *, decimals: _int) -> Tensor: ...
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def rrelu(input: Tensor, lower: _complex | Tensor = 0.125, upper: _complex | Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> Tensor: ...
-def rrelu_(input: Tensor, lower: _complex | Tensor = 0.125, upper: _complex | Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> Tensor: ...
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def rsqrt_(input: Tensor) -> Tensor: ...
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors one below the other: along dimension 0, 1-d ones as rows.
+
+    Example:
+
+        >>> aten.row_stack([aten.tensor([1, 2]), aten.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
+def rrelu(input: Tensor, lower: _complex | Tensor = 0.125, upper: _complex | Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> Tensor:
+    """x, times a random slope from [lower, upper) where x <= 0; outside of training the middle one.
+
+    Example:
+
+        >>> aten.rrelu(aten.tensor([-12.0, 3.0]), 0.0, 0.5)
+        tensor([-3.,  3.])
+    """
+def rrelu_(input: Tensor, lower: _complex | Tensor = 0.125, upper: _complex | Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> Tensor:
+    """`rrelu`, written into the tensor itself.
+
+    Example:
+
+        >>> x = aten.tensor([-12.0, 3.0])
+        >>> aten.rrelu_(x, 0.0, 0.5)
+        tensor([-3.,  3.])
+    """
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / √x.
+
+    Example:
+
+        >>> aten.rsqrt(aten.tensor([1.0, 4.0, 0.25]))
+        tensor([1.0000, 0.5000, 2.0000])
+    """
+def rsqrt_(input: Tensor) -> Tensor:
+    """`rsqrt`, written into the tensor itself: 1 / √x.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 4.0, 0.25])
+        >>> x.rsqrt_()
+        tensor([1.0000, 0.5000, 2.0000])
+    """
 @overload
-def rsub(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def rsub(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """other - alpha × input.
+
+    Example:
+
+        >>> aten.rsub(aten.tensor([1.0, 2.0]), 10)
+        tensor([9., 8.])
+    """
 @overload
 def rsub(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor: ...
-def scalar_tensor(s: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def scalar_tensor(s: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of no dimensions that holds the number.
+
+    Example:
+
+        >>> aten.scalar_tensor(2.5)
+        tensor(2.5000)
+    """
 @overload
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input[index[i][j][k]][j][k] = src[i][j][k] for dim 0, and so on; the last of several stays.
+
+    Example:
+
+        >>> aten.scatter(aten.zeros(2, 3), 1, aten.tensor([[0], [2]]), aten.tensor([[5.0], [6.0]]))
+        tensor([[5., 0., 0.],
+                [0., 0., 6.]])
+    """
 @overload
 def scatter(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = None) -> Tensor: ...
 @overload
 def scatter(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str, out: Tensor | None = None) -> Tensor: ...
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor: ...
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """As `scatter`, adding into what is there, in order.
+
+    Example:
+
+        >>> aten.scatter_add(aten.zeros(3), 0, aten.tensor([0, 0, 2]), aten.tensor([1.0, 2.0, 3.0]))
+        tensor([3., 0., 3.])
+    """
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+    """As `scatter`, but what meets in one place becomes its sum, prod, mean, amax or amin.
+
+    Example:
+
+        >>> aten.scatter_reduce(aten.zeros(3), 0, aten.tensor([0, 0, 2]), aten.tensor([1.0, 2.0, 3.0]), "amax")
+        tensor([2., 0., 3.])
+    """
 @overload
-def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
+def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Where each element would be put in a sorted sequence, before equal ones or behind them.
+
+    Example:
+
+        >>> aten.searchsorted(aten.tensor([1, 3, 5]), aten.tensor([0, 3, 9]))
+        tensor([0, 1, 3])
+    """
 @overload
 def searchsorted(sorted_sequence: Tensor, input: _complex | Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
-def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _complex | Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
-def select(input: Tensor, dim: _int, index: _int) -> Tensor: ...
-def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
-def selu(input: Tensor) -> Tensor: ...
-def selu_(input: Tensor) -> Tensor: ...
-def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sigmoid_(input: Tensor) -> Tensor: ...
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sin_(input: Tensor) -> Tensor: ...
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinc_(input: Tensor) -> Tensor: ...
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinh_(input: Tensor) -> Tensor: ...
-def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor: ...
-def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.slogdet: ...
-def softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., *, out: Tensor | None = None) -> Tensor: ...
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _complex | Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Folds runs of slices along `axis`: sum, mean, max, min or prod; NaNs are kept.
+
+    Example:
+
+        >>> aten.segment_reduce(aten.tensor([1.0, 2.0, 3.0]), "sum", lengths=aten.tensor([2, 1]))
+        tensor([3., 3.])
+    """
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """A view of what lies at `index` of dimension `dim`, which goes.
+
+    Example:
+
+        >>> aten.select(aten.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([3, 4])
+    """
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `select` shows.
+
+    Example:
+
+        >>> aten.select_copy(aten.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([3, 4])
+    """
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor with `src` at `index` of dimension `dim`.
+
+    Example:
+
+        >>> aten.select_scatter(aten.zeros(2, 2), aten.tensor([1.0, 2.0]), 0, 1)
+        tensor([[0., 0.],
+                [1., 2.]])
+    """
+def selu(input: Tensor) -> Tensor:
+    """scale × (max(0, x) + min(0, α (exp(x) - 1))), whose constants keep mean 0 and variance 1.
+
+    Example:
+
+        >>> aten.selu(aten.tensor([-1.0, 0.0, 1.0]))
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into the tensor itself: scale × (max(0, x) + min(0, α (exp(x) - 1))), whose constants keep mean 0 and variance 1.
+
+    Example:
+
+        >>> x = aten.tensor([-1.0, 0.0, 1.0])
+        >>> aten.selu_(x)
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sign; for complex numbers the number on the unit circle in the same direction.
+
+    Example:
+
+        >>> aten.sgn(aten.tensor([3 + 4j, 0j]))
+        tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    Example:
+
+        >>> aten.sigmoid(aten.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.2689, 0.5000, 0.7311])
+    """
+def sigmoid_(input: Tensor) -> Tensor:
+    """`sigmoid`, written into the tensor itself: 1 / (1 + exp(-x)).
+
+    Example:
+
+        >>> x = aten.tensor([-1.0, 0.0, 1.0])
+        >>> x.sigmoid_()
+        tensor([0.2689, 0.5000, 0.7311])
+    """
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """-1, 0 or 1; 0 for NaN.
+
+    Example:
+
+        >>> aten.sign(aten.tensor([-2.0, 0.0, 3.0]))
+        tensor([-1.,  0.,  1.])
+    """
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether the sign bit is set: also of -0.0 and of NaN.
+
+    Example:
+
+        >>> aten.signbit(aten.tensor([-2.0, -0.0, 3.0]))
+        tensor([ True,  True, False])
+    """
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sine of each element, in radians.
+
+    Example:
+
+        >>> aten.sin(aten.tensor([0.0, 1.0, 1.5707964]))
+        tensor([0.0000, 0.8415, 1.0000])
+    """
+def sin_(input: Tensor) -> Tensor:
+    """`sin`, written into the tensor itself: the sine of each element, in radians.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, 1.5707964])
+        >>> x.sin_()
+        tensor([0.0000, 0.8415, 1.0000])
+    """
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0.
+
+    Example:
+
+        >>> aten.sinc(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
+    """
+def sinc_(input: Tensor) -> Tensor:
+    """`sinc`, written into the tensor itself: sin(pi x) / (pi x), and 1 at 0.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.5, 1.0])
+        >>> x.sinc_()
+        tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
+    """
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic sine, (exp(x) - exp(-x)) / 2.
+
+    Example:
+
+        >>> aten.sinh(aten.tensor([0.0, 1.0, -1.0]))
+        tensor([ 0.0000,  1.1752, -1.1752])
+    """
+def sinh_(input: Tensor) -> Tensor:
+    """`sinh`, written into the tensor itself: the hyperbolic sine, (exp(x) - exp(-x)) / 2.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, -1.0])
+        >>> x.sinh_()
+        tensor([ 0.0000,  1.1752, -1.1752])
+    """
+def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what lies from `start` to `end` of dimension `dim`, each `step`-th.
+
+    Example:
+
+        >>> aten.slice_copy(aten.arange(6), 0, 1, 5, 2)
+        tensor([1, 3])
+    """
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the tensor with `src` from `start` to `end` of dimension `dim`.
+
+    Example:
+
+        >>> aten.slice_scatter(aten.zeros(4), aten.tensor([1.0, 2.0]), 0, 1, 3)
+        tensor([0., 1., 2., 0.])
+    """
+def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.slogdet:
+    """The sign of a determinant, and the logarithm of its magnitude.
+
+    Example:
+
+        >>> aten.slogdet(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
+        slogdet(sign=tensor(1.), logabsdet=tensor(1.6094))
+    """
+def softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """exp(x), divided by its sum along `dim`.
+
+    Example:
+
+        >>> aten.softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([0.0900, 0.2447, 0.6652])
+    """
 @overload
-def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort: ...
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort:
+    """The elements along `dim` in order, and where they were; laid out as `input`, without gaps.
+
+    Example:
+
+        >>> aten.sort(aten.tensor([3, 1, 2]))
+        sort(values=tensor([1, 2, 3]), indices=tensor([1, 2, 0]))
+    """
 @overload
 def sort(input: Tensor, *, stable: _bool | None, dim: _int = -1, descending: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort: ...
-def split_copy(input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
-def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
-def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sqrt_(input: Tensor) -> Tensor: ...
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def square_(input: Tensor) -> Tensor: ...
+def split_copy(input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Copies of the parts that `split` shows.
+
+    Example:
+
+        >>> aten.split_copy(aten.arange(4), 2)
+        (tensor([0, 1]), tensor([2, 3]))
+    """
+def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """Pieces of these sizes along `dim`, which together must make it up.
+
+    Example:
+
+        >>> aten.split_with_sizes(aten.arange(4), [1, 3])
+        (tensor([0]), tensor([1, 2, 3]))
+    """
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Copies of the parts that `split_with_sizes` shows.
+
+    Example:
+
+        >>> aten.split_with_sizes_copy(aten.arange(4), [1, 3])
+        (tensor([0]), tensor([1, 2, 3]))
+    """
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The square root of each element; NaN below 0.
+
+    Example:
+
+        >>> aten.sqrt(aten.tensor([0.0, 4.0, 2.0]))
+        tensor([0.0000, 2.0000, 1.4142])
+    """
+def sqrt_(input: Tensor) -> Tensor:
+    """`sqrt`, written into the tensor itself: the square root of each element; NaN below 0.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 4.0, 2.0])
+        >>> x.sqrt_()
+        tensor([0.0000, 2.0000, 1.4142])
+    """
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """x².
+
+    Example:
+
+        >>> aten.square(aten.tensor([-2.0, 0.5, 3.0]))
+        tensor([4.0000, 0.2500, 9.0000])
+    """
+def square_(input: Tensor) -> Tensor:
+    """`square`, written into the tensor itself: x².
+
+    Example:
+
+        >>> x = aten.tensor([-2.0, 0.5, 3.0])
+        >>> x.square_()
+        tensor([4.0000, 0.2500, 9.0000])
+    """
 @overload
-def squeeze(input: Tensor) -> Tensor: ...
+def squeeze(input: Tensor) -> Tensor:
+    """A view without the dimensions of size 1, or without `dim` where it has that size.
+
+    Example:
+
+        >>> aten.squeeze(aten.ones(2, 1, 3, 1)).shape
+        aten.Size([2, 3])
+    """
 @overload
 def squeeze(input: Tensor, dim: _int) -> Tensor: ...
 @overload
@@ -1003,131 +4364,577 @@ def squeeze(input: Tensor, dim: Sequence[_int]) -> Tensor: ...
 @overload
 def squeeze(input: Tensor, *dim: _int) -> Tensor: ...
 @overload
-def squeeze_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def squeeze_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `squeeze` shows.
+
+    Example:
+
+        >>> aten.squeeze_copy(aten.tensor([[1, 2]]))
+        tensor([1, 2])
+    """
 @overload
 def squeeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def squeeze_copy(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | None = None) -> Tensor: ...
-def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors, all of one shape, along a new dimension `dim`.
+
+    Example:
+
+        >>> aten.stack([aten.tensor([1, 2]), aten.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
 @overload
-def std(input: Tensor, unbiased: _bool = True) -> Tensor: ...
+def std(input: Tensor, unbiased: _bool = True) -> Tensor:
+    """The standard deviation; `correction` is taken off the number of elements, 1 unless given.
+
+    Example:
+
+        >>> aten.std(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+        tensor(1.2910)
+    """
 @overload
 def std(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def std(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def std_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]: ...
+def std_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the average.
+
+    Example:
+
+        >>> aten.std_mean(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+        (tensor(1.2910), tensor(2.5000))
+    """
 @overload
 def std_mean(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> tuple[Tensor, Tensor]: ...
 @overload
 def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
 @overload
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    """The spectra (*, frequencies, frames) of overlapping frames of a signal (*, samples).
+
+    Example:
+
+        >>> aten.stft(aten.ones(8), 4, window=aten.ones(4), return_complex=True).shape
+        aten.Size([3, 9])
+    """
 @overload
 def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
 @overload
-def sub(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def sub(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """input - alpha × other.
+
+    Example:
+
+        >>> aten.sub(aten.tensor([5.0, 6.0]), aten.tensor([1.0, 2.0]), alpha=2)
+        tensor([3., 2.])
+    """
 @overload
 def sub(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def subtract(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def subtract(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+    """Another name of `sub`. input - alpha × other.
+
+    Example:
+
+        >>> aten.subtract(aten.tensor([5.0, 6.0]), aten.tensor([1.0, 2.0]), alpha=2)
+        tensor([3., 2.])
+    """
 @overload
 def subtract(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
 @overload
-def sum(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def sum(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum of all elements, or of those along `dim`.
+
+    Example:
+
+        >>> aten.sum(aten.tensor([[1, 2], [3, 4]]), dim=0)
+        tensor([4, 6])
+    """
 @overload
-def sum(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
-def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.svd: ...
-def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor: ...
-def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
-def t(input: Tensor) -> Tensor: ...
-def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def tan_(input: Tensor) -> Tensor: ...
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def tanh_(input: Tensor) -> Tensor: ...
+def sum(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.svd:
+    """U, S and V; zeros for U and V unless `compute_uv`.
+
+    Example:
+
+        >>> aten.svd(aten.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+        tensor([4., 3.])
+    """
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """Another name of `transpose`: a view with two dimensions exchanged.
+
+    Example:
+
+        >>> aten.swapaxes(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
+    """
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Another name of `transpose`: a view with two dimensions exchanged.
+
+    Example:
+
+        >>> aten.swapdims(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
+    """
+def t(input: Tensor) -> Tensor:
+    """A view of a matrix with rows and columns exchanged; a vector stays.
+
+    Example:
+
+        >>> aten.t(aten.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
+    """
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `t` shows.
+
+    Example:
+
+        >>> aten.t_copy(aten.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
+    """
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements at positions among all of `input`; negative ones count from the end.
+
+    Example:
+
+        >>> aten.take(aten.tensor([[1, 2], [3, 4]]), aten.tensor([0, 3]))
+        tensor([1, 4])
+    """
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`gather` with both operands broadcast in other dimensions; or from all elements in order.
+
+    Example:
+
+        >>> aten.take_along_dim(aten.tensor([[1, 2], [3, 4]]), aten.tensor([[1], [0]]), 1)
+        tensor([[2],
+                [3]])
+    """
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The tangent of each element, in radians.
+
+    Example:
+
+        >>> aten.tan(aten.tensor([0.0, 0.7853982, 1.0]))
+        tensor([0.0000, 1.0000, 1.5574])
+    """
+def tan_(input: Tensor) -> Tensor:
+    """`tan`, written into the tensor itself: the tangent of each element, in radians.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 0.7853982, 1.0])
+        >>> x.tan_()
+        tensor([0.0000, 1.0000, 1.5574])
+    """
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent.
+
+    Example:
+
+        >>> aten.tanh(aten.tensor([0.0, 1.0, -10.0]))
+        tensor([ 0.0000,  0.7616, -1.0000])
+    """
+def tanh_(input: Tensor) -> Tensor:
+    """`tanh`, written into the tensor itself: the hyperbolic tangent.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 1.0, -10.0])
+        >>> x.tanh_()
+        tensor([ 0.0000,  0.7616, -1.0000])
+    """
 @overload
-def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
+def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Pieces of equal size along `dim`, or cut where a list of indices says.
+
+    Example:
+
+        >>> aten.tensor_split(aten.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
 @overload
 def tensor_split(input: Tensor, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
 @overload
 def tensor_split(input: Tensor, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
-def threshold(input: Tensor, threshold: _complex | Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def threshold_(input: Tensor, threshold: _complex | Tensor, value: _complex | Tensor) -> Tensor: ...
+def threshold(input: Tensor, threshold: _complex | Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or `value` where it is at most `threshold`.
+
+    Example:
+
+        >>> aten.threshold(aten.tensor([-1.0, 0.5, 2.0]), 0.5, 20.0)
+        tensor([20., 20.,  2.])
+    """
+def threshold_(input: Tensor, threshold: _complex | Tensor, value: _complex | Tensor) -> Tensor:
+    """`threshold`, written into the tensor itself: each element, or `value` where it is at most `threshold`.
+
+    Example:
+
+        >>> x = aten.tensor([-1.0, 0.5, 2.0])
+        >>> aten.threshold_(x, 0.5, 20.0)
+        tensor([20., 20.,  2.])
+    """
 @overload
-def tile(input: Tensor, dims: Sequence[_int]) -> Tensor: ...
+def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """`repeat`, where missing repeats in front are 1.
+
+    Example:
+
+        >>> aten.tile(aten.tensor([1, 2]), (2, 2))
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
 @overload
 def tile(input: Tensor, *dims: _int) -> Tensor: ...
-def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.topk: ...
-def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
-def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor: ...
+def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.topk:
+    """The `k` largest or smallest elements along `dim`, in order, and where they are.
+
+    Example:
+
+        >>> aten.topk(aten.tensor([3, 1, 2]), 2)
+        topk(values=tensor([3, 2]), indices=tensor([0, 2]))
+    """
+def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of a matrix's diagonal. Raises RuntimeError for tensors of other dimensions.
+
+    Example:
+
+        >>> aten.trace(aten.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """A view with two dimensions exchanged.
+
+    Example:
+
+        >>> aten.transpose(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
+    """
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `transpose` shows.
+
+    Example:
+
+        >>> aten.transpose_copy(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
+    """
 @overload
-def trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor: ...
+def trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
+    """The integral along `dim` of samples at `x`: coordinates along `dim`, or a tensor like `y`.
+
+    Example:
+
+        >>> aten.trapezoid(aten.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
+    """
 @overload
 def trapezoid(y: Tensor, *, dx: _complex | Tensor = 1, dim: _int = -1) -> Tensor: ...
 @overload
-def trapz(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor: ...
+def trapz(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
+    """The integral along `dim` of samples at `x`: coordinates along `dim`, or a tensor like `y`.
+
+    Example:
+
+        >>> aten.trapz(aten.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
+    """
 @overload
 def trapz(y: Tensor, *, dx: _float = 1.0, dim: _int = -1) -> Tensor: ...
-def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.triangular_solve: ...
-def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, reduction: _int = 1) -> Tensor: ...
-def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.triangular_solve:
+    """X with A X = B = input, or Aᵀ X = B; and A, repeated over the common batch.
+
+    Example:
+
+        >>> aten.triangular_solve(aten.tensor([[2.0], [8.0]]), aten.tensor([[2.0, 0.0], [0.0, 4.0]]))[0]
+        tensor([[1.],
+                [2.]])
+    """
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Matrices with zeros above the diagonal.
+
+    Example:
+
+        >>> aten.tril(aten.ones(2, 2))
+        tensor([[1., 0.],
+                [1., 1.]])
+    """
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal, as two rows, in row-major order.
+
+    Example:
+
+        >>> aten.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
+    """
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, reduction: _int = 1) -> Tensor:
+    """How much the distance to `negative` lacks to exceed that to `positive` by `margin`.
+
+    Example:
+
+        >>> aten.triplet_margin_loss(aten.tensor([[0.0]]), aten.tensor([[1.0]]), aten.tensor([[1.5]]), reduction=1)
+        tensor(0.5000)
+    """
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Matrices with zeros below the diagonal.
+
+    Example:
+
+        >>> aten.triu(aten.ones(2, 2))
+        tensor([[1., 1.],
+                [0., 1.]])
+    """
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal, as two rows, in row-major order.
+
+    Example:
+
+        >>> aten.triu_indices(2, 2)
+        tensor([[0, 0, 1],
+                [0, 1, 1]])
+    """
 @overload
-def true_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+def true_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `div`: input / other.
+
+    Example:
+
+        >>> aten.true_divide(aten.tensor([7.0, -7.0]), 2)
+        tensor([ 3.5000, -3.5000])
+    """
 @overload
 def true_divide(input: Tensor, other: _complex | Tensor) -> Tensor: ...
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def trunc_(input: Tensor) -> Tensor: ...
-def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unbind_copy(input: Tensor, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
-def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor: ...
-def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor: ...
-def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
-def unsqueeze(input: Tensor, dim: _int) -> Tensor: ...
-def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
-def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor: ...
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element without what is behind the point.
+
+    Example:
+
+        >>> aten.trunc(aten.tensor([-1.5, 0.2, 2.7]))
+        tensor([-1.,  0.,  2.])
+    """
+def trunc_(input: Tensor) -> Tensor:
+    """`trunc`, written into the tensor itself: each element without what is behind the point.
+
+    Example:
+
+        >>> x = aten.tensor([-1.5, 0.2, 2.7])
+        >>> x.trunc_()
+        tensor([-1.,  0.,  2.])
+    """
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """The slices at each index of `dim`, without that dimension.
+
+    Example:
+
+        >>> aten.unbind(aten.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
+def unbind_copy(input: Tensor, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Copies of the parts that `unbind` shows.
+
+    Example:
+
+        >>> aten.unbind_copy(aten.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    """Dimension `dim` as several; one of `sizes` may be -1.
+
+    Example:
+
+        >>> aten.unflatten(aten.arange(4), 0, (2, -1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `Tensor.unfold` shows.
+
+    Example:
+
+        >>> aten.unfold_copy(aten.arange(5), 0, 2, 1)
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3],
+                [3, 4]])
+    """
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size along `dim`; the last one may be smaller.
+
+    Example:
+
+        >>> aten.unsafe_chunk(aten.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` along `dim`; the last one may be smaller.
+
+    Example:
+
+        >>> aten.unsafe_split(aten.arange(4), 3)
+        (tensor([0, 1, 2]), tensor([3]))
+    """
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Pieces of these sizes along `dim`, which together must make it up.
+
+    Example:
+
+        >>> aten.unsafe_split_with_sizes(aten.arange(4), [1, 3])
+        (tensor([0]), tensor([1, 2, 3]))
+    """
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """A view with a dimension of size 1 at `dim`.
+
+    Example:
+
+        >>> aten.unsqueeze(aten.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
+    """
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `unsqueeze` shows.
+
+    Example:
+
+        >>> aten.unsqueeze_copy(aten.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
+    """
+def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
+    """The powers of a vector's elements (n): (n, N), the highest first unless `increasing`.
+
+    Example:
+
+        >>> aten.vander(aten.tensor([1, 2, 3]))
+        tensor([[1, 1, 1],
+                [4, 2, 1],
+                [9, 3, 1]])
+    """
 @overload
-def var(input: Tensor, unbiased: _bool = True) -> Tensor: ...
+def var(input: Tensor, unbiased: _bool = True) -> Tensor:
+    """The variance; `correction` is taken off the number of elements, 1 unless given.
+
+    Example:
+
+        >>> aten.var(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+        tensor(1.6667)
+    """
 @overload
 def var(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def var(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def var_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]: ...
+def var_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]:
+    """The variance and the average.
+
+    Example:
+
+        >>> aten.var_mean(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+        (tensor(1.6667), tensor(2.5000))
+    """
 @overload
 def var_mean(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> tuple[Tensor, Tensor]: ...
 @overload
 def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def view_as_complex(input: Tensor) -> Tensor: ...
-def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def view_as_real(input: Tensor) -> Tensor: ...
-def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two vectors, the first of them conjugated.
+
+    Example:
+
+        >>> aten.vdot(aten.tensor([1j, 2]), aten.tensor([1j, 1]))
+        tensor(3.+0.j)
+    """
+def view_as_complex(input: Tensor) -> Tensor:
+    """The last dimension, of size 2, as complex numbers.
+
+    Example:
+
+        >>> aten.view_as_complex(aten.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j])
+    """
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `view_as_complex` shows.
+
+    Example:
+
+        >>> aten.view_as_complex_copy(aten.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j])
+    """
+def view_as_real(input: Tensor) -> Tensor:
+    """Real and imaginary parts along a new last dimension. Raises RuntimeError for real dtypes.
+
+    Example:
+
+        >>> aten.view_as_real(aten.tensor([1 + 2j]))
+        tensor([[1., 2.]])
+    """
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy of what `view_as_real` shows.
+
+    Example:
+
+        >>> aten.view_as_real_copy(aten.tensor([1 + 2j]))
+        tensor([[1., 2.]])
+    """
 @overload
-def view_copy(input: Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
+def view_copy(input: Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
+    """`reshape` that always copies.
+
+    Example:
+
+        >>> aten.view_copy(aten.arange(4), (2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
 @overload
 def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def view_copy(input: Tensor, *size: _int, out: Tensor | None = None) -> Tensor: ...
 @overload
-def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
+def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces along dimension 0.
+
+    Example:
+
+        >>> aten.vsplit(aten.tensor([[1, 2], [3, 4]]), 2)
+        (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
 @overload
 def vsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 @overload
 def vsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors one below the other: along dimension 0, 1-d ones as rows.
+
+    Example:
+
+        >>> aten.vstack([aten.tensor([1, 2]), aten.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
 @overload
-def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of `input` where `condition` holds, else those of `other`; of a condition alone,
+    the indices of what is not 0, a vector for each dimension.
+
+    Example:
+
+        >>> aten.where(aten.tensor([True, False]), aten.tensor([1, 2]), aten.tensor([3, 4]))
+        tensor([1, 4])
+    """
 @overload
 def where(condition: Tensor, input: _complex | Tensor, other: Tensor) -> Tensor: ...
 @overload
@@ -1137,18 +4944,56 @@ def where(condition: Tensor, input: _complex | Tensor, other: _complex | Tensor)
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
-def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input log(other); 0 where input is 0, unless other is NaN.
+
+    Example:
+
+        >>> aten.xlogy(aten.tensor([0.0, 2.0]), aten.tensor([0.0, 3.0]))
+        tensor([0.0000, 2.1972])
+    """
 @overload
 def xlogy(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def xlogy(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlogy_(input: Tensor, other: Tensor) -> Tensor: ...
+def xlogy_(input: Tensor, other: Tensor) -> Tensor:
+    """`xlogy`, written into the tensor itself: input log(other); 0 where input is 0, unless other is NaN.
+
+    Example:
+
+        >>> x = aten.tensor([0.0, 2.0])
+        >>> x.xlogy_(aten.tensor([0.0, 3.0]))
+        tensor([0.0000, 2.1972])
+    """
 @overload
 def xlogy_(input: Tensor, other: _complex | Tensor) -> Tensor: ...
-def zero_(input: Tensor) -> Tensor: ...
+def zero_(input: Tensor) -> Tensor:
+    """Writes 0 over every element.
+
+    Example:
+
+        >>> x = aten.ones(2)
+        >>> aten.zero_(x)
+        tensor([0., 0.])
+    """
 @overload
-def zeros(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def zeros(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of this size, full of 0.
+
+    Example:
+
+        >>> aten.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+    """
 @overload
-def zeros(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def zeros_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = ..., out: Tensor | None = None) -> Tensor: ...
+def zeros(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def zeros_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor like `input`, full of 0.
+
+    Example:
+
+        >>> aten.zeros_like(aten.tensor([5, 6]))
+        tensor([0, 0])
+    """

@@ -18,140 +18,640 @@ from aten._generated import results as _results
 
 class TensorMethods:
     @overload
-    def __and__(self, other: Tensor) -> Tensor: ...
+    def __and__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __and__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __iand__(self, other: Tensor) -> Tensor: ...
+    def __iand__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __iand__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __ilshift__(self, other: Tensor) -> Tensor: ...
+    def __ilshift__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __ilshift__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __ior__(self, other: Tensor) -> Tensor: ...
+    def __ior__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __ior__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __irshift__(self, other: Tensor) -> Tensor: ...
+    def __irshift__(self, other: Tensor) -> Tensor:
+        """`__irshift_`, written into the tensor itself: copies of the sign come in from the left."""
     @overload
     def __irshift__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __ixor__(self, other: Tensor) -> Tensor: ...
+    def __ixor__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __ixor__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __lshift__(self, other: Tensor) -> Tensor: ...
+    def __lshift__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __lshift__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __or__(self, other: Tensor) -> Tensor: ...
+    def __or__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __or__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __rshift__(self, other: Tensor) -> Tensor: ...
+    def __rshift__(self, other: Tensor) -> Tensor:
+        """Copies of the sign come in from the left."""
     @overload
     def __rshift__(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def __xor__(self, other: Tensor) -> Tensor: ...
+    def __xor__(self, other: Tensor) -> Tensor:
+        """An operator without a function of its own."""
     @overload
     def __xor__(self, other: _complex | Tensor) -> Tensor: ...
-    def _addmm_activation(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False) -> Tensor: ...
-    def _conj(self) -> Tensor: ...
-    def _is_all_true(self) -> Tensor: ...
-    def _is_any_true(self) -> Tensor: ...
-    def _neg_view(self) -> Tensor: ...
-    def abs(self) -> Tensor: ...
-    def abs_(self) -> Tensor: ...
-    def absolute(self) -> Tensor: ...
-    def absolute_(self) -> Tensor: ...
-    def acos(self) -> Tensor: ...
-    def acos_(self) -> Tensor: ...
-    def acosh(self) -> Tensor: ...
-    def acosh_(self) -> Tensor: ...
+    def _addmm_activation(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False) -> Tensor:
+        """relu, or gelu, of addmm."""
+    def _conj(self) -> Tensor:
+        """An operator without a function of its own."""
+    def _is_all_true(self) -> Tensor:
+        """Whether all elements of a bool tensor are true."""
+    def _is_any_true(self) -> Tensor:
+        """Whether some element of a bool tensor is true."""
+    def _neg_view(self) -> Tensor:
+        """An operator without a function of its own."""
+    def abs(self) -> Tensor:
+        """The magnitude of each element; of a complex one, its distance from 0.
+
+        Example:
+
+            >>> aten.abs(aten.tensor([-1.5, 0.0, 2.0]))
+            tensor([1.5000, 0.0000, 2.0000])
+        """
+    def abs_(self) -> Tensor:
+        """`abs`, written into the tensor itself: the magnitude of each element; of a complex one, its distance from 0.
+
+        Example:
+
+            >>> x = aten.tensor([-1.5, 0.0, 2.0])
+            >>> x.abs_()
+            tensor([1.5000, 0.0000, 2.0000])
+        """
+    def absolute(self) -> Tensor:
+        """Another name of `abs`: the magnitude of each element.
+
+        Example:
+
+            >>> aten.absolute(aten.tensor([-1.5, 0.0, 2.0]))
+            tensor([1.5000, 0.0000, 2.0000])
+        """
+    def absolute_(self) -> Tensor:
+        """`absolute`, written into the tensor itself: another name of `abs`: the magnitude of each element.
+
+        Example:
+
+            >>> x = aten.tensor([-1.5, 0.0, 2.0])
+            >>> x.absolute_()
+            tensor([1.5000, 0.0000, 2.0000])
+        """
+    def acos(self) -> Tensor:
+        """The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.acos(aten.tensor([1.0, 0.0, -1.0]))
+            tensor([0.0000, 1.5708, 3.1416])
+        """
+    def acos_(self) -> Tensor:
+        """`acos`, written into the tensor itself: the angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 0.0, -1.0])
+            >>> x.acos_()
+            tensor([0.0000, 1.5708, 3.1416])
+        """
+    def acosh(self) -> Tensor:
+        """The number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+        Example:
+
+            >>> aten.acosh(aten.tensor([1.0, 2.0, 10.0]))
+            tensor([0.0000, 1.3170, 2.9932])
+        """
+    def acosh_(self) -> Tensor:
+        """`acosh`, written into the tensor itself: the number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0, 10.0])
+            >>> x.acosh_()
+            tensor([0.0000, 1.3170, 2.9932])
+        """
     @overload
-    def add(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def add(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """input + alpha × other.
+
+        Example:
+
+            >>> aten.add(aten.tensor([1.0, 2.0]), aten.tensor([10.0, 20.0]), alpha=2)
+            tensor([21., 42.])
+        """
     @overload
     def add(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def add_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def add_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """`add`, written into the tensor itself: input + alpha × other.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0])
+            >>> x.add_(aten.tensor([10.0, 20.0]), alpha=2)
+            tensor([21., 42.])
+        """
     @overload
     def add_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor: ...
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor: ...
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor: ...
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor: ...
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`beta input + alpha Σ batch1 @ batch2`: batch1 (b, n, m), batch2 (b, m, p), input (n, p).
+
+        Example:
+
+            >>> aten.addbmm(aten.zeros(2, 2), aten.ones(3, 2, 2), aten.ones(3, 2, 2))
+            tensor([[6., 6.],
+                    [6., 6.]])
+        """
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`addbmm`, written into the tensor itself: `beta input + alpha Σ batch1 @ batch2`: batch1 (b, n, m), batch2 (b, m, p), input (n, p).
+
+        Example:
+
+            >>> x = aten.zeros(2, 2)
+            >>> x.addbmm_(aten.ones(3, 2, 2), aten.ones(3, 2, 2))
+            tensor([[6., 6.],
+                    [6., 6.]])
+        """
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor:
+        """input + value × tensor1 / tensor2.
+
+        Example:
+
+            >>> aten.addcdiv(aten.tensor([1.0, 1.0]), aten.tensor([2.0, 6.0]), aten.tensor([4.0, 3.0]), value=0.5)
+            tensor([1.2500, 2.0000])
+        """
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor:
+        """`addcdiv`, written into the tensor itself: input + value × tensor1 / tensor2.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 1.0])
+            >>> x.addcdiv_(aten.tensor([2.0, 6.0]), aten.tensor([4.0, 3.0]), value=0.5)
+            tensor([1.2500, 2.0000])
+        """
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor:
+        """input + value × tensor1 × tensor2.
+
+        Example:
+
+            >>> aten.addcmul(aten.tensor([1.0, 1.0]), aten.tensor([2.0, 3.0]), aten.tensor([4.0, 5.0]), value=0.5)
+            tensor([5.0000, 8.5000])
+        """
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _complex | Tensor = 1) -> Tensor:
+        """`addcmul`, written into the tensor itself: input + value × tensor1 × tensor2.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 1.0])
+            >>> x.addcmul_(aten.tensor([2.0, 3.0]), aten.tensor([4.0, 5.0]), value=0.5)
+            tensor([5.0000, 8.5000])
+        """
     @overload
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """beta × input + alpha × (mat1 @ mat2), for matrices.
+
+        Example:
+
+            >>> aten.addmm(aten.ones(2, 2), aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.eye(2))
+            tensor([[2., 3.],
+                    [4., 5.]])
+        """
     @overload
     def addmm(self, mat1: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def adjoint(self) -> Tensor: ...
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`addmm`, written into the tensor itself: beta × input + alpha × (mat1 @ mat2), for matrices.
+
+        Example:
+
+            >>> x = aten.ones(2, 2)
+            >>> x.addmm_(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.eye(2))
+            tensor([[2., 3.],
+                    [4., 5.]])
+        """
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`beta input + alpha mat @ vec`: input broadcasts to (n), mat (n, m), vec (m).
+
+        Example:
+
+            >>> aten.addmv(aten.tensor([1.0, 1.0]), aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+            tensor([4., 8.])
+        """
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`addmv`, written into the tensor itself: `beta input + alpha mat @ vec`: input broadcasts to (n), mat (n, m), vec (m).
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 1.0])
+            >>> x.addmv_(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+            tensor([4., 8.])
+        """
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`beta input + alpha vec1 vec2ᵀ`: input broadcasts to (n, m); for bool, with or and and.
+
+        Example:
+
+            >>> aten.addr(aten.zeros(2, 2), aten.tensor([1.0, 2.0]), aten.tensor([3.0, 4.0]))
+            tensor([[3., 4.],
+                    [6., 8.]])
+        """
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`addr`, written into the tensor itself: `beta input + alpha vec1 vec2ᵀ`: input broadcasts to (n, m); for bool, with or and and.
+
+        Example:
+
+            >>> x = aten.zeros(2, 2)
+            >>> x.addr_(aten.tensor([1.0, 2.0]), aten.tensor([3.0, 4.0]))
+            tensor([[3., 4.],
+                    [6., 8.]])
+        """
+    def adjoint(self) -> Tensor:
+        """`mT` with complex numbers conjugated. Raises RuntimeError for 1-d tensors.
+
+        Example:
+
+            >>> aten.adjoint(aten.tensor([[1 + 1j, 2], [3, 4]]))
+            tensor([[1.-1.j, 3.-0.j],
+                    [2.-0.j, 4.-0.j]])
+        """
     @overload
-    def all(self) -> Tensor: ...
+    def all(self) -> Tensor:
+        """Whether all elements are true, or all along `dim`; what is not 0 is true.
+
+        Example:
+
+            >>> aten.all(aten.tensor([[True, True], [True, False]]), dim=1)
+            tensor([ True, False])
+        """
     @overload
     def all(self, dim: _int, keepdim: _bool = False) -> Tensor: ...
     @overload
     def all(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor: ...
-    def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool: ...
-    def amax(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor: ...
-    def amin(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor: ...
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _results.aminmax: ...
-    def angle(self) -> Tensor: ...
+    def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+        """Whether all elements are close, as `isclose` says.
+
+        Example:
+
+            >>> aten.allclose(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 2.0000001]))
+            True
+        """
+    def amax(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+        """The largest elements along `dim`; NaN is larger than every number.
+
+        Example:
+
+            >>> aten.amax(aten.tensor([[1, 5], [7, 3]]), dim=1)
+            tensor([5, 7])
+        """
+    def amin(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+        """The smallest elements along `dim`; NaN is smaller than every number.
+
+        Example:
+
+            >>> aten.amin(aten.tensor([[1, 5], [7, 3]]), dim=1)
+            tensor([1, 3])
+        """
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _results.aminmax:
+        """The least and the greatest element.
+
+        Example:
+
+            >>> aten.aminmax(aten.tensor([3, 1, 2]))
+            aminmax(min=tensor(1), max=tensor(3))
+        """
+    def angle(self) -> Tensor:
+        """The direction from zero, in radians: of real numbers 0, pi or NaN.
+
+        Example:
+
+            >>> aten.angle(aten.tensor([1 + 1j, -1 + 0j]))
+            tensor([0.7854, 3.1416])
+        """
     @overload
-    def any(self) -> Tensor: ...
+    def any(self) -> Tensor:
+        """Whether an element is true, or one along `dim`; what is not 0 is true.
+
+        Example:
+
+            >>> aten.any(aten.tensor([[0, 0], [0, 2]]), dim=1)
+            tensor([False,  True])
+        """
     @overload
     def any(self, dim: _int, keepdim: _bool = False) -> Tensor: ...
     @overload
     def any(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor: ...
-    def arccos(self) -> Tensor: ...
-    def arccos_(self) -> Tensor: ...
-    def arccosh(self) -> Tensor: ...
-    def arccosh_(self) -> Tensor: ...
-    def arcsin(self) -> Tensor: ...
-    def arcsin_(self) -> Tensor: ...
-    def arcsinh(self) -> Tensor: ...
-    def arcsinh_(self) -> Tensor: ...
-    def arctan(self) -> Tensor: ...
-    def arctan2(self, other: Tensor) -> Tensor: ...
-    def arctan2_(self, other: Tensor) -> Tensor: ...
-    def arctan_(self) -> Tensor: ...
-    def arctanh(self) -> Tensor: ...
-    def arctanh_(self) -> Tensor: ...
-    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor: ...
-    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor: ...
+    def arccos(self) -> Tensor:
+        """Another name of `acos`. The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.arccos(aten.tensor([1.0, 0.0, -1.0]))
+            tensor([0.0000, 1.5708, 3.1416])
+        """
+    def arccos_(self) -> Tensor:
+        """Another name of `acos`. The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 0.0, -1.0])
+            >>> x.arccos_()
+            tensor([0.0000, 1.5708, 3.1416])
+        """
+    def arccosh(self) -> Tensor:
+        """Another name of `acosh`. The number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+        Example:
+
+            >>> aten.arccosh(aten.tensor([1.0, 2.0, 10.0]))
+            tensor([0.0000, 1.3170, 2.9932])
+        """
+    def arccosh_(self) -> Tensor:
+        """Another name of `acosh`. The number from 0 on whose hyperbolic cosine each element is; NaN below 1.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0, 10.0])
+            >>> x.arccosh_()
+            tensor([0.0000, 1.3170, 2.9932])
+        """
+    def arcsin(self) -> Tensor:
+        """Another name of `asin`. The angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.arcsin(aten.tensor([0.0, 0.5, 1.0]))
+            tensor([0.0000, 0.5236, 1.5708])
+        """
+    def arcsin_(self) -> Tensor:
+        """Another name of `asin`. The angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 1.0])
+            >>> x.arcsin_()
+            tensor([0.0000, 0.5236, 1.5708])
+        """
+    def arcsinh(self) -> Tensor:
+        """Another name of `asinh`. The number whose hyperbolic sine each element is.
+
+        Example:
+
+            >>> aten.arcsinh(aten.tensor([0.0, 1.0, 10.0]))
+            tensor([0.0000, 0.8814, 2.9982])
+        """
+    def arcsinh_(self) -> Tensor:
+        """Another name of `asinh`. The number whose hyperbolic sine each element is.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, 10.0])
+            >>> x.arcsinh_()
+            tensor([0.0000, 0.8814, 2.9982])
+        """
+    def arctan(self) -> Tensor:
+        """Another name of `atan`. The angle in (-π/2, π/2) whose tangent each element is.
+
+        Example:
+
+            >>> aten.arctan(aten.tensor([0.0, 1.0, -1.0]))
+            tensor([ 0.0000,  0.7854, -0.7854])
+        """
+    def arctan2(self, other: Tensor) -> Tensor:
+        """Another name of `atan2`. The angle of the point (other, input), in [-π, π].
+
+        Example:
+
+            >>> aten.arctan2(aten.tensor([1.0, 1.0, -1.0]), aten.tensor([1.0, -1.0, -1.0]))
+            tensor([ 0.7854,  2.3562, -2.3562])
+        """
+    def arctan2_(self, other: Tensor) -> Tensor:
+        """Another name of `atan2`. The angle of the point (other, input), in [-π, π].
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 1.0, -1.0])
+            >>> x.arctan2_(aten.tensor([1.0, -1.0, -1.0]))
+            tensor([ 0.7854,  2.3562, -2.3562])
+        """
+    def arctan_(self) -> Tensor:
+        """Another name of `atan`. The angle in (-π/2, π/2) whose tangent each element is.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, -1.0])
+            >>> x.arctan_()
+            tensor([ 0.0000,  0.7854, -0.7854])
+        """
+    def arctanh(self) -> Tensor:
+        """Another name of `atanh`. The number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.arctanh(aten.tensor([0.0, 0.5, 1.0]))
+            tensor([0.0000, 0.5493,    inf])
+        """
+    def arctanh_(self) -> Tensor:
+        """Another name of `atanh`. The number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 1.0])
+            >>> x.arctanh_()
+            tensor([0.0000, 0.5493,    inf])
+        """
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+        """Where the largest element is: its place in row-major order, or along `dim`.
+
+        Example:
+
+            >>> aten.argmax(aten.tensor([[1, 5], [7, 3]]), dim=1)
+            tensor([1, 0])
+        """
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+        """Where the smallest element is: its place in row-major order, or along `dim`.
+
+        Example:
+
+            >>> aten.argmin(aten.tensor([[1, 5], [7, 3]]), dim=1)
+            tensor([0, 1])
+        """
     @overload
-    def argsort(self, *, stable: _bool, dim: _int = -1, descending: _bool = False) -> Tensor: ...
+    def argsort(self, *, stable: _bool, dim: _int = -1, descending: _bool = False) -> Tensor:
+        """Where the elements are that `sort` gives.
+
+        Example:
+
+            >>> aten.argsort(aten.tensor([3, 1, 2]))
+            tensor([1, 2, 0])
+        """
     @overload
     def argsort(self, dim: _int = -1, descending: _bool = False) -> Tensor: ...
-    def argwhere(self) -> Tensor: ...
-    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
-    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
-    def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
-    def asin(self) -> Tensor: ...
-    def asin_(self) -> Tensor: ...
-    def asinh(self) -> Tensor: ...
-    def asinh_(self) -> Tensor: ...
-    def atan(self) -> Tensor: ...
-    def atan2(self, other: Tensor) -> Tensor: ...
-    def atan2_(self, other: Tensor) -> Tensor: ...
-    def atan_(self) -> Tensor: ...
-    def atanh(self) -> Tensor: ...
-    def atanh_(self) -> Tensor: ...
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not 0, a row for each.
+
+        Example:
+
+            >>> aten.argwhere(aten.tensor([[1, 0], [0, 2]]))
+            tensor([[0, 0],
+                    [1, 1]])
+        """
+    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+        """A view of the tensor's memory with these sizes and strides, from `storage_offset` on.
+
+        Example:
+
+            >>> aten.as_strided(aten.arange(6), (2, 2), (2, 1))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
+    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+        """`as_strided`, written into the tensor itself: a view of the tensor's memory with these sizes and strides, from `storage_offset` on.
+
+        Example:
+
+            >>> x = aten.arange(6)
+            >>> x.as_strided_((2, 2), (2, 1))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
+    def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+        """A copy of the tensor, in which `src` stands where `as_strided` would look.
+
+        Example:
+
+            >>> aten.as_strided_scatter(aten.zeros(4), aten.tensor([1.0, 2.0]), (2,), (2,))
+            tensor([1., 0., 2., 0.])
+        """
+    def asin(self) -> Tensor:
+        """The angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.asin(aten.tensor([0.0, 0.5, 1.0]))
+            tensor([0.0000, 0.5236, 1.5708])
+        """
+    def asin_(self) -> Tensor:
+        """`asin`, written into the tensor itself: the angle in [-π/2, π/2] whose sine each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 1.0])
+            >>> x.asin_()
+            tensor([0.0000, 0.5236, 1.5708])
+        """
+    def asinh(self) -> Tensor:
+        """The number whose hyperbolic sine each element is.
+
+        Example:
+
+            >>> aten.asinh(aten.tensor([0.0, 1.0, 10.0]))
+            tensor([0.0000, 0.8814, 2.9982])
+        """
+    def asinh_(self) -> Tensor:
+        """`asinh`, written into the tensor itself: the number whose hyperbolic sine each element is.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, 10.0])
+            >>> x.asinh_()
+            tensor([0.0000, 0.8814, 2.9982])
+        """
+    def atan(self) -> Tensor:
+        """The angle in (-π/2, π/2) whose tangent each element is.
+
+        Example:
+
+            >>> aten.atan(aten.tensor([0.0, 1.0, -1.0]))
+            tensor([ 0.0000,  0.7854, -0.7854])
+        """
+    def atan2(self, other: Tensor) -> Tensor:
+        """The angle of the point (other, input), in [-π, π].
+
+        Example:
+
+            >>> aten.atan2(aten.tensor([1.0, 1.0, -1.0]), aten.tensor([1.0, -1.0, -1.0]))
+            tensor([ 0.7854,  2.3562, -2.3562])
+        """
+    def atan2_(self, other: Tensor) -> Tensor:
+        """`atan2`, written into the tensor itself: the angle of the point (other, input), in [-π, π].
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 1.0, -1.0])
+            >>> x.atan2_(aten.tensor([1.0, -1.0, -1.0]))
+            tensor([ 0.7854,  2.3562, -2.3562])
+        """
+    def atan_(self) -> Tensor:
+        """`atan`, written into the tensor itself: the angle in (-π/2, π/2) whose tangent each element is.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, -1.0])
+            >>> x.atan_()
+            tensor([ 0.0000,  0.7854, -0.7854])
+        """
+    def atanh(self) -> Tensor:
+        """The number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.atanh(aten.tensor([0.0, 0.5, 1.0]))
+            tensor([0.0000, 0.5493,    inf])
+        """
+    def atanh_(self) -> Tensor:
+        """`atanh`, written into the tensor itself: the number whose hyperbolic tangent each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 1.0])
+            >>> x.atanh_()
+            tensor([0.0000, 0.5493,    inf])
+        """
     @overload
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """beta × input + alpha × (batch1 @ batch2), matrix by matrix.
+
+        Example:
+
+            >>> aten.baddbmm(aten.zeros(1, 2, 2), aten.ones(1, 2, 3), aten.ones(1, 3, 2))
+            tensor([[[3., 3.],
+                     [3., 3.]]])
+        """
     @overload
     def baddbmm(self, batch1: Tensor, batch2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+        """`baddbmm`, written into the tensor itself: beta × input + alpha × (batch1 @ batch2), matrix by matrix.
+
+        Example:
+
+            >>> x = aten.zeros(1, 2, 2)
+            >>> x.baddbmm_(aten.ones(1, 2, 3), aten.ones(1, 3, 2))
+            tensor([[[3., 3.],
+                     [3., 3.]]])
+        """
     @overload
-    def bernoulli(self, *, generator: _Generator | None = None) -> Tensor: ...
+    def bernoulli(self, *, generator: _Generator | None = None) -> Tensor:
+        """1 with the probability that stands in its place, else 0.
+
+        Example:
+
+            >>> aten.bernoulli(aten.tensor([0.0, 1.0]))
+            tensor([0., 1.])
+        """
     @overload
     def bernoulli(self, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
     @overload
@@ -159,148 +659,662 @@ class TensorMethods:
     @overload
     def bernoulli(self, p: _float = 0.5, *, generator: _Generator | None = None, out: Tensor) -> Tensor: ...
     @overload
-    def bernoulli_(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor: ...
+    def bernoulli_(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor:
+        """`bernoulli`, written into the tensor itself: 1 with the probability of the same place of `p`, which is broadcast, else 0.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0])
+            >>> x.bernoulli_()
+            tensor([0., 1.])
+        """
     @overload
     def bernoulli_(self, p: _float = 0.5, *, generator: _Generator | None = None) -> Tensor: ...
-    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor: ...
+    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+        """How often each of the numbers 0, 1, … occurs, or the sums of their weights.
+
+        Example:
+
+            >>> aten.bincount(aten.tensor([0, 2, 2, 1]))
+            tensor([1, 1, 2])
+        """
     @overload
-    def bitwise_and(self, other: Tensor) -> Tensor: ...
+    def bitwise_and(self, other: Tensor) -> Tensor:
+        """The bits that are set in both; for bool, whether both are true.
+
+        Example:
+
+            >>> aten.bitwise_and(aten.tensor([6, 5]), aten.tensor([3, 4]))
+            tensor([2, 4])
+        """
     @overload
     def bitwise_and(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_and_(self, other: Tensor) -> Tensor: ...
+    def bitwise_and_(self, other: Tensor) -> Tensor:
+        """`bitwise_and`, written into the tensor itself: the bits that are set in both; for bool, whether both are true.
+
+        Example:
+
+            >>> x = aten.tensor([6, 5])
+            >>> x.bitwise_and_(aten.tensor([3, 4]))
+            tensor([2, 4])
+        """
     @overload
     def bitwise_and_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_left_shift(self, other: Tensor) -> Tensor: ...
+    def bitwise_left_shift(self, other: Tensor) -> Tensor:
+        """input with its bits moved up by `other`: input × 2 to that.
+
+        Example:
+
+            >>> aten.bitwise_left_shift(aten.tensor([1, 3]), aten.tensor([2, 1]))
+            tensor([4, 6])
+        """
     @overload
     def bitwise_left_shift(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_left_shift_(self, other: Tensor) -> Tensor: ...
+    def bitwise_left_shift_(self, other: Tensor) -> Tensor:
+        """`bitwise_left_shift`, written into the tensor itself: input with its bits moved up by `other`: input × 2 to that.
+
+        Example:
+
+            >>> x = aten.tensor([1, 3])
+            >>> x.bitwise_left_shift_(aten.tensor([2, 1]))
+            tensor([4, 6])
+        """
     @overload
     def bitwise_left_shift_(self, other: _complex | Tensor) -> Tensor: ...
-    def bitwise_not(self) -> Tensor: ...
-    def bitwise_not_(self) -> Tensor: ...
+    def bitwise_not(self) -> Tensor:
+        """Each element with all bits turned over; for bool, whether it is false.
+
+        Example:
+
+            >>> aten.bitwise_not(aten.tensor([0, 5, -1]))
+            tensor([-1, -6,  0])
+        """
+    def bitwise_not_(self) -> Tensor:
+        """`bitwise_not`, written into the tensor itself: each element with all bits turned over; for bool, whether it is false.
+
+        Example:
+
+            >>> x = aten.tensor([0, 5, -1])
+            >>> x.bitwise_not_()
+            tensor([-1, -6,  0])
+        """
     @overload
-    def bitwise_or(self, other: Tensor) -> Tensor: ...
+    def bitwise_or(self, other: Tensor) -> Tensor:
+        """The bits that are set in either; for bool, whether one is true.
+
+        Example:
+
+            >>> aten.bitwise_or(aten.tensor([6, 5]), aten.tensor([3, 4]))
+            tensor([7, 5])
+        """
     @overload
     def bitwise_or(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_or_(self, other: Tensor) -> Tensor: ...
+    def bitwise_or_(self, other: Tensor) -> Tensor:
+        """`bitwise_or`, written into the tensor itself: the bits that are set in either; for bool, whether one is true.
+
+        Example:
+
+            >>> x = aten.tensor([6, 5])
+            >>> x.bitwise_or_(aten.tensor([3, 4]))
+            tensor([7, 5])
+        """
     @overload
     def bitwise_or_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_right_shift(self, other: Tensor) -> Tensor: ...
+    def bitwise_right_shift(self, other: Tensor) -> Tensor:
+        """input with its bits moved down by `other`; copies of the sign come in from the left.
+
+        Example:
+
+            >>> aten.bitwise_right_shift(aten.tensor([8, -8]), aten.tensor([2, 1]))
+            tensor([ 2, -4])
+        """
     @overload
     def bitwise_right_shift(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_right_shift_(self, other: Tensor) -> Tensor: ...
+    def bitwise_right_shift_(self, other: Tensor) -> Tensor:
+        """`bitwise_right_shift`, written into the tensor itself: input with its bits moved down by `other`; copies of the sign come in from the left.
+
+        Example:
+
+            >>> x = aten.tensor([8, -8])
+            >>> x.bitwise_right_shift_(aten.tensor([2, 1]))
+            tensor([ 2, -4])
+        """
     @overload
     def bitwise_right_shift_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_xor(self, other: Tensor) -> Tensor: ...
+    def bitwise_xor(self, other: Tensor) -> Tensor:
+        """The bits that are set in one of them only; for bool, whether they differ.
+
+        Example:
+
+            >>> aten.bitwise_xor(aten.tensor([6, 5]), aten.tensor([3, 4]))
+            tensor([5, 1])
+        """
     @overload
     def bitwise_xor(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bitwise_xor_(self, other: Tensor) -> Tensor: ...
+    def bitwise_xor_(self, other: Tensor) -> Tensor:
+        """`bitwise_xor`, written into the tensor itself: the bits that are set in one of them only; for bool, whether they differ.
+
+        Example:
+
+            >>> x = aten.tensor([6, 5])
+            >>> x.bitwise_xor_(aten.tensor([3, 4]))
+            tensor([5, 1])
+        """
     @overload
     def bitwise_xor_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def bmm(self, mat2: Tensor) -> Tensor: ...
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """Products of matrices, one for each pair in the batches (b, n, m) and (b, m, p).
+
+        Example:
+
+            >>> aten.bmm(aten.ones(2, 1, 3), aten.ones(2, 3, 1))
+            tensor([[[3.]],
+
+                    [[3.]]])
+        """
     @overload
     def bmm(self, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
     @overload
-    def broadcast_to(self, size: Sequence[_int]) -> Tensor: ...
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+        """A view with the sizes given, in which dimensions of size 1 repeat their element.
+
+        Example:
+
+            >>> aten.broadcast_to(aten.tensor([1, 2]), (2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
     @overload
     def broadcast_to(self, *size: _int) -> Tensor: ...
-    def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None) -> Tensor: ...
-    def ceil(self) -> Tensor: ...
-    def ceil_(self) -> Tensor: ...
-    def cholesky(self, upper: _bool = False) -> Tensor: ...
-    def cholesky_inverse(self, upper: _bool = False) -> Tensor: ...
-    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor: ...
-    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """`cauchy`, written into the tensor itself: cauchy numbers around `median`. Raises RuntimeError where sigma is not positive.
+
+        Example:
+
+            >>> aten.zeros(3).cauchy_().shape
+            aten.Size([3])
+        """
+    def ceil(self) -> Tensor:
+        """Each element rounded up to a whole number.
+
+        Example:
+
+            >>> aten.ceil(aten.tensor([-1.5, 0.2, 2.0]))
+            tensor([-1.,  1.,  2.])
+        """
+    def ceil_(self) -> Tensor:
+        """`ceil`, written into the tensor itself: each element rounded up to a whole number.
+
+        Example:
+
+            >>> x = aten.tensor([-1.5, 0.2, 2.0])
+            >>> x.ceil_()
+            tensor([-1.,  1.,  2.])
+        """
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """The lower triangle L of a positive definite matrix L Lᴴ; with `upper`, its transpose.
+
+        Example:
+
+            >>> aten.cholesky(aten.tensor([[4.0, 2.0], [2.0, 5.0]]))
+            tensor([[2., 0.],
+                    [1., 2.]])
+        """
+    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+        """A's inverse, given its Cholesky factor.
+
+        Example:
+
+            >>> aten.cholesky_inverse(aten.tensor([[2.0, 0.0], [0.0, 1.0]]))
+            tensor([[0.2500, 0.0000],
+                    [0.0000, 1.0000]])
+        """
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
+        """X with A X = B = input, given A's Cholesky factor `input2`.
+
+        Example:
+
+            >>> aten.cholesky_solve(aten.tensor([[4.0], [1.0]]), aten.tensor([[2.0, 0.0], [0.0, 1.0]]))
+            tensor([[1.],
+                    [1.]])
+        """
+    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` pieces of equal size along `dim`; the last one may be smaller.
+
+        Example:
+
+            >>> aten.chunk(aten.arange(5), 2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
     @overload
-    def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Each element, moved to the nearest bound where it lies outside of [min, max].
+
+        Example:
+
+            >>> aten.clamp(aten.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
+            tensor([0.0000, 0.5000, 1.0000])
+        """
     @overload
     def clamp(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
     @overload
-    def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """`clamp`, written into the tensor itself: each element, moved to the nearest bound where it lies outside of [min, max].
+
+        Example:
+
+            >>> x = aten.tensor([-2.0, 0.5, 3.0])
+            >>> x.clamp_(min=0.0, max=1.0)
+            tensor([0.0000, 0.5000, 1.0000])
+        """
     @overload
     def clamp_(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
     @overload
-    def clamp_max(self, max: Tensor) -> Tensor: ...
+    def clamp_max(self, max: Tensor) -> Tensor:
+        """Each element, or `max` where it is more.
+
+        Example:
+
+            >>> aten.clamp_max(aten.tensor([-2.0, 0.5, 3.0]), 1.0)
+            tensor([-2.0000,  0.5000,  1.0000])
+        """
     @overload
     def clamp_max(self, max: _complex | Tensor) -> Tensor: ...
     @overload
-    def clamp_max_(self, max: Tensor) -> Tensor: ...
+    def clamp_max_(self, max: Tensor) -> Tensor:
+        """`clamp_max`, written into the tensor itself: each element, or `max` where it is more.
+
+        Example:
+
+            >>> x = aten.tensor([-2.0, 0.5, 3.0])
+            >>> x.clamp_max_(1.0)
+            tensor([-2.0000,  0.5000,  1.0000])
+        """
     @overload
     def clamp_max_(self, max: _complex | Tensor) -> Tensor: ...
     @overload
-    def clamp_min(self, min: Tensor) -> Tensor: ...
+    def clamp_min(self, min: Tensor) -> Tensor:
+        """Each element, or `min` where it is less.
+
+        Example:
+
+            >>> aten.clamp_min(aten.tensor([-2.0, 0.5, 3.0]), 0.0)
+            tensor([0.0000, 0.5000, 3.0000])
+        """
     @overload
     def clamp_min(self, min: _complex | Tensor) -> Tensor: ...
     @overload
-    def clamp_min_(self, min: Tensor) -> Tensor: ...
+    def clamp_min_(self, min: Tensor) -> Tensor:
+        """`clamp_min`, written into the tensor itself: each element, or `min` where it is less.
+
+        Example:
+
+            >>> x = aten.tensor([-2.0, 0.5, 3.0])
+            >>> x.clamp_min_(0.0)
+            tensor([0.0000, 0.5000, 3.0000])
+        """
     @overload
     def clamp_min_(self, min: _complex | Tensor) -> Tensor: ...
     @overload
-    def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
+
+        Example:
+
+            >>> aten.clip(aten.tensor([-2.0, 0.5, 3.0]), min=0.0, max=1.0)
+            tensor([0.0000, 0.5000, 1.0000])
+        """
     @overload
     def clip(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
     @overload
-    def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
+
+        Example:
+
+            >>> x = aten.tensor([-2.0, 0.5, 3.0])
+            >>> x.clip_(min=0.0, max=1.0)
+            tensor([0.0000, 0.5000, 1.0000])
+        """
     @overload
     def clip_(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
-    def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def conj(self) -> Tensor: ...
-    def conj_physical(self) -> Tensor: ...
-    def conj_physical_(self) -> Tensor: ...
-    def contiguous(self, *, memory_format: _memory_format = ...) -> Tensor: ...
-    def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor: ...
+    def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """A copy of the tensor, in memory of its own.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2])
+            >>> aten.clone(x)
+            tensor([1, 2])
+        """
+    def conj(self) -> Tensor:
+        """A view that reads as the complex conjugate; a real tensor itself.
+
+        Example:
+
+            >>> aten.conj(aten.tensor([1 + 2j]))
+            tensor([1.-2.j])
+        """
+    def conj_physical(self) -> Tensor:
+        """The conjugate, in memory of its own; a real tensor itself.
+
+        Example:
+
+            >>> aten.conj_physical(aten.tensor([1 + 2j]))
+            tensor([1.-2.j])
+        """
+    def conj_physical_(self) -> Tensor:
+        """`conj_physical`, written into the tensor itself: the conjugate, in memory of its own; a real tensor itself.
+
+        Example:
+
+            >>> x = aten.tensor([1 + 2j])
+            >>> x.conj_physical_()
+            tensor([1.-2.j])
+        """
+    def contiguous(self, *, memory_format: _memory_format = ...) -> Tensor:
+        """`input` where it lies in this order already, else a copy that does.
+
+        Example:
+
+            >>> aten.ones(2, 3).t().contiguous().stride()
+            (2, 1)
+        """
+    def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
+        """Writes the elements of `src`, broadcast and converted, over those of the tensor.
+
+        Example:
+
+            >>> aten.zeros(2).copy_(aten.tensor([1, 2]))
+            tensor([1., 2.])
+        """
     @overload
-    def copysign(self, other: Tensor) -> Tensor: ...
+    def copysign(self, other: Tensor) -> Tensor:
+        """The magnitude of `input` with the sign of `other`.
+
+        Example:
+
+            >>> aten.copysign(aten.tensor([1.0, -2.0]), aten.tensor([-1.0, 1.0]))
+            tensor([-1.,  2.])
+        """
     @overload
     def copysign(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def copysign_(self, other: Tensor) -> Tensor: ...
+    def copysign_(self, other: Tensor) -> Tensor:
+        """`copysign`, written into the tensor itself: the magnitude of `input` with the sign of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, -2.0])
+            >>> x.copysign_(aten.tensor([-1.0, 1.0]))
+            tensor([-1.,  2.])
+        """
     @overload
     def copysign_(self, other: _complex | Tensor) -> Tensor: ...
-    def corrcoef(self) -> Tensor: ...
-    def cos(self) -> Tensor: ...
-    def cos_(self) -> Tensor: ...
-    def cosh(self) -> Tensor: ...
-    def cosh_(self) -> Tensor: ...
+    def corrcoef(self) -> Tensor:
+        """The correlation coefficients of the rows, within [-1, 1].
+
+        Example:
+
+            >>> aten.corrcoef(aten.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+            tensor([[ 1., -1.],
+                    [-1.,  1.]])
+        """
+    def cos(self) -> Tensor:
+        """The cosine of each element, in radians.
+
+        Example:
+
+            >>> aten.cos(aten.tensor([0.0, 1.0, 3.1415927]))
+            tensor([ 1.0000,  0.5403, -1.0000])
+        """
+    def cos_(self) -> Tensor:
+        """`cos`, written into the tensor itself: the cosine of each element, in radians.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, 3.1415927])
+            >>> x.cos_()
+            tensor([ 1.0000,  0.5403, -1.0000])
+        """
+    def cosh(self) -> Tensor:
+        """The hyperbolic cosine, (exp(x) + exp(-x)) / 2.
+
+        Example:
+
+            >>> aten.cosh(aten.tensor([0.0, 1.0, -1.0]))
+            tensor([1.0000, 1.5431, 1.5431])
+        """
+    def cosh_(self) -> Tensor:
+        """`cosh`, written into the tensor itself: the hyperbolic cosine, (exp(x) + exp(-x)) / 2.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, -1.0])
+            >>> x.cosh_()
+            tensor([1.0000, 1.5431, 1.5431])
+        """
     @overload
-    def count_nonzero(self, dim: _int | None = None) -> Tensor: ...
+    def count_nonzero(self, dim: _int | None = None) -> Tensor:
+        """How many elements are not 0, of all or along `dim`.
+
+        Example:
+
+            >>> aten.count_nonzero(aten.tensor([[1, 0], [2, 3]]), dim=1)
+            tensor([1, 2])
+        """
     @overload
     def count_nonzero(self, dim: Sequence[_int]) -> Tensor: ...
     @overload
     def count_nonzero(self, *dim: _int) -> Tensor: ...
-    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
-    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor: ...
-    def cummax(self, dim: _int) -> _results.cummax: ...
-    def cummin(self, dim: _int) -> _results.cummin: ...
-    def cumprod(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-    def cumprod_(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-    def cumsum(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-    def cumsum_(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-    def deg2rad(self) -> Tensor: ...
-    def deg2rad_(self) -> Tensor: ...
-    def det(self) -> Tensor: ...
-    def detach(self) -> Tensor: ...
-    def detach_(self) -> Tensor: ...
-    def diag(self, diagonal: _int = 0) -> Tensor: ...
-    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
-    def diagflat(self, offset: _int = 0) -> Tensor: ...
-    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor: ...
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor: ...
-    def digamma(self) -> Tensor: ...
-    def digamma_(self) -> Tensor: ...
-    def dist(self, other: Tensor, p: _complex | Tensor = 2) -> Tensor: ...
+    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """The covariances of the rows, which are variables; columns are observations.
+
+        Example:
+
+            >>> aten.cov(aten.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+            tensor([[ 1., -1.],
+                    [-1.,  1.]])
+        """
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The cross product along `dim`, or else along the first dimension of size 3.
+
+        Example:
+
+            >>> aten.cross(aten.tensor([1.0, 0.0, 0.0]), aten.tensor([0.0, 1.0, 0.0]))
+            tensor([0., 0., 1.])
+        """
+    def cummax(self, dim: _int) -> _results.cummax:
+        """The greatest element so far, NaN from the first one on, and where it stood last.
+
+        Example:
+
+            >>> aten.cummax(aten.tensor([1, 3, 2]), dim=0)
+            cummax(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
+        """
+    def cummin(self, dim: _int) -> _results.cummin:
+        """The least element so far, NaN from the first one on, and where it stood last.
+
+        Example:
+
+            >>> aten.cummin(aten.tensor([3, 1, 2]), dim=0)
+            cummin(values=tensor([3, 1, 1]), indices=tensor([0, 1, 1]))
+        """
+    def cumprod(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The products of each element and those before it along `dim`.
+
+        Example:
+
+            >>> aten.cumprod(aten.tensor([1, 2, 3, 4]), dim=0)
+            tensor([ 1,  2,  6, 24])
+        """
+    def cumprod_(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """`cumprod`, written into the tensor itself: the products of each element and those before it along `dim`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3, 4])
+            >>> x.cumprod_(dim=0)
+            tensor([ 1,  2,  6, 24])
+        """
+    def cumsum(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The sums of each element and those before it along `dim`.
+
+        Example:
+
+            >>> aten.cumsum(aten.tensor([1, 2, 3, 4]), dim=0)
+            tensor([ 1,  3,  6, 10])
+        """
+    def cumsum_(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """`cumsum`, written into the tensor itself: the sums of each element and those before it along `dim`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3, 4])
+            >>> x.cumsum_(dim=0)
+            tensor([ 1,  3,  6, 10])
+        """
+    def deg2rad(self) -> Tensor:
+        """Degrees as radians: x π / 180.
+
+        Example:
+
+            >>> aten.deg2rad(aten.tensor([0.0, 90.0, 180.0]))
+            tensor([0.0000, 1.5708, 3.1416])
+        """
+    def deg2rad_(self) -> Tensor:
+        """`deg2rad`, written into the tensor itself: degrees as radians: x π / 180.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 90.0, 180.0])
+            >>> x.deg2rad_()
+            tensor([0.0000, 1.5708, 3.1416])
+        """
+    def det(self) -> Tensor:
+        """The determinant of a square matrix, or of each one of a batch.
+
+        Example:
+
+            >>> aten.det(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
+            tensor(5.)
+        """
+    def detach(self) -> Tensor:
+        """A view of the tensor that takes no part in derivatives.
+
+        Example:
+
+            >>> aten.detach(aten.tensor([1.0, 2.0]))
+            tensor([1., 2.])
+        """
+    def detach_(self) -> Tensor:
+        """`detach`, written into the tensor itself: a view of the tensor that takes no part in derivatives.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0])
+            >>> x.detach_()
+            tensor([1., 2.])
+        """
+    def diag(self, diagonal: _int = 0) -> Tensor:
+        """A copy of a matrix's diagonal; of a vector, the matrix with that diagonal.
+
+        Example:
+
+            >>> aten.diag(aten.tensor([1, 2]))
+            tensor([[1, 0],
+                    [0, 2]])
+        """
+    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+        """Zeros with the last dimension along a diagonal of the new dimensions `dim1` and `dim2`.
+
+        Example:
+
+            >>> aten.diag_embed(aten.tensor([[1, 2], [3, 4]]))
+            tensor([[[1, 0],
+                     [0, 2]],
+
+                    [[3, 0],
+                     [0, 4]]])
+        """
+    def diagflat(self, offset: _int = 0) -> Tensor:
+        """The matrix with all elements along a diagonal.
+
+        Example:
+
+            >>> aten.diagflat(aten.tensor([1, 2]))
+            tensor([[1, 0],
+                    [0, 2]])
+        """
+    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """A view of the diagonal of dimensions `dim1` and `dim2`, moved to the end.
+
+        Example:
+
+            >>> aten.diagonal(aten.tensor([[1, 2], [3, 4]]))
+            tensor([1, 4])
+        """
+    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """A copy of the tensor with `src` on the diagonal.
+
+        Example:
+
+            >>> aten.diagonal_scatter(aten.zeros(2, 2), aten.tensor([1.0, 2.0]))
+            tensor([[1., 0.],
+                    [0., 2.]])
+        """
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """Differences of neighbours along `dim`, taken `n` times; `prepend` and `append` stand at the
+        ends.
+
+        Example:
+
+            >>> aten.diff(aten.tensor([1, 4, 9, 16]))
+            tensor([3, 5, 7])
+        """
+    def digamma(self) -> Tensor:
+        """The derivative of the logarithm of the gamma function.
+
+        Example:
+
+            >>> aten.digamma(aten.tensor([1.0, 2.0, 0.5]))
+            tensor([-0.5772,  0.4228, -1.9635])
+        """
+    def digamma_(self) -> Tensor:
+        """`digamma`, written into the tensor itself: the derivative of the logarithm of the gamma function.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0, 0.5])
+            >>> x.digamma_()
+            tensor([-0.5772,  0.4228, -1.9635])
+        """
+    def dist(self, other: Tensor, p: _complex | Tensor = 2) -> Tensor:
+        """The p-norm of the difference of two tensors that broadcast.
+
+        Example:
+
+            >>> aten.dist(aten.tensor([0.0, 0.0]), aten.tensor([3.0, 4.0]))
+            tensor(5.)
+        """
     @overload
-    def div(self, other: Tensor | _complex) -> Tensor: ...
+    def div(self, other: Tensor | _complex) -> Tensor:
+        """input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
+
+        Example:
+
+            >>> aten.div(aten.tensor([7, -7]), 2, rounding_mode="floor")
+            tensor([ 3, -4])
+        """
     @overload
     def div(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
@@ -308,7 +1322,15 @@ class TensorMethods:
     @overload
     def div(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
-    def div_(self, other: Tensor | _complex) -> Tensor: ...
+    def div_(self, other: Tensor | _complex) -> Tensor:
+        """`div`, written into the tensor itself: input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
+
+        Example:
+
+            >>> x = aten.tensor([7, -7])
+            >>> x.div_(2, rounding_mode="floor")
+            tensor([ 3, -4])
+        """
     @overload
     def div_(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
@@ -316,7 +1338,14 @@ class TensorMethods:
     @overload
     def div_(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
-    def divide(self, other: Tensor | _complex) -> Tensor: ...
+    def divide(self, other: Tensor | _complex) -> Tensor:
+        """Another name of `div`. input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
+
+        Example:
+
+            >>> aten.divide(aten.tensor([7, -7]), 2, rounding_mode="floor")
+            tensor([ 3, -4])
+        """
     @overload
     def divide(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
@@ -324,488 +1353,2278 @@ class TensorMethods:
     @overload
     def divide(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
-    def divide_(self, other: Tensor | _complex) -> Tensor: ...
+    def divide_(self, other: Tensor | _complex) -> Tensor:
+        """Another name of `div`. input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
+
+        Example:
+
+            >>> x = aten.tensor([7, -7])
+            >>> x.divide_(2, rounding_mode="floor")
+            tensor([ 3, -4])
+        """
     @overload
     def divide_(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
     def divide_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
     def divide_(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
-    def dot(self, tensor: Tensor) -> Tensor: ...
+    def dot(self, tensor: Tensor) -> Tensor:
+        """The sum of the products of two vectors' elements.
+
+        Example:
+
+            >>> aten.dot(aten.tensor([1.0, 2.0]), aten.tensor([3.0, 4.0]))
+            tensor(11.)
+        """
     @overload
-    def dsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
+    def dsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces along dimension 2.
+
+        Example:
+
+            >>> aten.dsplit(aten.arange(4).view(1, 2, 2), 2)
+            (tensor([[[0],
+                     [2]]]), tensor([[[1],
+                     [3]]]))
+        """
     @overload
     def dsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
     @overload
     def dsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
     @overload
-    def eq(self, other: Tensor) -> Tensor: ...
+    def eq(self, other: Tensor) -> Tensor:
+        """Whether elements are equal.
+
+        Example:
+
+            >>> aten.eq(aten.tensor([1, 2]), aten.tensor([1, 3]))
+            tensor([ True, False])
+        """
     @overload
     def eq(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def eq_(self, other: Tensor) -> Tensor: ...
+    def eq_(self, other: Tensor) -> Tensor:
+        """`eq`, written into the tensor itself: whether elements are equal.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2])
+            >>> x.eq_(aten.tensor([1, 3]))
+            tensor([1, 0])
+        """
     @overload
     def eq_(self, other: _complex | Tensor) -> Tensor: ...
-    def equal(self, other: Tensor) -> _bool: ...
-    def erf(self) -> Tensor: ...
-    def erf_(self) -> Tensor: ...
-    def erfc(self) -> Tensor: ...
-    def erfc_(self) -> Tensor: ...
-    def erfinv(self) -> Tensor: ...
-    def erfinv_(self) -> Tensor: ...
-    def exp(self) -> Tensor: ...
-    def exp2(self) -> Tensor: ...
-    def exp2_(self) -> Tensor: ...
-    def exp_(self) -> Tensor: ...
+    def equal(self, other: Tensor) -> _bool:
+        """Whether shapes and all elements are equal; NaN equals nothing.
+
+        Example:
+
+            >>> aten.equal(aten.tensor([1, 2]), aten.tensor([1, 2]))
+            True
+        """
+    def erf(self) -> Tensor:
+        """The error function, 2/√π ∫₀ˣ exp(-t²) dt.
+
+        Example:
+
+            >>> aten.erf(aten.tensor([0.0, 0.5, 2.0]))
+            tensor([0.0000, 0.5205, 0.9953])
+        """
+    def erf_(self) -> Tensor:
+        """`erf`, written into the tensor itself: the error function, 2/√π ∫₀ˣ exp(-t²) dt.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 2.0])
+            >>> x.erf_()
+            tensor([0.0000, 0.5205, 0.9953])
+        """
+    def erfc(self) -> Tensor:
+        """1 - erf(x), exact where that is small.
+
+        Example:
+
+            >>> aten.erfc(aten.tensor([0.0, 0.5, 5.0]))
+            tensor([1.0000e+00, 4.7950e-01, 1.5375e-12])
+        """
+    def erfc_(self) -> Tensor:
+        """`erfc`, written into the tensor itself: 1 - erf(x), exact where that is small.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 5.0])
+            >>> x.erfc_()
+            tensor([1.0000e+00, 4.7950e-01, 1.5375e-12])
+        """
+    def erfinv(self) -> Tensor:
+        """The number whose error function each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> aten.erfinv(aten.tensor([0.0, 0.5, 1.0]))
+            tensor([0.0000, 0.4769,    inf])
+        """
+    def erfinv_(self) -> Tensor:
+        """`erfinv`, written into the tensor itself: the number whose error function each element is; NaN outside of [-1, 1].
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 1.0])
+            >>> x.erfinv_()
+            tensor([0.0000, 0.4769,    inf])
+        """
+    def exp(self) -> Tensor:
+        """e to the power of each element.
+
+        Example:
+
+            >>> aten.exp(aten.tensor([0.0, 1.0, -1.0]))
+            tensor([1.0000, 2.7183, 0.3679])
+        """
+    def exp2(self) -> Tensor:
+        """2 to the power of each element.
+
+        Example:
+
+            >>> aten.exp2(aten.tensor([0.0, 3.0, -1.0]))
+            tensor([1.0000, 8.0000, 0.5000])
+        """
+    def exp2_(self) -> Tensor:
+        """`exp2`, written into the tensor itself: 2 to the power of each element.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 3.0, -1.0])
+            >>> x.exp2_()
+            tensor([1.0000, 8.0000, 0.5000])
+        """
+    def exp_(self) -> Tensor:
+        """`exp`, written into the tensor itself: e to the power of each element.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, -1.0])
+            >>> x.exp_()
+            tensor([1.0000, 2.7183, 0.3679])
+        """
     @overload
-    def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor: ...
+    def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor:
+        """A view with larger sizes, in which dimensions of size 1 repeat their element; -1 keeps a size.
+
+        Example:
+
+            >>> aten.tensor([[1], [2]]).expand(2, 3)
+            tensor([[1, 1, 1],
+                    [2, 2, 2]])
+        """
     @overload
     def expand(self, *size: _int, implicit: _bool = False) -> Tensor: ...
-    def expand_as(self, other: Tensor) -> Tensor: ...
-    def expm1(self) -> Tensor: ...
-    def expm1_(self) -> Tensor: ...
-    def exponential_(self, lambd: _float = 1.0, *, generator: _Generator | None = None) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """`expand` to the size of another tensor.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).expand_as(aten.zeros(2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
+    def expm1(self) -> Tensor:
+        """exp(x) - 1, exact where x is small.
+
+        Example:
+
+            >>> aten.expm1(aten.tensor([0.0, 1e-5, 1.0]))
+            tensor([0.0000e+00, 1.0000e-05, 1.7183e+00])
+        """
+    def expm1_(self) -> Tensor:
+        """`expm1`, written into the tensor itself: exp(x) - 1, exact where x is small.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1e-05, 1.0])
+            >>> x.expm1_()
+            tensor([0.0000e+00, 1.0000e-05, 1.7183e+00])
+        """
+    def exponential_(self, lambd: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """`exponential`, written into the tensor itself: exponential numbers of rate `lambd`. Raises RuntimeError where it is not positive.
+
+        Example:
+
+            >>> aten.zeros(3).exponential_().shape
+            aten.Size([3])
+        """
     @overload
-    def fill_(self, value: Tensor) -> Tensor: ...
+    def fill_(self, value: Tensor) -> Tensor:
+        """`fill`, written into the tensor itself: a tensor like `input` whose elements are all `value`.
+
+        Example:
+
+            >>> x = aten.zeros(2)
+            >>> x.fill_(5)
+            tensor([5., 5.])
+        """
     @overload
     def fill_(self, value: _complex | Tensor) -> Tensor: ...
-    def fix(self) -> Tensor: ...
-    def fix_(self) -> Tensor: ...
-    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor: ...
+    def fix(self) -> Tensor:
+        """Another name of `trunc`. Each element without what is behind the point.
+
+        Example:
+
+            >>> aten.fix(aten.tensor([-1.5, 0.2, 2.7]))
+            tensor([-1.,  0.,  2.])
+        """
+    def fix_(self) -> Tensor:
+        """Another name of `trunc`. Each element without what is behind the point.
+
+        Example:
+
+            >>> x = aten.tensor([-1.5, 0.2, 2.7])
+            >>> x.fix_()
+            tensor([-1.,  0.,  2.])
+        """
+    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+        """Dimensions `start_dim` to `end_dim`, both included, as one; a 0-d tensor becomes 1-d.
+
+        Example:
+
+            >>> aten.flatten(aten.tensor([[1, 2], [3, 4]]))
+            tensor([1, 2, 3, 4])
+        """
     @overload
-    def flip(self, dims: Sequence[_int]) -> Tensor: ...
+    def flip(self, dims: Sequence[_int]) -> Tensor:
+        """The order along `dims` reversed. Raises RuntimeError for a dimension named twice.
+
+        Example:
+
+            >>> aten.flip(aten.tensor([[1, 2], [3, 4]]), (0,))
+            tensor([[3, 4],
+                    [1, 2]])
+        """
     @overload
     def flip(self, *dims: _int) -> Tensor: ...
-    def fliplr(self) -> Tensor: ...
-    def flipud(self) -> Tensor: ...
+    def fliplr(self) -> Tensor:
+        """Columns in reverse order. Raises RuntimeError for tensors of less than 2 dimensions.
+
+        Example:
+
+            >>> aten.fliplr(aten.tensor([[1, 2], [3, 4]]))
+            tensor([[2, 1],
+                    [4, 3]])
+        """
+    def flipud(self) -> Tensor:
+        """Rows in reverse order. Raises RuntimeError for 0-d tensors.
+
+        Example:
+
+            >>> aten.flipud(aten.tensor([[1, 2], [3, 4]]))
+            tensor([[3, 4],
+                    [1, 2]])
+        """
     @overload
-    def float_power(self, exponent: Tensor) -> Tensor: ...
+    def float_power(self, exponent: Tensor) -> Tensor:
+        """The power in float64, or in complex128.
+
+        Example:
+
+            >>> aten.float_power(aten.tensor([1, 2, 3]), 2)
+            tensor([1., 4., 9.], dtype=aten.float64)
+        """
     @overload
     def float_power(self, exponent: _complex | Tensor) -> Tensor: ...
     @overload
-    def float_power_(self, exponent: Tensor) -> Tensor: ...
+    def float_power_(self, exponent: Tensor) -> Tensor:
+        """`float_power`, written into the tensor itself: raises RuntimeError unless the base has the result's dtype.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0, 3.0], dtype=aten.float64)
+            >>> x.float_power_(2)
+            tensor([1., 4., 9.], dtype=aten.float64)
+        """
     @overload
     def float_power_(self, exponent: _complex | Tensor) -> Tensor: ...
-    def floor(self) -> Tensor: ...
-    def floor_(self) -> Tensor: ...
+    def floor(self) -> Tensor:
+        """Each element rounded down to a whole number.
+
+        Example:
+
+            >>> aten.floor(aten.tensor([-1.5, 0.2, 2.0]))
+            tensor([-2.,  0.,  2.])
+        """
+    def floor_(self) -> Tensor:
+        """`floor`, written into the tensor itself: each element rounded down to a whole number.
+
+        Example:
+
+            >>> x = aten.tensor([-1.5, 0.2, 2.0])
+            >>> x.floor_()
+            tensor([-2.,  0.,  2.])
+        """
     @overload
-    def floor_divide(self, other: Tensor | _complex) -> Tensor: ...
+    def floor_divide(self, other: Tensor | _complex) -> Tensor:
+        """input / other, rounded down; exact in floating point too.
+
+        Example:
+
+            >>> aten.floor_divide(aten.tensor([7, -7]), 2)
+            tensor([ 3, -4])
+        """
     @overload
     def floor_divide(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def floor_divide_(self, other: Tensor | _complex) -> Tensor: ...
+    def floor_divide_(self, other: Tensor | _complex) -> Tensor:
+        """`floor_divide`, written into the tensor itself: input / other, rounded down; exact in floating point too.
+
+        Example:
+
+            >>> x = aten.tensor([7, -7])
+            >>> x.floor_divide_(2)
+            tensor([ 3, -4])
+        """
     @overload
     def floor_divide_(self, other: _complex | Tensor) -> Tensor: ...
-    def fmax(self, other: Tensor) -> Tensor: ...
-    def fmin(self, other: Tensor) -> Tensor: ...
+    def fmax(self, other: Tensor) -> Tensor:
+        """The larger of two elements; the other one where one is NaN.
+
+        Example:
+
+            >>> aten.fmax(aten.tensor([1.0, float("nan")]), aten.tensor([2.0, 3.0]))
+            tensor([2., 3.])
+        """
+    def fmin(self, other: Tensor) -> Tensor:
+        """The smaller of two elements; the other one where one is NaN.
+
+        Example:
+
+            >>> aten.fmin(aten.tensor([1.0, float("nan")]), aten.tensor([2.0, 3.0]))
+            tensor([1., 3.])
+        """
     @overload
-    def fmod(self, other: Tensor) -> Tensor: ...
+    def fmod(self, other: Tensor) -> Tensor:
+        """What is left of input / other where the quotient is cut towards 0; it has the sign of `input`.
+
+        Example:
+
+            >>> aten.fmod(aten.tensor([-5.0, 5.0]), 3)
+            tensor([-2.,  2.])
+        """
     @overload
     def fmod(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def fmod_(self, other: Tensor) -> Tensor: ...
+    def fmod_(self, other: Tensor) -> Tensor:
+        """`fmod`, written into the tensor itself: what is left of input / other where the quotient is cut towards 0; it has the sign of `input`.
+
+        Example:
+
+            >>> x = aten.tensor([-5.0, 5.0])
+            >>> x.fmod_(3)
+            tensor([-2.,  2.])
+        """
     @overload
     def fmod_(self, other: _complex | Tensor) -> Tensor: ...
-    def frac(self) -> Tensor: ...
-    def frac_(self) -> Tensor: ...
-    def frexp(self) -> _results.frexp: ...
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor: ...
-    def gcd(self, other: Tensor) -> Tensor: ...
-    def gcd_(self, other: Tensor) -> Tensor: ...
+    def frac(self) -> Tensor:
+        """The part of each element behind the point, with its sign.
+
+        Example:
+
+            >>> aten.frac(aten.tensor([1.25, -1.25, 3.0]))
+            tensor([ 0.2500, -0.2500,  0.0000])
+        """
+    def frac_(self) -> Tensor:
+        """`frac`, written into the tensor itself: the part of each element behind the point, with its sign.
+
+        Example:
+
+            >>> x = aten.tensor([1.25, -1.25, 3.0])
+            >>> x.frac_()
+            tensor([ 0.2500, -0.2500,  0.0000])
+        """
+    def frexp(self) -> _results.frexp:
+        """A mantissa in [1/2, 1) and an int32 exponent: input is mantissa * 2^exponent.
+
+        Example:
+
+            >>> aten.frexp(aten.tensor([1.0, 10.0]))
+            frexp(mantissa=tensor([0.5000, 0.6250]), exponent=tensor([1, 4], dtype=aten.int32))
+        """
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+        """out[i][j][k] = input[index[i][j][k]][j][k] for dim 0, and so on.
+
+        Example:
+
+            >>> aten.gather(aten.tensor([[1, 2], [3, 4]]), 1, aten.tensor([[0, 0], [1, 0]]))
+            tensor([[1, 1],
+                    [4, 3]])
+        """
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor, by Euclid's algorithm; 0 of two zeros.
+
+        Example:
+
+            >>> aten.gcd(aten.tensor([12, 7]), aten.tensor([18, 21]))
+            tensor([6, 7])
+        """
+    def gcd_(self, other: Tensor) -> Tensor:
+        """`gcd`, written into the tensor itself: the greatest common divisor, by Euclid's algorithm; 0 of two zeros.
+
+        Example:
+
+            >>> x = aten.tensor([12, 7])
+            >>> x.gcd_(aten.tensor([18, 21]))
+            tensor([6, 7])
+        """
     @overload
-    def ge(self, other: Tensor) -> Tensor: ...
+    def ge(self, other: Tensor) -> Tensor:
+        """Whether elements are at least those of `other`.
+
+        Example:
+
+            >>> aten.ge(aten.tensor([1, 2, 3]), 2)
+            tensor([False,  True,  True])
+        """
     @overload
     def ge(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def ge_(self, other: Tensor) -> Tensor: ...
+    def ge_(self, other: Tensor) -> Tensor:
+        """`ge`, written into the tensor itself: whether elements are at least those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.ge_(2)
+            tensor([0, 1, 1])
+        """
     @overload
     def ge_(self, other: _complex | Tensor) -> Tensor: ...
-    def geometric_(self, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
-    def geqrf(self) -> _results.geqrf: ...
-    def ger(self, vec2: Tensor) -> Tensor: ...
+    def geometric_(self, p: _float, *, generator: _Generator | None = None) -> Tensor:
+        """`geometric`, written into the tensor itself: trials up to the first success. Raises RuntimeError for p outside of (0, 1).
+
+        Example:
+
+            >>> aten.zeros(3).geometric_(0.5).shape
+            aten.Size([3])
+        """
+    def geqrf(self) -> _results.geqrf:
+        """R and below it the Householder vectors; and their factors (*, k).
+
+        Example:
+
+            >>> aten.geqrf(aten.tensor([[3.0, 0.0], [4.0, 5.0]])).tau
+            tensor([1.6000, 0.0000])
+        """
+    def ger(self, vec2: Tensor) -> Tensor:
+        """Every element of a vector (n) times every one of another (m): (n, m).
+
+        Example:
+
+            >>> aten.ger(aten.tensor([1, 2]), aten.tensor([3, 4]))
+            tensor([[3, 4],
+                    [6, 8]])
+        """
     @overload
-    def greater(self, other: Tensor) -> Tensor: ...
+    def greater(self, other: Tensor) -> Tensor:
+        """Another name of `gt`. Whether elements are more than those of `other`.
+
+        Example:
+
+            >>> aten.greater(aten.tensor([1, 2, 3]), 2)
+            tensor([False, False,  True])
+        """
     @overload
     def greater(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def greater_(self, other: Tensor) -> Tensor: ...
+    def greater_(self, other: Tensor) -> Tensor:
+        """Another name of `gt`. Whether elements are more than those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.greater_(2)
+            tensor([0, 0, 1])
+        """
     @overload
     def greater_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def greater_equal(self, other: Tensor) -> Tensor: ...
+    def greater_equal(self, other: Tensor) -> Tensor:
+        """Another name of `ge`. Whether elements are at least those of `other`.
+
+        Example:
+
+            >>> aten.greater_equal(aten.tensor([1, 2, 3]), 2)
+            tensor([False,  True,  True])
+        """
     @overload
     def greater_equal(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def greater_equal_(self, other: Tensor) -> Tensor: ...
+    def greater_equal_(self, other: Tensor) -> Tensor:
+        """Another name of `ge`. Whether elements are at least those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.greater_equal_(2)
+            tensor([0, 1, 1])
+        """
     @overload
     def greater_equal_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def gt(self, other: Tensor) -> Tensor: ...
+    def gt(self, other: Tensor) -> Tensor:
+        """Whether elements are more than those of `other`.
+
+        Example:
+
+            >>> aten.gt(aten.tensor([1, 2, 3]), 2)
+            tensor([False, False,  True])
+        """
     @overload
     def gt(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def gt_(self, other: Tensor) -> Tensor: ...
+    def gt_(self, other: Tensor) -> Tensor:
+        """`gt`, written into the tensor itself: whether elements are more than those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.gt_(2)
+            tensor([0, 0, 1])
+        """
     @overload
     def gt_(self, other: _complex | Tensor) -> Tensor: ...
-    def hardshrink(self, lambd: _complex | Tensor = 0.5) -> Tensor: ...
+    def hardshrink(self, lambd: _complex | Tensor = 0.5) -> Tensor:
+        """Each element, or 0 where it lies in [-lambd, lambd].
+
+        Example:
+
+            >>> aten.hardshrink(aten.tensor([-1.0, 0.25, 0.75]))
+            tensor([-1.0000,  0.0000,  0.7500])
+        """
     @overload
-    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
+    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+        """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0).
+
+        Example:
+
+            >>> aten.hash_tensor(aten.tensor([1, 2, 3]))
+            tensor(0, dtype=aten.uint64)
+        """
     @overload
     def hash_tensor(self, *dim: _int, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
-    def heaviside(self, values: Tensor) -> Tensor: ...
-    def heaviside_(self, values: Tensor) -> Tensor: ...
-    def histc(self, bins: _int = 100, min: _complex | Tensor = 0, max: _complex | Tensor = 0) -> Tensor: ...
+    def heaviside(self, values: Tensor) -> Tensor:
+        """The unit step: 0 below zero, `values` at zero, 1 above; 0 for NaN.
+
+        Example:
+
+            >>> aten.heaviside(aten.tensor([-1.0, 0.0, 2.0]), aten.tensor([0.5]))
+            tensor([0.0000, 0.5000, 1.0000])
+        """
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """`heaviside`, written into the tensor itself: the unit step: 0 below zero, `values` at zero, 1 above; 0 for NaN.
+
+        Example:
+
+            >>> x = aten.tensor([-1.0, 0.0, 2.0])
+            >>> x.heaviside_(aten.tensor([0.5]))
+            tensor([0.0000, 0.5000, 1.0000])
+        """
+    def histc(self, bins: _int = 100, min: _complex | Tensor = 0, max: _complex | Tensor = 0) -> Tensor:
+        """How many elements fall into each of `bins` bins of one width between `min` and `max`.
+
+        Example:
+
+            >>> aten.histc(aten.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
+            tensor([2., 1.])
+        """
     @overload
-    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results.histogram: ...
+    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results.histogram:
+        """The elements' weights, one each by default, summed by bin; the edges are `bins`.
+
+        Example:
+
+            >>> aten.histogram(aten.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
+            histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
+        """
     @overload
     def histogram(self, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogram: ...
     @overload
-    def hsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
+    def hsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces along dimension 1, or 0 of a 1-d tensor.
+
+        Example:
+
+            >>> aten.hsplit(aten.arange(4), 2)
+            (tensor([0, 1]), tensor([2, 3]))
+        """
     @overload
     def hsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
     @overload
     def hsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
-    def hypot(self, other: Tensor) -> Tensor: ...
-    def hypot_(self, other: Tensor) -> Tensor: ...
-    def i0(self) -> Tensor: ...
-    def i0_(self) -> Tensor: ...
-    def igamma(self, other: Tensor) -> Tensor: ...
-    def igamma_(self, other: Tensor) -> Tensor: ...
-    def igammac(self, other: Tensor) -> Tensor: ...
-    def igammac_(self, other: Tensor) -> Tensor: ...
-    def imag(self) -> Tensor: ...
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex | Tensor = 1) -> Tensor: ...
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor: ...
-    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor: ...
+    def hypot(self, other: Tensor) -> Tensor:
+        """sqrt(input^2 + other^2) without overflow between: scaled by the larger of the two.
+
+        Example:
+
+            >>> aten.hypot(aten.tensor([3.0, 5.0]), aten.tensor([4.0, 12.0]))
+            tensor([ 5., 13.])
+        """
+    def hypot_(self, other: Tensor) -> Tensor:
+        """`hypot`, written into the tensor itself: sqrt(input^2 + other^2) without overflow between: scaled by the larger of the two.
+
+        Example:
+
+            >>> x = aten.tensor([3.0, 5.0])
+            >>> x.hypot_(aten.tensor([4.0, 12.0]))
+            tensor([ 5., 13.])
+        """
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind and order 0.
+
+        Example:
+
+            >>> aten.i0(aten.tensor([0.0, 1.0, 2.0]))
+            tensor([1.0000, 1.2661, 2.2796])
+        """
+    def i0_(self) -> Tensor:
+        """`i0`, written into the tensor itself: the modified Bessel function of the first kind and order 0.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, 2.0])
+            >>> x.i0_()
+            tensor([1.0000, 1.2661, 2.2796])
+        """
+    def igamma(self, other: Tensor) -> Tensor:
+        """The regularized lower incomplete gamma function P(input, other).
+
+        Example:
+
+            >>> aten.igamma(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 1.0]))
+            tensor([0.6321, 0.2642])
+        """
+    def igamma_(self, other: Tensor) -> Tensor:
+        """`igamma`, written into the tensor itself: the regularized lower incomplete gamma function P(input, other).
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0])
+            >>> x.igamma_(aten.tensor([1.0, 1.0]))
+            tensor([0.6321, 0.2642])
+        """
+    def igammac(self, other: Tensor) -> Tensor:
+        """The regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other).
+
+        Example:
+
+            >>> aten.igammac(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 1.0]))
+            tensor([0.3679, 0.7358])
+        """
+    def igammac_(self, other: Tensor) -> Tensor:
+        """`igammac`, written into the tensor itself: the regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other).
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0])
+            >>> x.igammac_(aten.tensor([1.0, 1.0]))
+            tensor([0.3679, 0.7358])
+        """
+    def imag(self) -> Tensor:
+        """A view of the imaginary parts. Raises RuntimeError for real dtypes.
+
+        Example:
+
+            >>> aten.imag(aten.tensor([1 + 2j, 3 - 4j]))
+            tensor([ 2., -4.])
+        """
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """Adds each slice of `source` along `dim`, times `alpha`, to the slice that `index` names.
+
+        Example:
+
+            >>> aten.index_add(aten.zeros(3), 0, aten.tensor([0, 2]), aten.tensor([1.0, 5.0]))
+            tensor([1., 0., 5.])
+        """
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """`index_add`, written into the tensor itself: adds each slice of `source` along `dim`, times `alpha`, to the slice that `index` names.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.index_add_(0, aten.tensor([0, 2]), aten.tensor([1.0, 5.0]))
+            tensor([1., 0., 5.])
+        """
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """Copies each slice of `source` along `dim` to the slice that `index` names.
+
+        Example:
+
+            >>> aten.index_copy(aten.zeros(3), 0, aten.tensor([0, 2]), aten.tensor([1.0, 5.0]))
+            tensor([1., 0., 5.])
+        """
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """`index_copy`, written into the tensor itself: copies each slice of `source` along `dim` to the slice that `index` names.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.index_copy_(0, aten.tensor([0, 2]), aten.tensor([1.0, 5.0]))
+            tensor([1., 0., 5.])
+        """
     @overload
-    def index_fill(self, dim: _int, index: Tensor, value: Tensor) -> Tensor: ...
+    def index_fill(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+        """The tensor with `value` in each slice of `dim` that `index` names.
+
+        Example:
+
+            >>> aten.index_fill(aten.zeros(3), 0, aten.tensor([0, 2]), 7)
+            tensor([7., 0., 7.])
+        """
     @overload
     def index_fill(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
     @overload
-    def index_fill_(self, dim: _int, index: Tensor, value: Tensor) -> Tensor: ...
+    def index_fill_(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+        """`index_fill`, written into the tensor itself: the tensor with `value` in each slice of `dim` that `index` names.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.index_fill_(0, aten.tensor([0, 2]), 7)
+            tensor([7., 0., 7.])
+        """
     @overload
     def index_fill_(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
-    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor: ...
-    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor: ...
-    def index_select(self, dim: _int, index: Tensor) -> Tensor: ...
-    def inner(self, other: Tensor) -> Tensor: ...
-    def inverse(self) -> Tensor: ...
-    def is_nonzero(self) -> _bool: ...
-    def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def isneginf(self) -> Tensor: ...
-    def isposinf(self) -> Tensor: ...
-    def isreal(self) -> Tensor: ...
-    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor: ...
-    def item(self) -> _int | _float | _bool: ...
-    def kron(self, other: Tensor) -> Tensor: ...
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _results.kthvalue: ...
-    def lcm(self, other: Tensor) -> Tensor: ...
-    def lcm_(self, other: Tensor) -> Tensor: ...
-    def ldexp(self, other: Tensor) -> Tensor: ...
-    def ldexp_(self, other: Tensor) -> Tensor: ...
+    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+        """Writes `values`, broadcast, to the elements `index` would give; or adds them.
+
+        Example:
+
+            >>> aten.index_put(aten.zeros(3), (aten.tensor([0, 2]),), aten.tensor([1.0, 5.0]))
+            tensor([1., 0., 5.])
+        """
+    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+        """`index_put`, written into the tensor itself: writes `values`, broadcast, to the elements `index` would give; or adds them.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.index_put_((aten.tensor([0, 2]),), aten.tensor([1.0, 5.0]))
+            tensor([1., 0., 5.])
+        """
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor:
+        """Folds each slice of `source` into the one that `index` names: prod, mean, amax or amin.
+
+        Example:
+
+            >>> aten.index_reduce(aten.ones(3), 0, aten.tensor([0, 0]), aten.tensor([2.0, 5.0]), "prod")
+            tensor([10.,  1.,  1.])
+        """
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor:
+        """`index_reduce`, written into the tensor itself: folds each slice of `source` into the one that `index` names: prod, mean, amax or amin.
+
+        Example:
+
+            >>> x = aten.ones(3)
+            >>> x.index_reduce_(0, aten.tensor([0, 0]), aten.tensor([2.0, 5.0]), "prod")
+            tensor([10.,  1.,  1.])
+        """
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
+        """The slices of `dim` at the indices in a vector.
+
+        Example:
+
+            >>> aten.index_select(aten.tensor([[1, 2], [3, 4]]), 1, aten.tensor([1, 0]))
+            tensor([[2, 1],
+                    [4, 3]])
+        """
+    def inner(self, other: Tensor) -> Tensor:
+        """Products over the last dimension: (*a, n) and (*b, n) make (*a, *b); numbers scale.
+
+        Example:
+
+            >>> aten.inner(aten.tensor([1, 2]), aten.tensor([3, 4]))
+            tensor(11)
+        """
+    def inverse(self) -> Tensor:
+        """The inverse of a square matrix. Raises LinAlgError for singular ones.
+
+        Example:
+
+            >>> aten.inverse(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+            tensor([[0.5000, 0.0000],
+                    [0.0000, 0.2500]])
+        """
+    def is_nonzero(self) -> _bool:
+        """Whether the only element is not zero. Raises RuntimeError unless there is just one.
+
+        Example:
+
+            >>> aten.is_nonzero(aten.tensor([2.0]))
+            True
+        """
+    def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+        """|input - other| <= atol + rtol |other|, or equal.
+
+        Example:
+
+            >>> aten.isclose(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 2.1]))
+            tensor([ True, False])
+        """
+    def isfinite(self) -> Tensor:
+        """Whether elements are neither infinite nor NaN.
+
+        Example:
+
+            >>> aten.isfinite(aten.tensor([1.0, float("inf"), float("nan")]))
+            tensor([ True, False, False])
+        """
+    def isinf(self) -> Tensor:
+        """Whether elements are infinite.
+
+        Example:
+
+            >>> aten.isinf(aten.tensor([1.0, float("inf"), float("-inf")]))
+            tensor([False,  True,  True])
+        """
+    def isnan(self) -> Tensor:
+        """Whether elements are NaN.
+
+        Example:
+
+            >>> aten.isnan(aten.tensor([1.0, float("nan")]))
+            tensor([False,  True])
+        """
+    def isneginf(self) -> Tensor:
+        """Whether elements are -∞.
+
+        Example:
+
+            >>> aten.isneginf(aten.tensor([float("inf"), float("-inf")]))
+            tensor([False,  True])
+        """
+    def isposinf(self) -> Tensor:
+        """Whether elements are +∞.
+
+        Example:
+
+            >>> aten.isposinf(aten.tensor([float("inf"), float("-inf")]))
+            tensor([ True, False])
+        """
+    def isreal(self) -> Tensor:
+        """Whether the imaginary part is zero.
+
+        Example:
+
+            >>> aten.isreal(aten.tensor([1 + 0j, 1j]))
+            tensor([ True, False])
+        """
+    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+        """The signal (*, samples) whose `stft` is nearest to the spectra (*, frequencies, frames).
+
+        Example:
+
+            >>> x = aten.arange(8.0)
+            >>> s = aten.stft(x, 4, window=aten.ones(4), return_complex=True)
+            >>> aten.istft(s, 4, window=aten.ones(4))
+            tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+        """
+    def item(self) -> _int | _float | _bool:
+        """The only element, as a Python number. Raises RuntimeError unless there is just one.
+
+        Example:
+
+            >>> aten.tensor([2.5]).item()
+            2.5
+        """
+    def kron(self, other: Tensor) -> Tensor:
+        """Kronecker product: each element of `input` times all of `other`, dimension by dimension.
+
+        Example:
+
+            >>> aten.kron(aten.tensor([[1, 2]]), aten.tensor([[1, 1], [0, 1]]))
+            tensor([[1, 1, 2, 2],
+                    [0, 1, 0, 2]])
+        """
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _results.kthvalue:
+        """The `k`th smallest element along `dim`, counted from 1, and where it is.
+
+        Example:
+
+            >>> aten.kthvalue(aten.tensor([3, 1, 2]), 2)
+            kthvalue(values=tensor(2), indices=tensor(2))
+        """
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple; 0 where an operand is. Products of short integers are whole.
+
+        Example:
+
+            >>> aten.lcm(aten.tensor([4, 6]), aten.tensor([6, 15]))
+            tensor([12, 30])
+        """
+    def lcm_(self, other: Tensor) -> Tensor:
+        """`lcm`, written into the tensor itself: the least common multiple; 0 where an operand is. Products of short integers are whole.
+
+        Example:
+
+            >>> x = aten.tensor([4, 6])
+            >>> x.lcm_(aten.tensor([6, 15]))
+            tensor([12, 30])
+        """
+    def ldexp(self, other: Tensor) -> Tensor:
+        """input * 2^other, in the type of input where that is floating and `other` are whole numbers.
+
+        Example:
+
+            >>> aten.ldexp(aten.tensor([1.0, 3.0]), aten.tensor([2, -1]))
+            tensor([4.0000, 1.5000])
+        """
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """`ldexp`, written into the tensor itself: input * 2^other, in the type of input where that is floating and `other` are whole numbers.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 3.0])
+            >>> x.ldexp_(aten.tensor([2, -1]))
+            tensor([4.0000, 1.5000])
+        """
     @overload
-    def le(self, other: Tensor) -> Tensor: ...
+    def le(self, other: Tensor) -> Tensor:
+        """Whether elements are at most those of `other`.
+
+        Example:
+
+            >>> aten.le(aten.tensor([1, 2, 3]), 2)
+            tensor([ True,  True, False])
+        """
     @overload
     def le(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def le_(self, other: Tensor) -> Tensor: ...
+    def le_(self, other: Tensor) -> Tensor:
+        """`le`, written into the tensor itself: whether elements are at most those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.le_(2)
+            tensor([1, 1, 0])
+        """
     @overload
     def le_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def lerp(self, end: Tensor, weight: Tensor) -> Tensor: ...
+    def lerp(self, end: Tensor, weight: Tensor) -> Tensor:
+        """start + weight × (end - start), from whichever end is nearer, so that weights 0 and 1 give the
+        ends themselves.
+
+        Example:
+
+            >>> aten.lerp(aten.tensor([0.0, 10.0]), aten.tensor([10.0, 20.0]), 0.25)
+            tensor([ 2.5000, 12.5000])
+        """
     @overload
     def lerp(self, end: Tensor, weight: _complex | Tensor) -> Tensor: ...
     @overload
-    def lerp_(self, end: Tensor, weight: Tensor) -> Tensor: ...
+    def lerp_(self, end: Tensor, weight: Tensor) -> Tensor:
+        """`lerp`, written into the tensor itself: start + weight × (end - start), from whichever end is nearer, so that weights 0 and 1 give the
+        ends themselves.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 10.0])
+            >>> x.lerp_(aten.tensor([10.0, 20.0]), 0.25)
+            tensor([ 2.5000, 12.5000])
+        """
     @overload
     def lerp_(self, end: Tensor, weight: _complex | Tensor) -> Tensor: ...
     @overload
-    def less(self, other: Tensor) -> Tensor: ...
+    def less(self, other: Tensor) -> Tensor:
+        """Another name of `lt`. Whether elements are less than those of `other`.
+
+        Example:
+
+            >>> aten.less(aten.tensor([1, 2, 3]), 2)
+            tensor([ True, False, False])
+        """
     @overload
     def less(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def less_(self, other: Tensor) -> Tensor: ...
+    def less_(self, other: Tensor) -> Tensor:
+        """Another name of `lt`. Whether elements are less than those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.less_(2)
+            tensor([1, 0, 0])
+        """
     @overload
     def less_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def less_equal(self, other: Tensor) -> Tensor: ...
+    def less_equal(self, other: Tensor) -> Tensor:
+        """Another name of `le`. Whether elements are at most those of `other`.
+
+        Example:
+
+            >>> aten.less_equal(aten.tensor([1, 2, 3]), 2)
+            tensor([ True,  True, False])
+        """
     @overload
     def less_equal(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def less_equal_(self, other: Tensor) -> Tensor: ...
+    def less_equal_(self, other: Tensor) -> Tensor:
+        """Another name of `le`. Whether elements are at most those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.less_equal_(2)
+            tensor([1, 1, 0])
+        """
     @overload
     def less_equal_(self, other: _complex | Tensor) -> Tensor: ...
-    def lgamma(self) -> Tensor: ...
-    def lgamma_(self) -> Tensor: ...
-    def log(self) -> Tensor: ...
-    def log10(self) -> Tensor: ...
-    def log10_(self) -> Tensor: ...
-    def log1p(self) -> Tensor: ...
-    def log1p_(self) -> Tensor: ...
-    def log2(self) -> Tensor: ...
-    def log2_(self) -> Tensor: ...
-    def log_(self) -> Tensor: ...
-    def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None) -> Tensor: ...
-    def log_softmax(self, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-    def logaddexp(self, other: Tensor) -> Tensor: ...
-    def logaddexp2(self, other: Tensor) -> Tensor: ...
-    def logcumsumexp(self, dim: _int) -> Tensor: ...
-    def logdet(self) -> Tensor: ...
-    def logical_and(self, other: Tensor) -> Tensor: ...
-    def logical_and_(self, other: Tensor) -> Tensor: ...
-    def logical_not(self) -> Tensor: ...
-    def logical_not_(self) -> Tensor: ...
-    def logical_or(self, other: Tensor) -> Tensor: ...
-    def logical_or_(self, other: Tensor) -> Tensor: ...
-    def logical_xor(self, other: Tensor) -> Tensor: ...
-    def logical_xor_(self, other: Tensor) -> Tensor: ...
-    def logit(self, eps: _float | None = None) -> Tensor: ...
-    def logit_(self, eps: _float | None = None) -> Tensor: ...
-    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor: ...
+    def lgamma(self) -> Tensor:
+        """The logarithm of the magnitude of the gamma function.
+
+        Example:
+
+            >>> aten.lgamma(aten.tensor([0.5, 1.0, 10.0]))
+            tensor([ 0.5724,  0.0000, 12.8018])
+        """
+    def lgamma_(self) -> Tensor:
+        """`lgamma`, written into the tensor itself: the logarithm of the magnitude of the gamma function.
+
+        Example:
+
+            >>> x = aten.tensor([0.5, 1.0, 10.0])
+            >>> x.lgamma_()
+            tensor([ 0.5724,  0.0000, 12.8018])
+        """
+    def log(self) -> Tensor:
+        """The natural logarithm of each element; NaN below 0.
+
+        Example:
+
+            >>> aten.log(aten.tensor([1.0, 2.7182817, 0.0]))
+            tensor([0.0000, 1.0000,   -inf])
+        """
+    def log10(self) -> Tensor:
+        """The logarithm to the base 10.
+
+        Example:
+
+            >>> aten.log10(aten.tensor([1.0, 10.0, 0.001]))
+            tensor([ 0.,  1., -3.])
+        """
+    def log10_(self) -> Tensor:
+        """`log10`, written into the tensor itself: the logarithm to the base 10.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 10.0, 0.001])
+            >>> x.log10_()
+            tensor([ 0.,  1., -3.])
+        """
+    def log1p(self) -> Tensor:
+        """log(1 + x), exact where x is small.
+
+        Example:
+
+            >>> aten.log1p(aten.tensor([0.0, 1e-5, 1.0]))
+            tensor([0.0000e+00, 9.9999e-06, 6.9315e-01])
+        """
+    def log1p_(self) -> Tensor:
+        """`log1p`, written into the tensor itself: log(1 + x), exact where x is small.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1e-05, 1.0])
+            >>> x.log1p_()
+            tensor([0.0000e+00, 9.9999e-06, 6.9315e-01])
+        """
+    def log2(self) -> Tensor:
+        """The logarithm to the base 2.
+
+        Example:
+
+            >>> aten.log2(aten.tensor([1.0, 8.0, 0.5]))
+            tensor([ 0.,  3., -1.])
+        """
+    def log2_(self) -> Tensor:
+        """`log2`, written into the tensor itself: the logarithm to the base 2.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 8.0, 0.5])
+            >>> x.log2_()
+            tensor([ 0.,  3., -1.])
+        """
+    def log_(self) -> Tensor:
+        """`log`, written into the tensor itself: the natural logarithm of each element; NaN below 0.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.7182817, 0.0])
+            >>> x.log_()
+            tensor([0.0000, 1.0000,   -inf])
+        """
+    def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None) -> Tensor:
+        """`log_normal`, written into the tensor itself: numbers whose logarithms are normal. Raises RuntimeError where std is not positive.
+
+        Example:
+
+            >>> aten.zeros(3).log_normal_().shape
+            aten.Size([3])
+        """
+    def log_softmax(self, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The logarithm of `softmax` along `dim`, exact where that is small.
+
+        Example:
+
+            >>> aten.log_softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+            tensor([-2.4076, -1.4076, -0.4076])
+        """
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """log(exp(input) + exp(other)): of complex numbers, relative to that of the larger real part.
+
+        Example:
+
+            >>> aten.logaddexp(aten.tensor([0.0, 1000.0]), aten.tensor([0.0, 1000.0]))
+            tensor([6.9315e-01, 1.0007e+03])
+        """
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log2(2^input + 2^other).
+
+        Example:
+
+            >>> aten.logaddexp2(aten.tensor([0.0, 3.0]), aten.tensor([0.0, 3.0]))
+            tensor([1., 4.])
+        """
+    def logcumsumexp(self, dim: _int) -> Tensor:
+        """The logarithm of the sum of exponentials of the elements so far.
+
+        Example:
+
+            >>> aten.logcumsumexp(aten.tensor([0.0, 0.0, 0.0]), 0)
+            tensor([0.0000, 0.6931, 1.0986])
+        """
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinants; of negative ones, NaN.
+
+        Example:
+
+            >>> aten.logdet(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+            tensor(2.0794)
+        """
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Whether both are true; what is not 0 is true.
+
+        Example:
+
+            >>> aten.logical_and(aten.tensor([0, 1, 2]), aten.tensor([1, 1, 0]))
+            tensor([False,  True, False])
+        """
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """`logical_and`, written into the tensor itself: whether both are true; what is not 0 is true.
+
+        Example:
+
+            >>> x = aten.tensor([0, 1, 2])
+            >>> x.logical_and_(aten.tensor([1, 1, 0]))
+            tensor([0, 1, 0])
+        """
+    def logical_not(self) -> Tensor:
+        """Whether elements are 0.
+
+        Example:
+
+            >>> aten.logical_not(aten.tensor([0, 1, 2]))
+            tensor([ True, False, False])
+        """
+    def logical_not_(self) -> Tensor:
+        """`logical_not`, written into the tensor itself: whether elements are 0.
+
+        Example:
+
+            >>> x = aten.tensor([0, 1, 2])
+            >>> x.logical_not_()
+            tensor([1, 0, 0])
+        """
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Whether one of both is true; what is not 0 is true.
+
+        Example:
+
+            >>> aten.logical_or(aten.tensor([0, 1, 0]), aten.tensor([1, 1, 0]))
+            tensor([ True,  True, False])
+        """
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """`logical_or`, written into the tensor itself: whether one of both is true; what is not 0 is true.
+
+        Example:
+
+            >>> x = aten.tensor([0, 1, 0])
+            >>> x.logical_or_(aten.tensor([1, 1, 0]))
+            tensor([1, 1, 0])
+        """
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Whether just one of both is true; what is not 0 is true.
+
+        Example:
+
+            >>> aten.logical_xor(aten.tensor([0, 1, 2]), aten.tensor([1, 1, 0]))
+            tensor([ True, False,  True])
+        """
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """`logical_xor`, written into the tensor itself: whether just one of both is true; what is not 0 is true.
+
+        Example:
+
+            >>> x = aten.tensor([0, 1, 2])
+            >>> x.logical_xor_(aten.tensor([1, 1, 0]))
+            tensor([1, 0, 1])
+        """
+    def logit(self, eps: _float | None = None) -> Tensor:
+        """log(x / (1 - x)), of x limited to [eps, 1 - eps] where there is an eps.
+
+        Example:
+
+            >>> aten.logit(aten.tensor([0.5, 0.9, 0.1]))
+            tensor([ 0.0000,  2.1972, -2.1972])
+        """
+    def logit_(self, eps: _float | None = None) -> Tensor:
+        """`logit`, written into the tensor itself: log(x / (1 - x)), of x limited to [eps, 1 - eps] where there is an eps.
+
+        Example:
+
+            >>> x = aten.tensor([0.5, 0.9, 0.1])
+            >>> x.logit_()
+            tensor([ 0.0000,  2.1972, -2.1972])
+        """
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
+        """The logarithm of the sum of exponentials along `dim`, without overflow.
+
+        Example:
+
+            >>> aten.logsumexp(aten.tensor([1.0, 2.0, 1000.0]), dim=0)
+            tensor(1000.)
+        """
     @overload
-    def lt(self, other: Tensor) -> Tensor: ...
+    def lt(self, other: Tensor) -> Tensor:
+        """Whether elements are less than those of `other`.
+
+        Example:
+
+            >>> aten.lt(aten.tensor([1, 2, 3]), 2)
+            tensor([ True, False, False])
+        """
     @overload
     def lt(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def lt_(self, other: Tensor) -> Tensor: ...
+    def lt_(self, other: Tensor) -> Tensor:
+        """`lt`, written into the tensor itself: whether elements are less than those of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.lt_(2)
+            tensor([1, 0, 0])
+        """
     @overload
     def lt_(self, other: _complex | Tensor) -> Tensor: ...
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor: ...
-    def mH(self) -> Tensor: ...
-    def mT(self) -> Tensor: ...
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """X with A X = input, for the factors of A that `linalg.lu_factor` gives.
+
+        Example:
+
+            >>> a = aten.tensor([[2.0, 0.0], [0.0, 4.0]])
+            >>> aten.lu_solve(aten.tensor([[1.0], [1.0]]), *aten.linalg.lu_factor(a))
+            tensor([[0.5000],
+                    [0.2500]])
+        """
+    def mH(self) -> Tensor:
+        """`mT` with complex numbers conjugated. Raises RuntimeError for 1-d tensors.
+
+        Example:
+
+            >>> aten.tensor([[1j, 2]]).mH
+            tensor([[0.-1.j],
+                    [2.-0.j]])
+        """
+    def mT(self) -> Tensor:
+        """The last two dimensions exchanged; a 0-d tensor as it is. Raises RuntimeError for 1-d.
+
+        Example:
+
+            >>> aten.tensor([[1, 2]]).mT
+            tensor([[1],
+                    [2]])
+        """
     @overload
-    def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor: ...
+    def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor:
+        """`value` where `mask` is true, else the elements of `input`.
+
+        Example:
+
+            >>> aten.masked_fill(aten.tensor([1, 2, 3]), aten.tensor([True, False, True]), 0)
+            tensor([0, 2, 0])
+        """
     @overload
     def masked_fill(self, mask: Tensor, value: _complex | Tensor) -> Tensor: ...
     @overload
-    def masked_fill_(self, mask: Tensor, value: Tensor) -> Tensor: ...
+    def masked_fill_(self, mask: Tensor, value: Tensor) -> Tensor:
+        """`masked_fill`, written into the tensor itself: `value` where `mask` is true, else the elements of `input`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.masked_fill_(aten.tensor([True, False, True]), 0)
+            tensor([0, 2, 0])
+        """
     @overload
     def masked_fill_(self, mask: Tensor, value: _complex | Tensor) -> Tensor: ...
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor: ...
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor: ...
-    def masked_select(self, mask: Tensor) -> Tensor: ...
-    def matmul(self, other: Tensor) -> Tensor: ...
-    def matrix_exp(self) -> Tensor: ...
-    def matrix_power(self, n: _int) -> Tensor: ...
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """`input`, broadcast with `mask`, with elements of `source` in order where `mask` is true.
+
+        Example:
+
+            >>> aten.masked_scatter(aten.zeros(3), aten.tensor([True, False, True]), aten.tensor([5.0, 6.0]))
+            tensor([5., 0., 6.])
+        """
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """`masked_scatter`, written into the tensor itself: writes elements of `source` in order to where `mask`, broadcast, is true.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.masked_scatter_(aten.tensor([True, False, True]), aten.tensor([5.0, 6.0]))
+            tensor([5., 0., 6.])
+        """
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements, in order, where `mask`, broadcast with `input`, is true; 1-d.
+
+        Example:
+
+            >>> aten.masked_select(aten.tensor([1, 2, 3]), aten.tensor([True, False, True]))
+            tensor([1, 3])
+        """
+    def matmul(self, other: Tensor) -> Tensor:
+        """The product of matrices. Vectors at the ends are rows or columns; leading dimensions are
+        batches, and broadcast.
+
+        Example:
+
+            >>> aten.matmul(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+            tensor([3., 7.])
+        """
+    def matrix_exp(self) -> Tensor:
+        """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
+
+        Example:
+
+            >>> aten.matrix_exp(aten.zeros(2, 2))
+            tensor([[1., 0.],
+                    [0., 1.]])
+        """
+    def matrix_power(self, n: _int) -> Tensor:
+        """The product of n times the matrix; of -n times the inverse where n is negative.
+
+        Example:
+
+            >>> aten.matrix_power(aten.tensor([[1, 1], [0, 1]]).float(), 3)
+            tensor([[1., 3.],
+                    [0., 1.]])
+        """
     @overload
-    def max(self) -> Tensor: ...
+    def max(self) -> Tensor:
+        """The largest element; of a dimension, its largest elements and where they are; of two tensors,
+        the larger elements. NaN where one is.
+
+        Example:
+
+            >>> aten.max(aten.tensor([[1, 5], [7, 3]]), 1)
+            max(values=tensor([5, 7]), indices=tensor([1, 0]))
+        """
     @overload
     def max(self, other: Tensor) -> Tensor: ...
     @overload
     def max(self, dim: _int, keepdim: _bool = False) -> _results.max: ...
-    def maximum(self, other: Tensor) -> Tensor: ...
+    def maximum(self, other: Tensor) -> Tensor:
+        """The larger of two elements; NaN if either is.
+
+        Example:
+
+            >>> aten.maximum(aten.tensor([1, 5]), aten.tensor([3, 2]))
+            tensor([3, 5])
+        """
     @overload
-    def mean(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def mean(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The average of all elements, or of those along `dim`.
+
+        Example:
+
+            >>> aten.mean(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+            tensor([2., 3.])
+        """
     @overload
-    def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
     @overload
-    def median(self) -> Tensor: ...
+    def median(self) -> Tensor:
+        """The lower median: of all elements, or along `dim`, with its place. NaN where an element is.
+
+        Example:
+
+            >>> aten.median(aten.tensor([3, 1, 2, 4]))
+            tensor(2)
+        """
     @overload
     def median(self, dim: _int, keepdim: _bool = False) -> _results.median: ...
     @overload
-    def min(self) -> Tensor: ...
+    def min(self) -> Tensor:
+        """The smallest element; of a dimension, its smallest elements and where they are; of two tensors,
+        the smaller elements. NaN where one is.
+
+        Example:
+
+            >>> aten.min(aten.tensor([[1, 5], [7, 3]]), 1)
+            min(values=tensor([1, 3]), indices=tensor([0, 1]))
+        """
     @overload
     def min(self, other: Tensor) -> Tensor: ...
     @overload
     def min(self, dim: _int, keepdim: _bool = False) -> _results.min: ...
-    def minimum(self, other: Tensor) -> Tensor: ...
+    def minimum(self, other: Tensor) -> Tensor:
+        """The smaller of two elements; NaN if either is.
+
+        Example:
+
+            >>> aten.minimum(aten.tensor([1, 5]), aten.tensor([3, 2]))
+            tensor([1, 2])
+        """
     @overload
-    def mm(self, mat2: Tensor) -> Tensor: ...
+    def mm(self, mat2: Tensor) -> Tensor:
+        """The product of two matrices (n, m) and (m, p).
+
+        Example:
+
+            >>> aten.mm(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.ones(2, 1))
+            tensor([[3.],
+                    [7.]])
+        """
     @overload
     def mm(self, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _results.mode: ...
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _results.mode:
+        """The most frequent element along `dim`, the least of several, and where it stands last.
+
+        Example:
+
+            >>> aten.mode(aten.tensor([2, 1, 2]))
+            mode(values=tensor(2), indices=tensor(2))
+        """
     @overload
-    def moveaxis(self, source: _int, destination: _int) -> Tensor: ...
+    def moveaxis(self, source: _int, destination: _int) -> Tensor:
+        """Dimensions `source` at the places `destination`; the others keep their order.
+
+        Example:
+
+            >>> aten.moveaxis(aten.ones(2, 3, 4), 0, -1).shape
+            aten.Size([3, 4, 2])
+        """
     @overload
     def moveaxis(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
     @overload
-    def movedim(self, source: _int, destination: _int) -> Tensor: ...
+    def movedim(self, source: _int, destination: _int) -> Tensor:
+        """Dimensions `source` at the places `destination`; the others keep their order.
+
+        Example:
+
+            >>> aten.movedim(aten.ones(2, 3, 4), 0, -1).shape
+            aten.Size([3, 4, 2])
+        """
     @overload
     def movedim(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
-    def msort(self) -> Tensor: ...
+    def msort(self) -> Tensor:
+        """The elements sorted along the first dimension.
+
+        Example:
+
+            >>> aten.msort(aten.tensor([[3, 1], [1, 2]]))
+            tensor([[1, 1],
+                    [3, 2]])
+        """
     @overload
-    def mul(self, other: Tensor | _complex) -> Tensor: ...
+    def mul(self, other: Tensor | _complex) -> Tensor:
+        """input × other.
+
+        Example:
+
+            >>> aten.mul(aten.tensor([1, 2, 3]), 2)
+            tensor([2, 4, 6])
+        """
     @overload
     def mul(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def mul_(self, other: Tensor | _complex) -> Tensor: ...
+    def mul_(self, other: Tensor | _complex) -> Tensor:
+        """`mul`, written into the tensor itself: input × other.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.mul_(2)
+            tensor([2, 4, 6])
+        """
     @overload
     def mul_(self, other: _complex | Tensor) -> Tensor: ...
-    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None) -> Tensor: ...
+    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None) -> Tensor:
+        """Indices into each row of weights (n) or (m, n), drawn with or without replacement.
+
+        Example:
+
+            >>> aten.multinomial(aten.tensor([0.0, 1.0]), 1)
+            tensor([1])
+        """
     @overload
-    def multiply(self, other: Tensor | _complex) -> Tensor: ...
+    def multiply(self, other: Tensor | _complex) -> Tensor:
+        """Another name of `mul`. input × other.
+
+        Example:
+
+            >>> aten.multiply(aten.tensor([1, 2, 3]), 2)
+            tensor([2, 4, 6])
+        """
     @overload
     def multiply(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def multiply_(self, other: Tensor | _complex) -> Tensor: ...
+    def multiply_(self, other: Tensor | _complex) -> Tensor:
+        """Another name of `mul`. input × other.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2, 3])
+            >>> x.multiply_(2)
+            tensor([2, 4, 6])
+        """
     @overload
     def multiply_(self, other: _complex | Tensor) -> Tensor: ...
-    def mv(self, vec: Tensor) -> Tensor: ...
-    def mvlgamma(self, p: _int) -> Tensor: ...
-    def mvlgamma_(self, p: _int) -> Tensor: ...
-    def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
-    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
-    def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def mv(self, vec: Tensor) -> Tensor:
+        """The product of a matrix (n, m) and a vector (m).
+
+        Example:
+
+            >>> aten.mv(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+            tensor([3., 7.])
+        """
+    def mvlgamma(self, p: _int) -> Tensor:
+        """The logarithm of the multivariate gamma function: `p` of lgamma's, half a unit apart.
+
+        Example:
+
+            >>> aten.mvlgamma(aten.tensor([2.0, 3.0]), 2)
+            tensor([0.4516, 1.5502])
+        """
+    def mvlgamma_(self, p: _int) -> Tensor:
+        """`mvlgamma`, written into the tensor itself: the logarithm of the multivariate gamma function: `p` of lgamma's, half a unit apart.
+
+        Example:
+
+            >>> x = aten.tensor([2.0, 3.0])
+            >>> x.mvlgamma_(2)
+            tensor([0.4516, 1.5502])
+        """
+    def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+        """Zero for NaN and the dtype's outermost numbers for infinities, where nothing else is named.
+
+        Example:
+
+            >>> aten.nan_to_num(aten.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
+            tensor([1., 0., 9.])
+        """
+    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+        """`nan_to_num`, written into the tensor itself: zero for NaN and the dtype's outermost numbers for infinities, where nothing else is named.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, float("nan"), float("inf")])
+            >>> x.nan_to_num_(posinf=9.0)
+            tensor([1., 0., 9.])
+        """
+    def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The mean of what is not NaN. Raises RuntimeError for bool, integers and complex numbers.
+
+        Example:
+
+            >>> aten.nanmean(aten.tensor([1.0, float("nan"), 3.0]))
+            tensor(2.)
+        """
     @overload
-    def nanmedian(self) -> Tensor: ...
+    def nanmedian(self) -> Tensor:
+        """The lower median of the elements that are not NaN.
+
+        Example:
+
+            >>> aten.nanmedian(aten.tensor([1.0, float("nan"), 3.0]))
+            tensor(1.)
+        """
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> _results.nanmedian: ...
     @overload
-    def nanquantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
+    def nanquantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor:
+        """The quantiles `q` of the elements that are not NaN; NaN where all are.
+
+        Example:
+
+            >>> aten.nanquantile(aten.tensor([1.0, float("nan"), 3.0]), 0.5)
+            tensor(2.)
+        """
     @overload
     def nanquantile(self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
-    def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The sum of what is not NaN. Integers have no NaN, and none comes of floating numbers.
+
+        Example:
+
+            >>> aten.nansum(aten.tensor([1.0, float("nan"), 3.0]))
+            tensor(4.)
+        """
     @overload
-    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor:
+        """`length` indices of `dim` from `start` on; a negative `start` counts from the end.
+
+        Example:
+
+            >>> aten.narrow(aten.arange(5), 0, 1, 3)
+            tensor([1, 2, 3])
+        """
     @overload
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor: ...
-    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor: ...
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """`narrow` as a copy; a dimension past the last is RuntimeError here.
+
+        Example:
+
+            >>> aten.narrow_copy(aten.arange(5), 0, 1, 3)
+            tensor([1, 2, 3])
+        """
     @overload
-    def ne(self, other: Tensor) -> Tensor: ...
+    def ne(self, other: Tensor) -> Tensor:
+        """Whether elements differ.
+
+        Example:
+
+            >>> aten.ne(aten.tensor([1, 2]), aten.tensor([1, 3]))
+            tensor([False,  True])
+        """
     @overload
     def ne(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def ne_(self, other: Tensor) -> Tensor: ...
+    def ne_(self, other: Tensor) -> Tensor:
+        """`ne`, written into the tensor itself: whether elements differ.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2])
+            >>> x.ne_(aten.tensor([1, 3]))
+            tensor([0, 1])
+        """
     @overload
     def ne_(self, other: _complex | Tensor) -> Tensor: ...
-    def neg(self) -> Tensor: ...
-    def neg_(self) -> Tensor: ...
-    def negative(self) -> Tensor: ...
-    def negative_(self) -> Tensor: ...
+    def neg(self) -> Tensor:
+        """Each element with the other sign.
+
+        Example:
+
+            >>> aten.neg(aten.tensor([1, -2, 0]))
+            tensor([-1,  2,  0])
+        """
+    def neg_(self) -> Tensor:
+        """`neg`, written into the tensor itself: each element with the other sign.
+
+        Example:
+
+            >>> x = aten.tensor([1, -2, 0])
+            >>> x.neg_()
+            tensor([-1,  2,  0])
+        """
+    def negative(self) -> Tensor:
+        """Another name of `neg`. Each element with the other sign.
+
+        Example:
+
+            >>> aten.negative(aten.tensor([1, -2, 0]))
+            tensor([-1,  2,  0])
+        """
+    def negative_(self) -> Tensor:
+        """Another name of `neg`. Each element with the other sign.
+
+        Example:
+
+            >>> x = aten.tensor([1, -2, 0])
+            >>> x.negative_()
+            tensor([-1,  2,  0])
+        """
     @overload
-    def new_empty(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_empty(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+        """`empty` with this tensor's dtype and device.
+
+        Example:
+
+            >>> aten.ones(2).new_empty((2, 3)).shape
+            aten.Size([2, 3])
+        """
     @overload
-    def new_empty(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
-    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
-    def new_full(self, size: Sequence[_int], fill_value: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_empty(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+        """`empty_strided` with this tensor's dtype and device.
+
+        Example:
+
+            >>> aten.ones(2).new_empty_strided((2, 2), (1, 2)).stride()
+            (1, 2)
+        """
+    def new_full(self, size: Sequence[_int], fill_value: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+        """`full` with this tensor's dtype and device.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).new_full((2,), 7)
+            tensor([7, 7])
+        """
     @overload
-    def new_ones(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_ones(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+        """`ones` with this tensor's dtype and device.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).new_ones(2)
+            tensor([1, 1])
+        """
     @overload
-    def new_ones(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_ones(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
     @overload
-    def new_zeros(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_zeros(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+        """`zeros` with this tensor's dtype and device.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).new_zeros(2)
+            tensor([0, 0])
+        """
     @overload
-    def new_zeros(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
-    def nextafter(self, other: Tensor) -> Tensor: ...
-    def nextafter_(self, other: Tensor) -> Tensor: ...
-    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor: ...
+    def new_zeros(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The next number of the tensor's own type: a step of its bit pattern, away from zero or back.
+
+        Example:
+
+            >>> aten.nextafter(aten.zeros(1), aten.ones(1))
+            tensor([1.4013e-45])
+        """
+    def nextafter_(self, other: Tensor) -> Tensor:
+        """`nextafter`, written into the tensor itself: the next number of the tensor's own type: a step of its bit pattern, away from zero or back.
+
+        Example:
+
+            >>> x = aten.zeros(1)
+            >>> x.nextafter_(aten.ones(1))
+            tensor([1.4013e-45])
+        """
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+        """The first `size` rows of `nonzero`, or all of them and rows of `fill_value`.
+
+        Example:
+
+            >>> aten.nonzero_static(aten.tensor([0, 3, 4]), size=3)
+            tensor([[ 1],
+                    [ 2],
+                    [-1]])
+        """
     @overload
-    def norm(self, p: _complex | Tensor = 2) -> Tensor: ...
+    def norm(self, p: _complex | Tensor = 2) -> Tensor:
+        """A vector norm of all dimensions or those listed.
+
+        Example:
+
+            >>> aten.tensor([3.0, 4.0]).norm()
+            tensor(5.)
+        """
     @overload
     def norm(self, p: _complex | Tensor | None, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor: ...
     @overload
     def norm(self, p: _complex | Tensor | None, dim: _int | Sequence[_int], keepdim: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
     @overload
     def norm(self, p: _complex | Tensor | None, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
-    def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None) -> Tensor: ...
+    def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Writes normal numbers of `mean` and deviation `std` over every element.
+
+        Example:
+
+            >>> aten.zeros(2).normal_(5.0, 0.0)
+            tensor([5., 5.])
+        """
     @overload
-    def not_equal(self, other: Tensor) -> Tensor: ...
+    def not_equal(self, other: Tensor) -> Tensor:
+        """Another name of `ne`. Whether elements differ.
+
+        Example:
+
+            >>> aten.not_equal(aten.tensor([1, 2]), aten.tensor([1, 3]))
+            tensor([False,  True])
+        """
     @overload
     def not_equal(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def not_equal_(self, other: Tensor) -> Tensor: ...
+    def not_equal_(self, other: Tensor) -> Tensor:
+        """Another name of `ne`. Whether elements differ.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2])
+            >>> x.not_equal_(aten.tensor([1, 3]))
+            tensor([0, 1])
+        """
     @overload
     def not_equal_(self, other: _complex | Tensor) -> Tensor: ...
-    def numel(self) -> _int: ...
-    def orgqr(self, input2: Tensor) -> Tensor: ...
-    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor: ...
-    def outer(self, vec2: Tensor) -> Tensor: ...
+    def numel(self) -> _int:
+        """How many elements the tensor has.
+
+        Example:
+
+            >>> aten.numel(aten.ones(2, 3))
+            6
+        """
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """The first n columns of the product of reflections: input (*, m, n), tau (*, k), k ≤ n ≤ m.
+
+        Example:
+
+            >>> h, tau = aten.geqrf(aten.eye(2))
+            >>> aten.orgqr(h, tau)
+            tensor([[1., 0.],
+                    [-0., 1.]])
+        """
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
+        """Q C, or C Q unless `left`; with Qᴴ if `transpose`: Q as vectors input and factors input2.
+
+        Example:
+
+            >>> h, tau = aten.geqrf(aten.eye(2))
+            >>> aten.ormqr(h, tau, aten.ones(2, 1))
+            tensor([[1.],
+                    [1.]])
+        """
+    def outer(self, vec2: Tensor) -> Tensor:
+        """Every element of a vector (n) times every one of another (m): (n, m).
+
+        Example:
+
+            >>> aten.outer(aten.tensor([1, 2]), aten.tensor([3, 4]))
+            tensor([[3, 4],
+                    [6, 8]])
+        """
     @overload
-    def permute(self, dims: Sequence[_int]) -> Tensor: ...
+    def permute(self, dims: Sequence[_int]) -> Tensor:
+        """A view with the dimensions in the order `dims`.
+
+        Example:
+
+            >>> aten.permute(aten.ones(2, 3, 4), (2, 0, 1)).shape
+            aten.Size([4, 2, 3])
+        """
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
-    def pinverse(self, rcond: _float = 1e-15) -> Tensor: ...
-    def polygamma_(self, n: _int) -> Tensor: ...
-    def positive(self) -> Tensor: ...
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+        """The pseudo-inverse of a matrix; singular values up to `rcond` times the largest count as 0.
+
+        Example:
+
+            >>> aten.pinverse(aten.tensor([[2.0, 0.0], [0.0, 0.0]]))
+            tensor([[0.5000, 0.0000],
+                    [0.0000, 0.0000]])
+        """
+    def polygamma_(self, n: _int) -> Tensor:
+        """`polygamma`, written into the tensor itself: raises RuntimeError where `input` holds integers.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0])
+            >>> x.polygamma_(1)
+            tensor([1.6449, 0.6449])
+        """
+    def positive(self) -> Tensor:
+        """The tensor itself.
+
+        Example:
+
+            >>> aten.positive(aten.tensor([1, -2]))
+            tensor([ 1, -2])
+        """
     @overload
-    def pow(self, exponent: Tensor) -> Tensor: ...
+    def pow(self, exponent: Tensor) -> Tensor:
+        """input to the power `exponent`; one of them may be a number.
+
+        Example:
+
+            >>> aten.pow(aten.tensor([1.0, 2.0, 3.0]), 2)
+            tensor([1., 4., 9.])
+        """
     @overload
     def pow(self, exponent: _complex | Tensor) -> Tensor: ...
     @overload
-    def pow_(self, exponent: Tensor) -> Tensor: ...
+    def pow_(self, exponent: Tensor) -> Tensor:
+        """`pow`, written into the tensor itself: input to the power `exponent`; one of them may be a number.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 2.0, 3.0])
+            >>> x.pow_(2)
+            tensor([1., 4., 9.])
+        """
     @overload
     def pow_(self, exponent: _complex | Tensor) -> Tensor: ...
-    def prelu(self, weight: Tensor) -> Tensor: ...
+    def prelu(self, weight: Tensor) -> Tensor:
+        """Elements below zero times `weight`: one number, or one for each channel (dimension 1).
+
+        Example:
+
+            >>> aten.prelu(aten.tensor([-2.0, 3.0]), aten.tensor([0.5]))
+            tensor([-1.,  3.])
+        """
     @overload
-    def prod(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def prod(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The product of all elements, or of those along `dim`.
+
+        Example:
+
+            >>> aten.prod(aten.tensor([[1, 2], [3, 4]]), dim=1)
+            tensor([ 2, 12])
+        """
     @overload
-    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor: ...
-    def qr(self, some: _bool = True) -> _results.qr: ...
+    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """Writes, or adds, the elements of `source` in order to positions among all of `input`.
+
+        Example:
+
+            >>> aten.put(aten.zeros(2, 2), aten.tensor([3, 0]), aten.tensor([5.0, 6.0]))
+            tensor([[6., 0.],
+                    [0., 5.]])
+        """
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """`put`, written into the tensor itself: Writes, or adds, the elements of `source` in order to positions among all of `input`.
+
+        Example:
+
+            >>> x = aten.zeros(2, 2)
+            >>> x.put_(aten.tensor([3, 0]), aten.tensor([5.0, 6.0]))
+            tensor([[6., 0.],
+                    [0., 5.]])
+        """
+    def qr(self, some: _bool = True) -> _results.qr:
+        """Q with orthonormal columns and a triangle R, of which `input` is the product.
+
+        Example:
+
+            >>> aten.qr(aten.tensor([[3.0, 0.0], [4.0, 5.0]])).R.abs()
+            tensor([[5., 4.],
+                    [0., 3.]])
+        """
     @overload
-    def quantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
+    def quantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor:
+        """The quantiles `q`, in [0, 1], along `dim`: NaN where an element is; q's dimension is first.
+
+        Example:
+
+            >>> aten.quantile(aten.tensor([1.0, 2.0, 3.0, 4.0]), aten.tensor([0.25, 0.5]))
+            tensor([1.7500, 2.5000])
+        """
     @overload
     def quantile(self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
-    def rad2deg(self) -> Tensor: ...
-    def rad2deg_(self) -> Tensor: ...
+    def rad2deg(self) -> Tensor:
+        """Radians as degrees: x 180 / π.
+
+        Example:
+
+            >>> aten.rad2deg(aten.tensor([0.0, 1.5707964, 3.1415927]))
+            tensor([  0.,  90., 180.])
+        """
+    def rad2deg_(self) -> Tensor:
+        """`rad2deg`, written into the tensor itself: radians as degrees: x 180 / π.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.5707964, 3.1415927])
+            >>> x.rad2deg_()
+            tensor([  0.,  90., 180.])
+        """
     @overload
-    def random_(self, *, generator: _Generator | None = None) -> Tensor: ...
+    def random_(self, *, generator: _Generator | None = None) -> Tensor:
+        """`random`, written into the tensor itself: integers from 0 to the largest the dtype holds; for floating dtypes, holds with all before.
+
+        Example:
+
+            >>> aten.zeros(3).random_(1)
+            tensor([0., 0., 0.])
+        """
     @overload
     def random_(self, from_: _int, to: _int | None, *, generator: _Generator | None = None) -> Tensor: ...
     @overload
     def random_(self, to: _int, *, generator: _Generator | None = None) -> Tensor: ...
-    def ravel(self) -> Tensor: ...
-    def real(self) -> Tensor: ...
-    def reciprocal(self) -> Tensor: ...
-    def reciprocal_(self) -> Tensor: ...
-    def relu(self) -> Tensor: ...
-    def relu_(self) -> Tensor: ...
+    def ravel(self) -> Tensor:
+        """The elements as a vector; a view where memory allows.
+
+        Example:
+
+            >>> aten.ravel(aten.tensor([[1, 2], [3, 4]]))
+            tensor([1, 2, 3, 4])
+        """
+    def real(self) -> Tensor:
+        """A view of the real parts; a real tensor itself.
+
+        Example:
+
+            >>> aten.real(aten.tensor([1 + 2j, 3 - 4j]))
+            tensor([1., 3.])
+        """
+    def reciprocal(self) -> Tensor:
+        """1 / x.
+
+        Example:
+
+            >>> aten.reciprocal(aten.tensor([1.0, 4.0, -0.5]))
+            tensor([ 1.0000,  0.2500, -2.0000])
+        """
+    def reciprocal_(self) -> Tensor:
+        """`reciprocal`, written into the tensor itself: 1 / x.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 4.0, -0.5])
+            >>> x.reciprocal_()
+            tensor([ 1.0000,  0.2500, -2.0000])
+        """
+    def relu(self) -> Tensor:
+        """max(0, x).
+
+        Example:
+
+            >>> aten.relu(aten.tensor([-1.0, 0.0, 2.0]))
+            tensor([0., 0., 2.])
+        """
+    def relu_(self) -> Tensor:
+        """`relu`, written into the tensor itself: max(0, x).
+
+        Example:
+
+            >>> x = aten.tensor([-1.0, 0.0, 2.0])
+            >>> x.relu_()
+            tensor([0., 0., 2.])
+        """
     @overload
-    def remainder(self, other: Tensor) -> Tensor: ...
+    def remainder(self, other: Tensor) -> Tensor:
+        """What is left of input / other where the quotient is rounded down; it has the sign of `other`.
+
+        Example:
+
+            >>> aten.remainder(aten.tensor([-5, 5]), 3)
+            tensor([1, 2])
+        """
     @overload
     def remainder(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def remainder_(self, other: Tensor) -> Tensor: ...
+    def remainder_(self, other: Tensor) -> Tensor:
+        """`remainder`, written into the tensor itself: what is left of input / other where the quotient is rounded down; it has the sign of `other`.
+
+        Example:
+
+            >>> x = aten.tensor([-5, 5])
+            >>> x.remainder_(3)
+            tensor([1, 2])
+        """
     @overload
     def remainder_(self, other: _complex | Tensor) -> Tensor: ...
-    def renorm(self, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor) -> Tensor: ...
-    def renorm_(self, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor) -> Tensor: ...
+    def renorm(self, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor) -> Tensor:
+        """`input` with each slice along `dim` of a p-norm above maxnorm scaled down to it.
+
+        Example:
+
+            >>> aten.renorm(aten.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+            tensor([[0.6000, 0.8000],
+                    [0.3000, 0.4000]])
+        """
+    def renorm_(self, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor) -> Tensor:
+        """`renorm`, written into the tensor itself: `input` with each slice along `dim` of a p-norm above maxnorm scaled down to it.
+
+        Example:
+
+            >>> x = aten.tensor([[3.0, 4.0], [0.3, 0.4]])
+            >>> x.renorm_(2, 0, 1.0)
+            tensor([[0.6000, 0.8000],
+                    [0.3000, 0.4000]])
+        """
     @overload
-    def repeat(self, repeats: Sequence[_int]) -> Tensor: ...
+    def repeat(self, repeats: Sequence[_int]) -> Tensor:
+        """The tensor so many times along each dimension; further repeats are dimensions in front.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).repeat(2, 2)
+            tensor([[1, 2, 1, 2],
+                    [1, 2, 1, 2]])
+        """
     @overload
     def repeat(self, *repeats: _int) -> Tensor: ...
     @overload
-    def repeat_interleave(self, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
+    def repeat_interleave(self, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+        """Each element, or slice of `dim`, as often as `repeats` says; of `repeats` alone, the numbers 0,
+        1, … as often.
+
+        Example:
+
+            >>> aten.repeat_interleave(aten.tensor([7, 8]), aten.tensor([2, 1]))
+            tensor([7, 7, 8])
+        """
     @overload
     def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
     @overload
-    def reshape(self, shape: Sequence[_int]) -> Tensor: ...
+    def reshape(self, shape: Sequence[_int]) -> Tensor:
+        """A view with `shape` where strides allow one, else a copy.
+
+        Example:
+
+            >>> aten.reshape(aten.arange(4), (2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
     @overload
     def reshape(self, *shape: _int) -> Tensor: ...
-    def reshape_as(self, other: Tensor) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """`reshape` to the size of another tensor.
+
+        Example:
+
+            >>> aten.arange(4).reshape_as(aten.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
     @overload
-    def resize(self, size: Sequence[_int], *, memory_format: _memory_format | None = ...) -> Tensor: ...
+    def resize(self, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> Tensor:
+        """The tensor with other sizes, over the same elements in order.
+
+        Example:
+
+            >>> aten.arange(4).view(2, 2).shape
+            aten.Size([2, 2])
+        """
     @overload
-    def resize(self, *size: _int, memory_format: _memory_format | None = ...) -> Tensor: ...
+    def resize(self, *size: _int, memory_format: _memory_format | None = None) -> Tensor: ...
     @overload
-    def resize_(self, size: Sequence[_int], *, memory_format: _memory_format | None = ...) -> Tensor: ...
+    def resize_(self, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> Tensor:
+        """Gives the tensor other sizes over the elements it has; memory grows where it must, and what is
+        new in it is whatever memory held.
+
+        Example:
+
+            >>> aten.arange(4).resize_(2, 2)
+            tensor([[0, 1],
+                    [2, 3]])
+        """
     @overload
-    def resize_(self, *size: _int, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def resize_as(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
-    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor: ...
-    def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor: ...
+    def resize_(self, *size: _int, memory_format: _memory_format | None = None) -> Tensor: ...
+    def resize_as(self, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+        """The tensor with the sizes of another one.
+
+        Example:
+
+            >>> aten.arange(4).view_as(aten.zeros(2, 2)).shape
+            aten.Size([2, 2])
+        """
+    def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+        """`Tensor.resize_` to the sizes of another tensor.
+
+        Example:
+
+            >>> aten.resize_as_(aten.arange(4), aten.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
+    def resolve_conj(self) -> Tensor:
+        """The tensor with its conjugation carried out in memory: itself, unless it is lazy.
+
+        Example:
+
+            >>> aten.resolve_conj(aten.tensor([1 + 2j]).conj())
+            tensor([1.-2.j])
+        """
+    def resolve_neg(self) -> Tensor:
+        """The tensor with its negation carried out in memory: itself, unless it is lazy.
+
+        Example:
+
+            >>> aten.resolve_neg(aten.tensor([1 + 2j]).conj().imag)
+            tensor([-2.])
+        """
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
+        """What leaves at one end of a dimension enters at the other; without `dims`, as if 1-d.
+
+        Example:
+
+            >>> aten.roll(aten.tensor([1, 2, 3]), 1)
+            tensor([3, 1, 2])
+        """
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
+        """`k` quarter turns in the plane of two dimensions, from the first towards the second.
+
+        Example:
+
+            >>> aten.rot90(aten.tensor([[1, 2], [3, 4]]))
+            tensor([[2, 4],
+                    [1, 3]])
+        """
     @overload
-    def round(self) -> Tensor: ...
+    def round(self) -> Tensor:
+        """Each element rounded to a whole number, halves to even; with `decimals`, to that many places.
+
+        Example:
+
+            >>> aten.round(aten.tensor([0.5, 1.5, 2.678]), decimals=1)
+            tensor([0.5000, 1.5000, 2.7000])
+        """
     @overload
     def round(self, *, decimals: _int) -> Tensor: ...
     @overload
-    def round_(self) -> Tensor: ...
+    def round_(self) -> Tensor:
+        """`round`, written into the tensor itself: each element rounded to a whole number, halves to even; with `decimals`, to that many places.
+
+        Example:
+
+            >>> x = aten.tensor([0.5, 1.5, 2.678])
+            >>> x.round_(decimals=1)
+            tensor([0.5000, 1.5000, 2.7000])
+        """
     @overload
     def round_(self, *, decimals: _int) -> Tensor: ...
-    def rsqrt(self) -> Tensor: ...
-    def rsqrt_(self) -> Tensor: ...
+    def rsqrt(self) -> Tensor:
+        """1 / √x.
+
+        Example:
+
+            >>> aten.rsqrt(aten.tensor([1.0, 4.0, 0.25]))
+            tensor([1.0000, 0.5000, 2.0000])
+        """
+    def rsqrt_(self) -> Tensor:
+        """`rsqrt`, written into the tensor itself: 1 / √x.
+
+        Example:
+
+            >>> x = aten.tensor([1.0, 4.0, 0.25])
+            >>> x.rsqrt_()
+            tensor([1.0000, 0.5000, 2.0000])
+        """
     @overload
-    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
+    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """input[index[i][j][k]][j][k] = src[i][j][k] for dim 0, and so on; the last of several stays.
+
+        Example:
+
+            >>> aten.scatter(aten.zeros(2, 3), 1, aten.tensor([[0], [2]]), aten.tensor([[5.0], [6.0]]))
+            tensor([[5., 0., 0.],
+                    [0., 0., 6.]])
+        """
     @overload
     def scatter(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
     @overload
@@ -813,21 +3632,82 @@ class TensorMethods:
     @overload
     def scatter(self, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str) -> Tensor: ...
     @overload
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """`scatter`, written into the tensor itself: input[index[i][j][k]][j][k] = src[i][j][k] for dim 0, and so on; the last of several stays.
+
+        Example:
+
+            >>> x = aten.zeros(2, 3)
+            >>> x.scatter_(1, aten.tensor([[0], [2]]), aten.tensor([[5.0], [6.0]]))
+            tensor([[5., 0., 0.],
+                    [0., 0., 6.]])
+        """
     @overload
     def scatter_(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
     @overload
     def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Tensor: ...
     @overload
     def scatter_(self, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str) -> Tensor: ...
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
-    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor: ...
-    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor: ...
-    def select(self, dim: _int, index: _int) -> Tensor: ...
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor: ...
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """As `scatter`, adding into what is there, in order.
+
+        Example:
+
+            >>> aten.scatter_add(aten.zeros(3), 0, aten.tensor([0, 0, 2]), aten.tensor([1.0, 2.0, 3.0]))
+            tensor([3., 0., 3.])
+        """
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """`scatter_add`, written into the tensor itself: as `scatter`, adding into what is there, in order.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.scatter_add_(0, aten.tensor([0, 0, 2]), aten.tensor([1.0, 2.0, 3.0]))
+            tensor([3., 0., 3.])
+        """
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor:
+        """As `scatter`, but what meets in one place becomes its sum, prod, mean, amax or amin.
+
+        Example:
+
+            >>> aten.scatter_reduce(aten.zeros(3), 0, aten.tensor([0, 0, 2]), aten.tensor([1.0, 2.0, 3.0]), "amax")
+            tensor([2., 0., 3.])
+        """
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True) -> Tensor:
+        """`scatter_reduce`, written into the tensor itself: as `scatter`, but what meets in one place becomes its sum, prod, mean, amax or amin.
+
+        Example:
+
+            >>> x = aten.zeros(3)
+            >>> x.scatter_reduce_(0, aten.tensor([0, 0, 2]), aten.tensor([1.0, 2.0, 3.0]), "amax")
+            tensor([2., 0., 3.])
+        """
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """A view of what lies at `index` of dimension `dim`, which goes.
+
+        Example:
+
+            >>> aten.select(aten.tensor([[1, 2], [3, 4]]), 0, 1)
+            tensor([3, 4])
+        """
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+        """A copy of the tensor with `src` at `index` of dimension `dim`.
+
+        Example:
+
+            >>> aten.select_scatter(aten.zeros(2, 2), aten.tensor([1.0, 2.0]), 0, 1)
+            tensor([[0., 0.],
+                    [1., 2.]])
+        """
     @overload
-    def set_(self) -> Tensor: ...
+    def set_(self) -> Tensor:
+        """Makes the tensor show other memory: that of a tensor or a storage, with sizes and strides.
+
+        Example:
+
+            >>> aten.zeros(1).set_(aten.tensor([1.0, 2.0]))
+            tensor([1., 2.])
+        """
     @overload
     def set_(self, source: Tensor) -> Tensor: ...
     @overload
@@ -836,38 +3716,221 @@ class TensorMethods:
     def set_(self, source: _Storage, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor: ...
     @overload
     def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor: ...
-    def sgn(self) -> Tensor: ...
-    def sgn_(self) -> Tensor: ...
-    def sigmoid(self) -> Tensor: ...
-    def sigmoid_(self) -> Tensor: ...
-    def sign(self) -> Tensor: ...
-    def sign_(self) -> Tensor: ...
-    def signbit(self) -> Tensor: ...
-    def sin(self) -> Tensor: ...
-    def sin_(self) -> Tensor: ...
-    def sinc(self) -> Tensor: ...
-    def sinc_(self) -> Tensor: ...
-    def sinh(self) -> Tensor: ...
-    def sinh_(self) -> Tensor: ...
-    def size(self, dim: _int) -> _int: ...
-    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor: ...
-    def slogdet(self) -> _results.slogdet: ...
-    def softmax(self, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def sgn(self) -> Tensor:
+        """The sign; for complex numbers the number on the unit circle in the same direction.
+
+        Example:
+
+            >>> aten.sgn(aten.tensor([3 + 4j, 0j]))
+            tensor([0.6000+0.8000j, 0.0000+0.0000j])
+        """
+    def sgn_(self) -> Tensor:
+        """`sgn`, written into the tensor itself: the sign; for complex numbers the number on the unit circle in the same direction.
+
+        Example:
+
+            >>> x = aten.tensor([3 + 4j, 0j])
+            >>> x.sgn_()
+            tensor([0.6000+0.8000j, 0.0000+0.0000j])
+        """
+    def sigmoid(self) -> Tensor:
+        """1 / (1 + exp(-x)).
+
+        Example:
+
+            >>> aten.sigmoid(aten.tensor([-1.0, 0.0, 1.0]))
+            tensor([0.2689, 0.5000, 0.7311])
+        """
+    def sigmoid_(self) -> Tensor:
+        """`sigmoid`, written into the tensor itself: 1 / (1 + exp(-x)).
+
+        Example:
+
+            >>> x = aten.tensor([-1.0, 0.0, 1.0])
+            >>> x.sigmoid_()
+            tensor([0.2689, 0.5000, 0.7311])
+        """
+    def sign(self) -> Tensor:
+        """-1, 0 or 1; 0 for NaN.
+
+        Example:
+
+            >>> aten.sign(aten.tensor([-2.0, 0.0, 3.0]))
+            tensor([-1.,  0.,  1.])
+        """
+    def sign_(self) -> Tensor:
+        """`sign`, written into the tensor itself: -1, 0 or 1; 0 for NaN.
+
+        Example:
+
+            >>> x = aten.tensor([-2.0, 0.0, 3.0])
+            >>> x.sign_()
+            tensor([-1.,  0.,  1.])
+        """
+    def signbit(self) -> Tensor:
+        """Whether the sign bit is set: also of -0.0 and of NaN.
+
+        Example:
+
+            >>> aten.signbit(aten.tensor([-2.0, -0.0, 3.0]))
+            tensor([ True,  True, False])
+        """
+    def sin(self) -> Tensor:
+        """The sine of each element, in radians.
+
+        Example:
+
+            >>> aten.sin(aten.tensor([0.0, 1.0, 1.5707964]))
+            tensor([0.0000, 0.8415, 1.0000])
+        """
+    def sin_(self) -> Tensor:
+        """`sin`, written into the tensor itself: the sine of each element, in radians.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, 1.5707964])
+            >>> x.sin_()
+            tensor([0.0000, 0.8415, 1.0000])
+        """
+    def sinc(self) -> Tensor:
+        """sin(pi x) / (pi x), and 1 at 0.
+
+        Example:
+
+            >>> aten.sinc(aten.tensor([0.0, 0.5, 1.0]))
+            tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
+        """
+    def sinc_(self) -> Tensor:
+        """`sinc`, written into the tensor itself: sin(pi x) / (pi x), and 1 at 0.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.5, 1.0])
+            >>> x.sinc_()
+            tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
+        """
+    def sinh(self) -> Tensor:
+        """The hyperbolic sine, (exp(x) - exp(-x)) / 2.
+
+        Example:
+
+            >>> aten.sinh(aten.tensor([0.0, 1.0, -1.0]))
+            tensor([ 0.0000,  1.1752, -1.1752])
+        """
+    def sinh_(self) -> Tensor:
+        """`sinh`, written into the tensor itself: the hyperbolic sine, (exp(x) - exp(-x)) / 2.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, -1.0])
+            >>> x.sinh_()
+            tensor([ 0.0000,  1.1752, -1.1752])
+        """
+    def size(self, dim: _int) -> _int:
+        """The sizes, or that of `dim`.
+
+        Example:
+
+            >>> aten.ones(2, 3).size(1)
+            3
+        """
+    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+        """A copy of the tensor with `src` from `start` to `end` of dimension `dim`.
+
+        Example:
+
+            >>> aten.slice_scatter(aten.zeros(4), aten.tensor([1.0, 2.0]), 0, 1, 3)
+            tensor([0., 1., 2., 0.])
+        """
+    def slogdet(self) -> _results.slogdet:
+        """The sign of a determinant, and the logarithm of its magnitude.
+
+        Example:
+
+            >>> aten.slogdet(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
+            slogdet(sign=tensor(1.), logabsdet=tensor(1.6094))
+        """
+    def softmax(self, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """exp(x), divided by its sum along `dim`.
+
+        Example:
+
+            >>> aten.softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+            tensor([0.0900, 0.2447, 0.6652])
+        """
     @overload
-    def sort(self, dim: _int = -1, descending: _bool = False) -> _results.sort: ...
+    def sort(self, dim: _int = -1, descending: _bool = False) -> _results.sort:
+        """The elements along `dim` in order, and where they were; laid out as `input`, without gaps.
+
+        Example:
+
+            >>> aten.sort(aten.tensor([3, 1, 2]))
+            sort(values=tensor([1, 2, 3]), indices=tensor([1, 2, 0]))
+        """
     @overload
     def sort(self, *, stable: _bool | None, dim: _int = -1, descending: _bool = False) -> _results.sort: ...
     @overload
-    def split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    def split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Pieces of `split_size` along `dim`; the last one may be smaller.
+
+        Example:
+
+            >>> aten.arange(5).split(2)
+            (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        """
     @overload
     def split(self, split_size: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def sqrt(self) -> Tensor: ...
-    def sqrt_(self) -> Tensor: ...
-    def square(self) -> Tensor: ...
-    def square_(self) -> Tensor: ...
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+        """Pieces of these sizes along `dim`, which together must make it up.
+
+        Example:
+
+            >>> aten.split_with_sizes(aten.arange(4), [1, 3])
+            (tensor([0]), tensor([1, 2, 3]))
+        """
+    def sqrt(self) -> Tensor:
+        """The square root of each element; NaN below 0.
+
+        Example:
+
+            >>> aten.sqrt(aten.tensor([0.0, 4.0, 2.0]))
+            tensor([0.0000, 2.0000, 1.4142])
+        """
+    def sqrt_(self) -> Tensor:
+        """`sqrt`, written into the tensor itself: the square root of each element; NaN below 0.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 4.0, 2.0])
+            >>> x.sqrt_()
+            tensor([0.0000, 2.0000, 1.4142])
+        """
+    def square(self) -> Tensor:
+        """x².
+
+        Example:
+
+            >>> aten.square(aten.tensor([-2.0, 0.5, 3.0]))
+            tensor([4.0000, 0.2500, 9.0000])
+        """
+    def square_(self) -> Tensor:
+        """`square`, written into the tensor itself: x².
+
+        Example:
+
+            >>> x = aten.tensor([-2.0, 0.5, 3.0])
+            >>> x.square_()
+            tensor([4.0000, 0.2500, 9.0000])
+        """
     @overload
-    def squeeze(self) -> Tensor: ...
+    def squeeze(self) -> Tensor:
+        """A view without the dimensions of size 1, or without `dim` where it has that size.
+
+        Example:
+
+            >>> aten.squeeze(aten.ones(2, 1, 3, 1)).shape
+            aten.Size([2, 3])
+        """
     @overload
     def squeeze(self, dim: _int) -> Tensor: ...
     @overload
@@ -875,7 +3938,16 @@ class TensorMethods:
     @overload
     def squeeze(self, *dim: _int) -> Tensor: ...
     @overload
-    def squeeze_(self) -> Tensor: ...
+    def squeeze_(self) -> Tensor:
+        """`squeeze`, written into the tensor itself: a view without the dimensions of size 1, or without `dim` where it has that size.
+
+        Example:
+
+            >>> x = aten.ones(2, 1, 3, 1)
+            >>> x.squeeze_()
+            tensor([[1., 1., 1.],
+                    [1., 1., 1.]])
+        """
     @overload
     def squeeze_(self, dim: _int) -> Tensor: ...
     @overload
@@ -883,129 +3955,568 @@ class TensorMethods:
     @overload
     def squeeze_(self, *dim: _int) -> Tensor: ...
     @overload
-    def std(self, unbiased: _bool = True) -> Tensor: ...
+    def std(self, unbiased: _bool = True) -> Tensor:
+        """The standard deviation; `correction` is taken off the number of elements, 1 unless given.
+
+        Example:
+
+            >>> aten.std(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+            tensor(1.2910)
+        """
     @overload
     def std(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
     @overload
     def std(self, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False) -> Tensor: ...
     @overload
-    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+        """The spectra (*, frequencies, frames) of overlapping frames of a signal (*, samples).
+
+        Example:
+
+            >>> aten.stft(aten.ones(8), 4, window=aten.ones(4), return_complex=True).shape
+            aten.Size([3, 9])
+        """
     @overload
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
     @overload
-    def sub(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def sub(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """input - alpha × other.
+
+        Example:
+
+            >>> aten.sub(aten.tensor([5.0, 6.0]), aten.tensor([1.0, 2.0]), alpha=2)
+            tensor([3., 2.])
+        """
     @overload
     def sub(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def sub_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def sub_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """`sub`, written into the tensor itself: input - alpha × other.
+
+        Example:
+
+            >>> x = aten.tensor([5.0, 6.0])
+            >>> x.sub_(aten.tensor([1.0, 2.0]), alpha=2)
+            tensor([3., 2.])
+        """
     @overload
     def sub_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def subtract(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def subtract(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """Another name of `sub`. input - alpha × other.
+
+        Example:
+
+            >>> aten.subtract(aten.tensor([5.0, 6.0]), aten.tensor([1.0, 2.0]), alpha=2)
+            tensor([3., 2.])
+        """
     @overload
     def subtract(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def subtract_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def subtract_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+        """Another name of `sub`. input - alpha × other.
+
+        Example:
+
+            >>> x = aten.tensor([5.0, 6.0])
+            >>> x.subtract_(aten.tensor([1.0, 2.0]), alpha=2)
+            tensor([3., 2.])
+        """
     @overload
     def subtract_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def sum(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def sum(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+        """The sum of all elements, or of those along `dim`.
+
+        Example:
+
+            >>> aten.sum(aten.tensor([[1, 2], [3, 4]]), dim=0)
+            tensor([4, 6])
+        """
     @overload
-    def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
+    def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
     @overload
-    def sum_to_size(self, size: Sequence[_int]) -> Tensor: ...
+    def sum_to_size(self, size: Sequence[_int]) -> Tensor:
+        """The sum over all dimensions that broadcasting `size` to the tensor's shape would repeat.
+
+        Example:
+
+            >>> aten.ones(2, 3).sum_to_size(1, 3)
+            tensor([[2., 2., 2.]])
+        """
     @overload
     def sum_to_size(self, *size: _int) -> Tensor: ...
-    def svd(self, some: _bool = True, compute_uv: _bool = True) -> _results.svd: ...
-    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor: ...
-    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor: ...
-    def swapdims(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def t(self) -> Tensor: ...
-    def t_(self) -> Tensor: ...
-    def take(self, index: Tensor) -> Tensor: ...
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor: ...
-    def tan(self) -> Tensor: ...
-    def tan_(self) -> Tensor: ...
-    def tanh(self) -> Tensor: ...
-    def tanh_(self) -> Tensor: ...
+    def svd(self, some: _bool = True, compute_uv: _bool = True) -> _results.svd:
+        """U, S and V; zeros for U and V unless `compute_uv`.
+
+        Example:
+
+            >>> aten.svd(aten.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+            tensor([4., 3.])
+        """
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """Another name of `transpose`: a view with two dimensions exchanged.
+
+        Example:
+
+            >>> aten.swapaxes(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+            tensor([[1, 4],
+                    [2, 5],
+                    [3, 6]])
+        """
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+        """`swapaxes`, written into the tensor itself: another name of `transpose`: a view with two dimensions exchanged.
+
+        Example:
+
+            >>> x = aten.tensor([[1, 2, 3], [4, 5, 6]])
+            >>> x.swapaxes_(0, 1)
+            tensor([[1, 4],
+                    [2, 5],
+                    [3, 6]])
+        """
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """Another name of `transpose`: a view with two dimensions exchanged.
+
+        Example:
+
+            >>> aten.swapdims(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+            tensor([[1, 4],
+                    [2, 5],
+                    [3, 6]])
+        """
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+        """`swapdims`, written into the tensor itself: another name of `transpose`: a view with two dimensions exchanged.
+
+        Example:
+
+            >>> x = aten.tensor([[1, 2, 3], [4, 5, 6]])
+            >>> x.swapdims_(0, 1)
+            tensor([[1, 4],
+                    [2, 5],
+                    [3, 6]])
+        """
+    def t(self) -> Tensor:
+        """A view of a matrix with rows and columns exchanged; a vector stays.
+
+        Example:
+
+            >>> aten.t(aten.tensor([[1, 2], [3, 4]]))
+            tensor([[1, 3],
+                    [2, 4]])
+        """
+    def t_(self) -> Tensor:
+        """`t`, written into the tensor itself: a view of a matrix with rows and columns exchanged; a vector stays.
+
+        Example:
+
+            >>> x = aten.tensor([[1, 2], [3, 4]])
+            >>> x.t_()
+            tensor([[1, 3],
+                    [2, 4]])
+        """
+    def take(self, index: Tensor) -> Tensor:
+        """The elements at positions among all of `input`; negative ones count from the end.
+
+        Example:
+
+            >>> aten.take(aten.tensor([[1, 2], [3, 4]]), aten.tensor([0, 3]))
+            tensor([1, 4])
+        """
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+        """`gather` with both operands broadcast in other dimensions; or from all elements in order.
+
+        Example:
+
+            >>> aten.take_along_dim(aten.tensor([[1, 2], [3, 4]]), aten.tensor([[1], [0]]), 1)
+            tensor([[2],
+                    [3]])
+        """
+    def tan(self) -> Tensor:
+        """The tangent of each element, in radians.
+
+        Example:
+
+            >>> aten.tan(aten.tensor([0.0, 0.7853982, 1.0]))
+            tensor([0.0000, 1.0000, 1.5574])
+        """
+    def tan_(self) -> Tensor:
+        """`tan`, written into the tensor itself: the tangent of each element, in radians.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 0.7853982, 1.0])
+            >>> x.tan_()
+            tensor([0.0000, 1.0000, 1.5574])
+        """
+    def tanh(self) -> Tensor:
+        """The hyperbolic tangent.
+
+        Example:
+
+            >>> aten.tanh(aten.tensor([0.0, 1.0, -10.0]))
+            tensor([ 0.0000,  0.7616, -1.0000])
+        """
+    def tanh_(self) -> Tensor:
+        """`tanh`, written into the tensor itself: the hyperbolic tangent.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 1.0, -10.0])
+            >>> x.tanh_()
+            tensor([ 0.0000,  0.7616, -1.0000])
+        """
     @overload
-    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Pieces of equal size along `dim`, or cut where a list of indices says.
+
+        Example:
+
+            >>> aten.tensor_split(aten.arange(5), 2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
     @overload
     def tensor_split(self, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
     @overload
     def tensor_split(self, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def tile(self, dims: Sequence[_int]) -> Tensor: ...
+    def tile(self, dims: Sequence[_int]) -> Tensor:
+        """`repeat`, where missing repeats in front are 1.
+
+        Example:
+
+            >>> aten.tile(aten.tensor([1, 2]), (2, 2))
+            tensor([[1, 2, 1, 2],
+                    [1, 2, 1, 2]])
+        """
     @overload
     def tile(self, *dims: _int) -> Tensor: ...
     @overload
-    def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = ...) -> Tensor: ...
+    def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+        """The tensor with another dtype or on another device; itself where it has all this already and
+        `copy` is false.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).to(aten.float32)
+            tensor([1., 2.])
+        """
     @overload
-    def to(self, device: _device | _str, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = ...) -> Tensor: ...
+    def to(self, device: _device | _str, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
     @overload
-    def to(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = ...) -> Tensor: ...
+    def to(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
     @overload
-    def to(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results.topk: ...
-    def trace(self) -> Tensor: ...
-    def transpose(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def transpose_(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _results.triangular_solve: ...
-    def tril(self, diagonal: _int = 0) -> Tensor: ...
-    def tril_(self, diagonal: _int = 0) -> Tensor: ...
-    def triu(self, diagonal: _int = 0) -> Tensor: ...
-    def triu_(self, diagonal: _int = 0) -> Tensor: ...
+    def to(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results.topk:
+        """The `k` largest or smallest elements along `dim`, in order, and where they are.
+
+        Example:
+
+            >>> aten.topk(aten.tensor([3, 1, 2]), 2)
+            topk(values=tensor([3, 2]), indices=tensor([0, 2]))
+        """
+    def trace(self) -> Tensor:
+        """The sum of a matrix's diagonal. Raises RuntimeError for tensors of other dimensions.
+
+        Example:
+
+            >>> aten.trace(aten.tensor([[1, 2], [3, 4]]))
+            tensor(5)
+        """
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """A view with two dimensions exchanged.
+
+        Example:
+
+            >>> aten.transpose(aten.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+            tensor([[1, 4],
+                    [2, 5],
+                    [3, 6]])
+        """
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
+        """`transpose`, written into the tensor itself: a view with two dimensions exchanged.
+
+        Example:
+
+            >>> x = aten.tensor([[1, 2, 3], [4, 5, 6]])
+            >>> x.transpose_(0, 1)
+            tensor([[1, 4],
+                    [2, 5],
+                    [3, 6]])
+        """
+    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _results.triangular_solve:
+        """X with A X = B = input, or Aᵀ X = B; and A, repeated over the common batch.
+
+        Example:
+
+            >>> aten.triangular_solve(aten.tensor([[2.0], [8.0]]), aten.tensor([[2.0, 0.0], [0.0, 4.0]]))[0]
+            tensor([[1.],
+                    [2.]])
+        """
+    def tril(self, diagonal: _int = 0) -> Tensor:
+        """Matrices with zeros above the diagonal.
+
+        Example:
+
+            >>> aten.tril(aten.ones(2, 2))
+            tensor([[1., 0.],
+                    [1., 1.]])
+        """
+    def tril_(self, diagonal: _int = 0) -> Tensor:
+        """`tril`, written into the tensor itself: matrices with zeros above the diagonal.
+
+        Example:
+
+            >>> x = aten.ones(2, 2)
+            >>> x.tril_()
+            tensor([[1., 0.],
+                    [1., 1.]])
+        """
+    def triu(self, diagonal: _int = 0) -> Tensor:
+        """Matrices with zeros below the diagonal.
+
+        Example:
+
+            >>> aten.triu(aten.ones(2, 2))
+            tensor([[1., 1.],
+                    [0., 1.]])
+        """
+    def triu_(self, diagonal: _int = 0) -> Tensor:
+        """`triu`, written into the tensor itself: matrices with zeros below the diagonal.
+
+        Example:
+
+            >>> x = aten.ones(2, 2)
+            >>> x.triu_()
+            tensor([[1., 1.],
+                    [0., 1.]])
+        """
     @overload
-    def true_divide(self, other: Tensor | _complex) -> Tensor: ...
+    def true_divide(self, other: Tensor | _complex) -> Tensor:
+        """Another name of `div`: input / other.
+
+        Example:
+
+            >>> aten.true_divide(aten.tensor([7.0, -7.0]), 2)
+            tensor([ 3.5000, -3.5000])
+        """
     @overload
     def true_divide(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def true_divide_(self, other: Tensor | _complex) -> Tensor: ...
+    def true_divide_(self, other: Tensor | _complex) -> Tensor:
+        """`true_divide`, written into the tensor itself: another name of `div`: input / other.
+
+        Example:
+
+            >>> x = aten.tensor([7.0, -7.0])
+            >>> x.true_divide_(2)
+            tensor([ 3.5000, -3.5000])
+        """
     @overload
     def true_divide_(self, other: _complex | Tensor) -> Tensor: ...
-    def trunc(self) -> Tensor: ...
-    def trunc_(self) -> Tensor: ...
-    def type_as(self, other: Tensor) -> Tensor: ...
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: ...
-    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor: ...
-    def uniform_(self, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None) -> Tensor: ...
-    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
-    def unsqueeze(self, dim: _int) -> Tensor: ...
-    def unsqueeze_(self, dim: _int) -> Tensor: ...
+    def trunc(self) -> Tensor:
+        """Each element without what is behind the point.
+
+        Example:
+
+            >>> aten.trunc(aten.tensor([-1.5, 0.2, 2.7]))
+            tensor([-1.,  0.,  2.])
+        """
+    def trunc_(self) -> Tensor:
+        """`trunc`, written into the tensor itself: each element without what is behind the point.
+
+        Example:
+
+            >>> x = aten.tensor([-1.5, 0.2, 2.7])
+            >>> x.trunc_()
+            tensor([-1.,  0.,  2.])
+        """
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor with the dtype and device of another one.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).type_as(aten.zeros(1))
+            tensor([1., 2.])
+        """
+    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+        """The slices at each index of `dim`, without that dimension.
+
+        Example:
+
+            >>> aten.unbind(aten.tensor([[1, 2], [3, 4]]))
+            (tensor([1, 2]), tensor([3, 4]))
+        """
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """Dimension `dim` as several; one of `sizes` may be -1.
+
+        Example:
+
+            >>> aten.unflatten(aten.arange(4), 0, (2, -1))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """A view of all windows of `size` along `dimension`, `step` apart, in a new last dimension.
+
+        Example:
+
+            >>> aten.arange(5).unfold(0, 2, 1)
+            tensor([[0, 1],
+                    [1, 2],
+                    [2, 3],
+                    [3, 4]])
+        """
+    def uniform_(self, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """`uniform`, written into the tensor itself: numbers spread evenly over [low, high).
+
+        Example:
+
+            >>> aten.zeros(3).uniform_().shape
+            aten.Size([3])
+        """
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` pieces of equal size along `dim`; the last one may be smaller.
+
+        Example:
+
+            >>> aten.unsafe_chunk(aten.arange(5), 2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
+    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Pieces of `split_size` along `dim`; the last one may be smaller.
+
+        Example:
+
+            >>> aten.unsafe_split(aten.arange(4), 3)
+            (tensor([0, 1, 2]), tensor([3]))
+        """
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+        """Pieces of these sizes along `dim`, which together must make it up.
+
+        Example:
+
+            >>> aten.unsafe_split_with_sizes(aten.arange(4), [1, 3])
+            (tensor([0]), tensor([1, 2, 3]))
+        """
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """A view with a dimension of size 1 at `dim`.
+
+        Example:
+
+            >>> aten.unsqueeze(aten.tensor([1, 2]), 1)
+            tensor([[1],
+                    [2]])
+        """
+    def unsqueeze_(self, dim: _int) -> Tensor:
+        """`unsqueeze`, written into the tensor itself: a view with a dimension of size 1 at `dim`.
+
+        Example:
+
+            >>> x = aten.tensor([1, 2])
+            >>> x.unsqueeze_(1)
+            tensor([[1],
+                    [2]])
+        """
     @overload
-    def var(self, unbiased: _bool = True) -> Tensor: ...
+    def var(self, unbiased: _bool = True) -> Tensor:
+        """The variance; `correction` is taken off the number of elements, 1 unless given.
+
+        Example:
+
+            >>> aten.var(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+            tensor(1.6667)
+        """
     @overload
     def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
     @overload
     def var(self, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False) -> Tensor: ...
-    def vdot(self, other: Tensor) -> Tensor: ...
+    def vdot(self, other: Tensor) -> Tensor:
+        """The product of two vectors, the first of them conjugated.
+
+        Example:
+
+            >>> aten.vdot(aten.tensor([1j, 2]), aten.tensor([1j, 1]))
+            tensor(3.+0.j)
+        """
     @overload
-    def view(self, size: Sequence[_int]) -> Tensor: ...
+    def view(self, size: Sequence[_int]) -> Tensor:
+        """A view with other sizes or, given a dtype, of the same bytes as another type. One size may be
+        -1. Raises RuntimeError where memory would have to be copied.
+
+        Example:
+
+            >>> aten.arange(6).view(2, -1)
+            tensor([[0, 1, 2],
+                    [3, 4, 5]])
+        """
     @overload
     def view(self, *size: _int) -> Tensor: ...
     @overload
     def view(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
-    def view_as(self, other: Tensor) -> Tensor: ...
+    def view_as(self, other: Tensor) -> Tensor:
+        """`view` with the size of another tensor.
+
+        Example:
+
+            >>> aten.arange(4).view_as(aten.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
     @overload
-    def vsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
+    def vsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces along dimension 0.
+
+        Example:
+
+            >>> aten.vsplit(aten.tensor([[1, 2], [3, 4]]), 2)
+            (tensor([[1, 2]]), tensor([[3, 4]]))
+        """
     @overload
     def vsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
     @overload
     def vsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
     @overload
-    def where(self, condition: Tensor, other: Tensor) -> Tensor: ...
+    def where(self, condition: Tensor, other: Tensor) -> Tensor:
+        """The elements of `input` where `condition` holds, else those of `other`; of a condition alone,
+        the indices of what is not 0, a vector for each dimension.
+
+        Example:
+
+            >>> aten.where(aten.tensor([True, False]), aten.tensor([1, 2]), aten.tensor([3, 4]))
+            tensor([1, 4])
+        """
     @overload
     def where(self, condition: Tensor, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def xlogy(self, other: Tensor) -> Tensor: ...
+    def xlogy(self, other: Tensor) -> Tensor:
+        """input log(other); 0 where input is 0, unless other is NaN.
+
+        Example:
+
+            >>> aten.xlogy(aten.tensor([0.0, 2.0]), aten.tensor([0.0, 3.0]))
+            tensor([0.0000, 2.1972])
+        """
     @overload
     def xlogy(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def xlogy_(self, other: Tensor) -> Tensor: ...
+    def xlogy_(self, other: Tensor) -> Tensor:
+        """`xlogy`, written into the tensor itself: input log(other); 0 where input is 0, unless other is NaN.
+
+        Example:
+
+            >>> x = aten.tensor([0.0, 2.0])
+            >>> x.xlogy_(aten.tensor([0.0, 3.0]))
+            tensor([0.0000, 2.1972])
+        """
     @overload
     def xlogy_(self, other: _complex | Tensor) -> Tensor: ...
-    def zero_(self) -> Tensor: ...
+    def zero_(self) -> Tensor:
+        """Writes 0 over every element.
+
+        Example:
+
+            >>> x = aten.ones(2)
+            >>> aten.zero_(x)
+            tensor([0., 0.])
+        """

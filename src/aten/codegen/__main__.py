@@ -12,7 +12,6 @@ from aten.codegen.namespaces import namespace_stubs
 from aten.codegen.operators import Operator, expand
 from aten.codegen.reference import reference_text
 from aten.codegen.stubs import (
-    Documentation,
     functions_text,
     methods_text,
     operators_text,
@@ -32,29 +31,24 @@ def generate(root: Path) -> dict[Path, str]:
     entries = read_entries(package / "native_functions.yaml", read_tags(package / "tags.yaml"))
     operators = expand(entries, find_functions(package / "ops"))
 
-    def documentation(name: str) -> str:
-        return ""
-
     generated = Path("src/aten/_generated")
     return {
         generated / "table.py": table_text(operators),
-        generated / "functions.pyi": functions_text(operators, documentation),
-        generated / "methods.pyi": methods_text(operators, documentation),
+        generated / "functions.pyi": functions_text(operators),
+        generated / "methods.pyi": methods_text(operators),
         generated / "operators.pyi": operators_text(operators),
         generated / "results.pyi": results_text(operators),
         Path("docs/operators.md"): reference_text(operators),
-        **_namespaces(root, operators, documentation),
+        **_namespaces(root, operators),
     }
 
 
-def _namespaces(
-    root: Path, operators: list[Operator], documentation: Documentation
-) -> dict[Path, str]:
+def _namespaces(root: Path, operators: list[Operator]) -> dict[Path, str]:
     """The stubs of the package at `root`, if it is the one that runs."""
     place = Path("src/aten")
     if not Path(__file__).parents[1].samefile(root / place):
         return {}
-    return {place / path: text for path, text in namespace_stubs(operators, documentation).items()}
+    return {place / path: text for path, text in namespace_stubs(operators).items()}
 
 
 def stale_files(root: Path, files: dict[Path, str]) -> list[Path]:

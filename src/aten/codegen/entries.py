@@ -30,29 +30,9 @@ from pathlib import Path
 
 import yaml
 
+from aten.documentation.kinds import KINDS, PROMOTIONS
 from aten.schema import FunctionSchema, OperatorName
 
-KINDS = {
-    "pointwise": "each element of the result depends on the same element of the operands",
-    "reduction": "dimensions are folded away, or folded and spread again (softmax)",
-    "scan": "each element depends on those before it along a dimension",
-    "view": "the result shares the operand's storage",
-    "copy": "a copy of what the view of the same name without _copy shows",
-    "factory": "makes a tensor from sizes and values",
-    "composite": "calls other operators",
-    "extern": "a library kernel, or Python code of its own",
-}
-PROMOTIONS = {
-    "default": "the operands' common dtype",
-    "number": "as default; for bool, int64",
-    "exact": "the common dtype, computed in it: half types are not widened",
-    "division": "as float where `rounding_mode` is None, else as default",
-    "float": "the common dtype; for bool and integers, the default floating dtype",
-    "long": "the common dtype; for bool and integers, int64",
-    "bool": "computed in the common dtype, the result is bool",
-    "real": "computed in the common dtype; for complex, the result has the real dtype",
-    "same": "operands are taken as they are",
-}
 PLACES = ("function", "method")
 _PROMOTED_KINDS = ("pointwise", "reduction", "scan")
 _TAGS_OF_KIND = {"pointwise": "pointwise", "reduction": "reduction", "copy": "view_copy"}

@@ -17,7 +17,7 @@ from typing import Any
 
 from aten.codegen.annotations import declarations
 from aten.codegen.operators import Operator
-from aten.codegen.stubs import HEADER, Documentation, by_packet, definition
+from aten.codegen.stubs import HEADER, by_packet, definition, documented, quoted
 
 # Namespaces whose functions are operators by shorter names, or beside functions of Python.
 _OF_OPERATORS = ("fft", "linalg", "nn.functional", "special")
@@ -30,7 +30,7 @@ _CONSTANTS = (bool, int, float, complex, str)
 _OBJECTS = ("dtype", "layout", "memory_format")
 
 
-def namespace_stubs(operators: Iterable[Operator], documentation: Documentation) -> dict[Path, str]:
+def namespace_stubs(operators: Iterable[Operator]) -> dict[Path, str]:
     """The stubs, by their places in the package."""
     grouped = by_packet(operators)
     package = import_module("aten")
@@ -42,7 +42,7 @@ def namespace_stubs(operators: Iterable[Operator], documentation: Documentation)
     for name in _OF_OPERATORS:
         module = import_module(f"aten.{name}")
         path = Path(*name.split("."), "__init__.pyi")
-        made[path] = _namespace_text(name, module, grouped, documentation)
+        made[path] = _namespace_text(name, module, grouped)
     return made
 
 
@@ -125,14 +125,13 @@ def _namespace_text(
     name: str,
     module: ModuleType,
     grouped: Mapping[str, tuple[Operator, ...]],
-    documentation: Documentation,
 ) -> str:
     lines = [_HEADER.format(title=f"`aten.{name}`.")]
     for one in public_names(module):
         value = getattr(module, one)
         if _is_packet(value):
             if value.name in grouped:
-                text = documentation(f"aten.{name}.{one}")
+                text = documented(f"{name}.{one}", grouped[value.name])
                 lines += definition(one, grouped[value.name], text)
         elif isinstance(value, ModuleType):
             if value.__name__.startswith(f"aten.{name}."):
@@ -162,7 +161,7 @@ def _declared(function: FunctionType, name: str) -> list[str]:
         if place or not documentation:
             lines.append(f"{line} ...")
             continue
-        lines += [line, f'    """{documentation}"""'.replace("\n", "\n    ")]
+        lines += [line, *(f"    {part}" if part else "" for part in quoted(documentation))]
     return lines
 
 

@@ -42,6 +42,10 @@ class Operator:
     def packet(self) -> str:
         return self.schema.name.name
 
+    @property
+    def numbers_as_tensors(self) -> bool:
+        return self.entry.numbers_as_tensors
+
 
 def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> list[Operator]:
     """All operators, each entry's own overload before its variants.

@@ -16,26 +16,192 @@ from aten._core.tensor import Tensor as Tensor
 from aten._generated import results as _results
 
 
-def fft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def fft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def fftfreq(n: _int, d: _float = 1.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def fftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def fftshift(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor: ...
-def hfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def hfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def hfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ifft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ifft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ifftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ifftshift(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor: ...
-def ihfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ihfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def ihfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def irfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def irfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def irfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def fft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The spectrum of `n` numbers along `dim`; these are cut off, or continued with zeros.
+
+    Example:
+
+        >>> aten.fft.fft(aten.tensor([1.0, 0.0, 0.0, 0.0]))
+        tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+def fft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`fft.fft` over two dimensions, to the sizes `s`.
+
+    Example:
+
+        >>> aten.fft.fft2(aten.ones(2, 2))
+        tensor([[4.+0.j, 0.+0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def fftfreq(n: _int, d: _float = 1.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """The frequencies of `fft.fft`: 0, 1, …, then from -n/2 to -1, over n·d.
+
+    Example:
+
+        >>> aten.fft.fftfreq(4)
+        tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+def fftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`fft.fft` over each of `dim`, to the sizes `s`; over all dimensions if neither is given.
+
+    Example:
+
+        >>> aten.fft.fftn(aten.ones(2, 2))
+        tensor([[4.+0.j, 0.+0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def fftshift(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """The zero frequency moved to the middle of each of `dim`, or of all dimensions.
+
+    Example:
+
+        >>> aten.fft.fftshift(aten.fft.fftfreq(4))
+        tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+def hfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The real spectrum of a signal that is conjugate-symmetric, of which half is given.
+
+    Example:
+
+        >>> aten.fft.hfft(aten.tensor([1.0, 1.0, 1.0]))
+        tensor([4., 0., 0., 0.])
+    """
+def hfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`fft.fft` over the first of two dimensions, then `fft.hfft` over the other.
+
+    Example:
+
+        >>> aten.fft.hfft2(aten.ones(2, 2))
+        tensor([[4., 0.],
+                [0., 0.]])
+    """
+def hfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`fft.fft` over all but the last of `dim`, then `fft.hfft` over that.
+
+    Example:
+
+        >>> aten.fft.hfftn(aten.ones(2, 2))
+        tensor([[4., 0.],
+                [0., 0.]])
+    """
+def ifft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.fft`.
+
+    Example:
+
+        >>> aten.fft.ifft(aten.tensor([1.0, 1.0, 1.0, 1.0]))
+        tensor([1.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
+    """
+def ifft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.fft2`.
+
+    Example:
+
+        >>> aten.fft.ifft2(aten.ones(2, 2))
+        tensor([[1.+0.j, 0.+0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def ifftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.fftn`.
+
+    Example:
+
+        >>> aten.fft.ifftn(aten.ones(2, 2))
+        tensor([[1.+0.j, 0.+0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def ifftshift(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """The inverse of `fft.fftshift`.
+
+    Example:
+
+        >>> aten.fft.ifftshift(aten.tensor([-2.0, -1.0, 0.0, 1.0]))
+        tensor([ 0.,  1., -2., -1.])
+    """
+def ihfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.hfft`: half of a conjugate-symmetric signal.
+
+    Example:
+
+        >>> aten.fft.ihfft(aten.tensor([4.0, 0.0, 0.0, 0.0]))
+        tensor([1.-0.j, 1.-0.j, 1.-0.j])
+    """
+def ihfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.hfft2`.
+
+    Example:
+
+        >>> aten.fft.ihfft2(aten.ones(2, 2))
+        tensor([[1.-0.j, 0.-0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def ihfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.hfftn`.
+
+    Example:
+
+        >>> aten.fft.ihfftn(aten.ones(2, 2))
+        tensor([[1.-0.j, 0.-0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def irfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.rfft`; n is even unless it is given.
+
+    Example:
+
+        >>> aten.fft.irfft(aten.tensor([4.0 + 0j, 0j, 0j]))
+        tensor([1., 1., 1., 1.])
+    """
+def irfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.rfft2`.
+
+    Example:
+
+        >>> aten.fft.irfft2(aten.ones(2, 2))
+        tensor([[1., 0.],
+                [0., 0.]])
+    """
+def irfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `fft.rfftn`.
+
+    Example:
+
+        >>> aten.fft.irfftn(aten.ones(2, 2))
+        tensor([[1., 0.],
+                [0., 0.]])
+    """
 from aten.registry import prefixed_functions as prefixed_functions
-def rfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def rfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def rfftfreq(n: _int, d: _float = 1.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = ..., device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-def rfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def rfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The first n // 2 + 1 numbers of the spectrum of real numbers; the others are conjugate.
+
+    Example:
+
+        >>> aten.fft.rfft(aten.tensor([1.0, 2.0, 3.0, 4.0]))
+        tensor([10.+0.j, -2.+2.j, -2.+0.j])
+    """
+def rfft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`fft.rfft` over the last of two dimensions, then `fft.fft` over the other.
+
+    Example:
+
+        >>> aten.fft.rfft2(aten.ones(2, 2))
+        tensor([[4.+0.j, 0.+0.j],
+                [0.+0.j, 0.+0.j]])
+    """
+def rfftfreq(n: _int, d: _float = 1.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+    """The frequencies of `fft.rfft`: 0, 1, …, n/2, over n·d.
+
+    Example:
+
+        >>> aten.fft.rfftfreq(4)
+        tensor([0.0000, 0.2500, 0.5000])
+    """
+def rfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`fft.rfft` over the last of `dim`, then `fft.fft` over the others.
+
+    Example:
+
+        >>> aten.fft.rfftn(aten.ones(2, 2))
+        tensor([[4.+0.j, 0.+0.j],
+                [0.+0.j, 0.+0.j]])
+    """

@@ -17,51 +17,271 @@ from aten._generated import results as _results
 
 
 from aten.ops.matrix_checks import LinAlgError as LinAlgError
-def cholesky(input: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def cholesky_ex(input: Tensor, *, upper: _bool = False, check_errors: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_cholesky_ex: ...
+def cholesky(input: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
+    """The lower triangle L of a positive definite matrix L Lᴴ. Raises LinAlgError for others.
+
+    Example:
+
+        >>> aten.linalg.cholesky(aten.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
+def cholesky_ex(input: Tensor, *, upper: _bool = False, check_errors: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_cholesky_ex:
+    """L with A = L Lᴴ (or U with Uᴴ U), and the order of the first minor not positive, else 0.
+
+    Example:
+
+        >>> aten.linalg.cholesky_ex(aten.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        linalg_cholesky_ex(L=tensor([[2., 0.],
+                [1., 2.]]), info=tensor(0, dtype=aten.int32))
+    """
 @overload
-def cond(input: Tensor, p: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def cond(input: Tensor, p: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The norm of A times that of its inverse; infinite for singular matrices.
+
+    Example:
+
+        >>> aten.linalg.cond(aten.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor(2.)
+    """
 @overload
 def cond(input: Tensor, p: _str, *, out: Tensor | None = None) -> Tensor: ...
-def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor: ...
-def det(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
-def eig(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_eig: ...
-def eigh(input: Tensor, UPLO: _str = 'L', *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_eigh: ...
-def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def eigvalsh(input: Tensor, UPLO: _str = 'L', *, out: Tensor | None = None) -> Tensor: ...
-def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def inv_ex(A: Tensor, *, check_errors: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_inv_ex: ...
-def ldl_factor(input: Tensor, *, hermitian: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_ldl_factor: ...
-def ldl_factor_ex(input: Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_ldl_factor_ex: ...
-def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def lstsq(input: Tensor, b: Tensor, rcond: _float | None = None, *, driver: _str | None = None, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lstsq: ...
-def lu(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu: ...
-def lu_factor(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu_factor: ...
-def lu_factor_ex(A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu_factor_ex: ...
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoint: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def matrix_exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
+    """The cross product along a dimension of size 3; the others broadcast.
+
+    Example:
+
+        >>> aten.linalg.cross(aten.tensor([1.0, 0.0, 0.0]), aten.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant of a square matrix, or of each one of a batch.
+
+    Example:
+
+        >>> aten.linalg.det(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
+        tensor(5.)
+    """
+def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """A view of the diagonal of the last two dimensions.
+
+    Example:
+
+        >>> aten.linalg.diagonal(aten.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
+def eig(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_eig:
+    """Eigenvalues (*, n) and, as columns, eigenvectors (*, n, n), complex.
+
+    Example:
+
+        >>> aten.linalg.eig(aten.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+        tensor([2.+0.j, 3.+0.j])
+    """
+def eigh(input: Tensor, UPLO: _str = 'L', *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_eigh:
+    """Eigenvalues, in ascending order, and eigenvectors of symmetric or Hermitian matrices.
+
+    Example:
+
+        >>> aten.linalg.eigh(aten.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+        tensor([1., 2.])
+    """
+def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The eigenvalues of a square matrix, complex.
+
+    Example:
+
+        >>> aten.linalg.eigvals(aten.tensor([[0.0, 1.0], [-1.0, 0.0]]))
+        tensor([0.+1.j, 0.-1.j])
+    """
+def eigvalsh(input: Tensor, UPLO: _str = 'L', *, out: Tensor | None = None) -> Tensor:
+    """The eigenvalues of a symmetric or Hermitian matrix, in ascending order.
+
+    Example:
+
+        >>> aten.linalg.eigvalsh(aten.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        tensor([1., 3.])
+    """
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first n columns of the product of reflections: input (*, m, n), tau (*, k), k ≤ n ≤ m.
+
+    Example:
+
+        >>> h, tau = aten.geqrf(aten.eye(2))
+        >>> aten.linalg.householder_product(h, tau)
+        tensor([[1., 0.],
+                [-0., 1.]])
+    """
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of a square matrix, or of each one of a batch. Raises LinAlgError for singular
+    ones.
+
+    Example:
+
+        >>> aten.linalg.inv(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
+def inv_ex(A: Tensor, *, check_errors: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_inv_ex:
+    """The inverses, and `info`, which is not 0 where a matrix is singular.
+
+    Example:
+
+        >>> aten.linalg.inv_ex(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        linalg_inv_ex(inverse=tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]]), info=tensor(0, dtype=aten.int32))
+    """
+def ldl_factor(input: Tensor, *, hermitian: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_ldl_factor:
+    """The factors of a symmetric or Hermitian matrix L D Lᵀ, and pivots. Raises LinAlgError for
+    singular ones.
+
+    Example:
+
+        >>> aten.linalg.ldl_factor(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        linalg_ldl_factor(LD=tensor([[2., 0.],
+                [0., 4.]]), pivots=tensor([1, 2], dtype=aten.int32))
+    """
+def ldl_factor_ex(input: Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_ldl_factor_ex:
+    """L and the block diagonal D of A = L D Lᵀ (Lᴴ) in one matrix, pivots, and info.
+
+    Example:
+
+        >>> aten.linalg.ldl_factor_ex(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        linalg_ldl_factor_ex(LD=tensor([[2., 0.],
+                [0., 4.]]), pivots=tensor([1, 2], dtype=aten.int32), info=tensor(0, dtype=aten.int32))
+    """
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
+    """X with A X = B, given A's LDL factors.
+
+    Example:
+
+        >>> f = aten.linalg.ldl_factor(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> aten.linalg.ldl_solve(f.LD, f.pivots, aten.ones(2, 1))
+        tensor([[0.5000],
+                [0.2500]])
+    """
+def lstsq(input: Tensor, b: Tensor, rcond: _float | None = None, *, driver: _str | None = None, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lstsq:
+    """The least X of those that minimize |A X - b|: solution, residuals, rank, singular values.
+
+    Example:
+
+        >>> aten.linalg.lstsq(aten.tensor([[1.0], [1.0]]), aten.tensor([[1.0], [3.0]])).solution
+        tensor([[2.0000]])
+    """
+def lu(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu:
+    """P, L and U with A = P L U.
+
+    Example:
+
+        >>> aten.linalg.lu(aten.tensor([[0.0, 1.0], [2.0, 3.0]]))
+        lu_unpack(P=tensor([[0., 1.],
+                [1., 0.]]), L=tensor([[1., 0.],
+                [0., 1.]]), U=tensor([[2., 3.],
+                [0., 1.]]))
+    """
+def lu_factor(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu_factor:
+    """The factors of LU in one matrix, and its pivots, as `linalg.lu_solve` takes them.
+
+    Example:
+
+        >>> aten.linalg.lu_factor(aten.tensor([[4.0, 3.0], [2.0, 1.0]]))
+        linalg_lu_factor(LU=tensor([[ 4.0000,  3.0000],
+                [ 0.5000, -0.5000]]), pivots=tensor([1, 2], dtype=aten.int32))
+    """
+def lu_factor_ex(A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu_factor_ex:
+    """L and U in one matrix, pivots (from 1), and the first zero on U's diagonal, else 0.
+
+    Example:
+
+        >>> aten.linalg.lu_factor_ex(aten.tensor([[4.0, 3.0], [2.0, 1.0]])).info
+        tensor(0, dtype=aten.int32)
+    """
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoint: _bool = False, out: Tensor | None = None) -> Tensor:
+    """X with A X = B, or X A = B unless `left`; of A's adjoint if `adjoint`.
+
+    Example:
+
+        >>> a = aten.tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> aten.linalg.lu_solve(*aten.linalg.lu_factor(a), aten.ones(2, 1))
+        tensor([[0.5000],
+                [0.2500]])
+    """
+def matrix_exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
+
+    Example:
+
+        >>> aten.linalg.matrix_exp(aten.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 @overload
-def matrix_norm(input: Tensor, ord: _complex | Tensor, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def matrix_norm(input: Tensor, ord: _complex | Tensor, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """Norms over two dimensions: "fro", "nuc", or inf, 1 and 2, or the least of these, negative.
+
+    Example:
+
+        >>> aten.linalg.matrix_norm(aten.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
+    """
 @overload
-def matrix_norm(input: Tensor, ord: _str = 'fro', dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
-def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor: ...
+def matrix_norm(input: Tensor, ord: _str = 'fro', dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
+    """The product of n times the matrix; of -n times the inverse where n is negative.
+
+    Example:
+
+        >>> aten.linalg.matrix_power(aten.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
+    """
 @overload
-def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """How many singular values are above max(atol, rtol times the largest).
+
+    Example:
+
+        >>> aten.linalg.matrix_rank(aten.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
+    """
 @overload
 def matrix_rank(input: Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
 def matrix_rank(input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
 def matrix_rank(input: Tensor, tol: Tensor, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The product of matrices in the order that multiplies least; the first and the last may be
+    vectors.
+
+    Example:
+
+        >>> aten.linalg.multi_dot([aten.ones(2, 3), aten.ones(3, 4), aten.ones(4, 1)])
+        tensor([[12.],
+                [12.]])
+    """
 @overload
-def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """A vector norm over one dimension, a matrix norm over two; without `ord`, of all elements
+    alike.
+
+    Example:
+
+        >>> aten.linalg.norm(aten.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
 @overload
-def norm(input: Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def norm(input: Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The Moore-Penrose inverse (*, n, m), of the singular values above max(atol, rtol largest).
+
+    Example:
+
+        >>> aten.linalg.pinv(aten.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
+    """
 @overload
 def pinv(input: Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -69,15 +289,103 @@ def pinv(input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = Non
 @overload
 def pinv(input: Tensor, rcond: Tensor, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 from aten.registry import prefixed_functions as prefixed_functions
-def qr(A: Tensor, mode: _str = 'reduced', *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_qr: ...
-def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_slogdet: ...
-def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor: ...
-def solve_ex(A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_solve_ex: ...
-def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool, left: _bool = True, unitriangular: _bool = False, out: Tensor | None = None) -> Tensor: ...
-def svd(A: Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_svd: ...
-def svdvals(A: Tensor, *, driver: _str | None = None, out: Tensor | None = None) -> Tensor: ...
-def tensorinv(input: Tensor, ind: _int = 2, *, out: Tensor | None = None) -> Tensor: ...
-def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[_int] | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def vander(x: Tensor, *, N: _int | None = None) -> Tensor: ...
-def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor: ...
-def vector_norm(input: Tensor, ord: _complex | Tensor = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., out: Tensor | None = None) -> Tensor: ...
+def qr(A: Tensor, mode: _str = 'reduced', *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_qr:
+    """Q (*, m, k) and R (*, k, n): k is min(m, n), or m in mode "complete"; "r" leaves out Q.
+
+    Example:
+
+        >>> aten.linalg.qr(aten.tensor([[3.0, 0.0], [4.0, 5.0]])).R.abs()
+        tensor([[5., 4.],
+                [0., 3.]])
+    """
+def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_slogdet:
+    """The sign of a determinant, and the logarithm of its magnitude.
+
+    Example:
+
+        >>> aten.linalg.slogdet(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
+        linalg_slogdet(sign=tensor(1.), logabsdet=tensor(1.6094))
+    """
+def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
+    """X with A X = B. Raises LinAlgError for singular A.
+
+    Example:
+
+        >>> aten.linalg.solve(aten.tensor([[2.0, 0.0], [0.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        tensor([0.5000, 0.2500])
+    """
+def solve_ex(A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_solve_ex:
+    """X with A X = B, and `info`, which is not 0 where A is singular.
+
+    Example:
+
+        >>> aten.linalg.solve_ex(aten.tensor([[2.0, 0.0], [0.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        linalg_solve_ex(result=tensor([0.5000, 0.2500]), info=tensor(0, dtype=aten.int32))
+    """
+def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool, left: _bool = True, unitriangular: _bool = False, out: Tensor | None = None) -> Tensor:
+    """X with A X = B, or X A = B unless `left`; only A's triangle is looked at.
+
+    Example:
+
+        >>> aten.linalg.solve_triangular(aten.tensor([[2.0, 1.0], [0.0, 4.0]]), aten.tensor([[4.0], [8.0]]), upper=True)
+        tensor([[1.],
+                [2.]])
+    """
+def svd(A: Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_svd:
+    """U, S and Vᴴ, of which the matrix is U diag(S) Vᴴ; S descends.
+
+    Example:
+
+        >>> aten.linalg.svd(aten.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+        tensor([4., 3.])
+    """
+def svdvals(A: Tensor, *, driver: _str | None = None, out: Tensor | None = None) -> Tensor:
+    """The singular values of a matrix, in descending order.
+
+    Example:
+
+        >>> aten.linalg.svdvals(aten.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor([4., 3.])
+    """
+def tensorinv(input: Tensor, ind: _int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the matrix of the first `ind` dimensions by the others, in that shape.
+
+    Example:
+
+        >>> aten.linalg.tensorinv(aten.eye(4).view(2, 2, 4)).shape
+        aten.Size([4, 2, 2])
+    """
+def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[_int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """X with tensordot(input, X, X.dim()) == other; `dims` of input are moved to the end first.
+
+    Example:
+
+        >>> aten.linalg.tensorsolve(aten.eye(4).view(2, 2, 4), aten.ones(2, 2))
+        tensor([1., 1., 1., 1.])
+    """
+def vander(x: Tensor, *, N: _int | None = None) -> Tensor:
+    """Powers 0 to N - 1 of the elements (*, n): (*, n, N); N is n where it is not given.
+
+    Example:
+
+        >>> aten.linalg.vander(aten.tensor([1, 2, 3]))
+        tensor([[1, 1, 1],
+                [1, 2, 4],
+                [1, 3, 9]])
+    """
+def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
+    """Products of vectors along a dimension, those of x conjugated; the others broadcast.
+
+    Example:
+
+        >>> aten.linalg.vecdot(aten.tensor([1j, 2]), aten.tensor([1j, 1]))
+        tensor(3.+0.j)
+    """
+def vector_norm(input: Tensor, ord: _complex | Tensor = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+    """(Σ |x|ᵒʳᵈ)^(1/ord), of all elements or along `dim`.
+
+    Example:
+
+        >>> aten.linalg.vector_norm(aten.tensor([3.0, 4.0]))
+        tensor(5.)
+    """

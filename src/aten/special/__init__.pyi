@@ -16,134 +16,526 @@ from aten._core.tensor import Tensor as Tensor
 from aten._generated import results as _results
 
 
-def airy_ai(x: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def airy_ai(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Airy function Ai.
+
+    Example:
+
+        >>> aten.special.airy_ai(aten.tensor([0.0, 1.0, -2.0]))
+        tensor([0.3550, 0.1353, 0.2274])
+    """
+def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the first kind and order 0.
+
+    Example:
+
+        >>> aten.special.bessel_j0(aten.tensor([0.0, 1.0, 5.0]))
+        tensor([ 1.0000,  0.7652, -0.1776])
+    """
+def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the first kind and order 1.
+
+    Example:
+
+        >>> aten.special.bessel_j1(aten.tensor([0.0, 1.0, 5.0]))
+        tensor([ 0.0000,  0.4401, -0.3276])
+    """
+def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the second kind and order 0.
+
+    Example:
+
+        >>> aten.special.bessel_y0(aten.tensor([0.5, 1.0, 5.0]))
+        tensor([-0.4445,  0.0883, -0.3085])
+    """
+def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the second kind and order 1.
+
+    Example:
+
+        >>> aten.special.bessel_y1(aten.tensor([0.5, 1.0, 5.0]))
+        tensor([-1.4715, -0.7812,  0.1479])
+    """
 @overload
-def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the first kind, Tₙ(x).
+
+    Example:
+
+        >>> aten.special.chebyshev_polynomial_t(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([-1.0000, -0.5000,  1.0000])
+    """
 @overload
 def chebyshev_polynomial_t(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def chebyshev_polynomial_t(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the second kind, Uₙ(x).
+
+    Example:
+
+        >>> aten.special.chebyshev_polynomial_u(aten.tensor([0.0, 0.25, 1.0]), 2)
+        tensor([-1.0000, -0.7500,  3.0000])
+    """
 @overload
 def chebyshev_polynomial_u(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def chebyshev_polynomial_u(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the third kind, Vₙ(x).
+
+    Example:
+
+        >>> aten.special.chebyshev_polynomial_v(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([-1., -1.,  1.])
+    """
 @overload
 def chebyshev_polynomial_v(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def chebyshev_polynomial_v(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind, Wₙ(x).
+
+    Example:
+
+        >>> aten.special.chebyshev_polynomial_w(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([-1.,  1.,  5.])
+    """
 @overload
 def chebyshev_polynomial_w(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def chebyshev_polynomial_w(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `digamma`. The derivative of the logarithm of the gamma function.
+
+    Example:
+
+        >>> aten.special.digamma(aten.tensor([1.0, 2.0, 0.5]))
+        tensor([-0.5772,  0.4228, -1.9635])
+    """
+def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """-x log(x), the entropy of one outcome; 0 at 0 and -infinity below.
+
+    Example:
+
+        >>> aten.special.entr(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.3466, -0.0000])
+    """
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `erf`. The error function, 2/√π ∫₀ˣ exp(-t²) dt.
+
+    Example:
+
+        >>> aten.special.erf(aten.tensor([0.0, 0.5, 2.0]))
+        tensor([0.0000, 0.5205, 0.9953])
+    """
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `erfc`. 1 - erf(x), exact where that is small.
+
+    Example:
+
+        >>> aten.special.erfc(aten.tensor([0.0, 0.5, 5.0]))
+        tensor([1.0000e+00, 4.7950e-01, 1.5375e-12])
+    """
+def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x²) erfc(x), which stays where erfc underflows.
+
+    Example:
+
+        >>> aten.special.erfcx(aten.tensor([0.0, 1.0, 20.0]))
+        tensor([1.0000, 0.4276, 0.0282])
+    """
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `erfinv`. The number whose error function each element is; NaN outside of [-1, 1].
+
+    Example:
+
+        >>> aten.special.erfinv(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([0.0000, 0.4769,    inf])
+    """
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `exp2`. 2 to the power of each element.
+
+    Example:
+
+        >>> aten.special.exp2(aten.tensor([0.0, 3.0, -1.0]))
+        tensor([1.0000, 8.0000, 0.5000])
+    """
+def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `sigmoid`. 1 / (1 + exp(-x)).
+
+    Example:
+
+        >>> aten.special.expit(aten.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.2689, 0.5000, 0.7311])
+    """
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `expm1`. exp(x) - 1, exact where x is small.
+
+    Example:
+
+        >>> aten.special.expm1(aten.tensor([0.0, 1e-5, 1.0]))
+        tensor([0.0000e+00, 1.0000e-05, 1.7183e+00])
+    """
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `igamma`. The regularized lower incomplete gamma function P(input, other).
+
+    Example:
+
+        >>> aten.special.gammainc(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 1.0]))
+        tensor([0.6321, 0.2642])
+    """
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `igammac`. The regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other).
+
+    Example:
+
+        >>> aten.special.gammaincc(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 1.0]))
+        tensor([0.3679, 0.7358])
+    """
+def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `lgamma`. The logarithm of the magnitude of the gamma function.
+
+    Example:
+
+        >>> aten.special.gammaln(aten.tensor([0.5, 1.0, 10.0]))
+        tensor([ 0.5724,  0.0000, 12.8018])
+    """
 @overload
-def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The physicists' Hermite polynomial Hₙ(x).
+
+    Example:
+
+        >>> aten.special.hermite_polynomial_h(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([-2., -1.,  2.])
+    """
 @overload
 def hermite_polynomial_h(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def hermite_polynomial_h(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The probabilists' Hermite polynomial Heₙ(x).
+
+    Example:
+
+        >>> aten.special.hermite_polynomial_he(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([-1.0000, -0.7500,  0.0000])
+    """
 @overload
 def hermite_polynomial_he(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def hermite_polynomial_he(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `i0`. The modified Bessel function of the first kind and order 0.
+
+    Example:
+
+        >>> aten.special.i0(aten.tensor([0.0, 1.0, 2.0]))
+        tensor([1.0000, 1.2661, 2.2796])
+    """
+def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(-|x|) times the modified Bessel function of order 0.
+
+    Example:
+
+        >>> aten.special.i0e(aten.tensor([0.0, 1.0, 50.0]))
+        tensor([1.0000, 0.4658, 0.0566])
+    """
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind and order 1.
+
+    Example:
+
+        >>> aten.special.i1(aten.tensor([0.0, 1.0, 2.0]))
+        tensor([0.0000, 0.5652, 1.5906])
+    """
+def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(-|x|) times the modified Bessel function of order 1.
+
+    Example:
+
+        >>> aten.special.i1e(aten.tensor([0.0, 1.0, 50.0]))
+        tensor([0.0000, 0.2079, 0.0560])
+    """
 @overload
-def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Laguerre polynomial Lₙ(x).
+
+    Example:
+
+        >>> aten.special.laguerre_polynomial_l(aten.tensor([0.0, 0.5, 2.0]), 2)
+        tensor([ 1.0000,  0.1250, -1.0000])
+    """
 @overload
 def laguerre_polynomial_l(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def laguerre_polynomial_l(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Legendre polynomial Pₙ(x).
+
+    Example:
+
+        >>> aten.special.legendre_polynomial_p(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([-0.5000, -0.1250,  1.0000])
+    """
 @overload
 def legendre_polynomial_p(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def legendre_polynomial_p(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor: ...
-def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `log1p`. log(1 + x), exact where x is small.
+
+    Example:
+
+        >>> aten.special.log1p(aten.tensor([0.0, 1e-5, 1.0]))
+        tensor([0.0000e+00, 9.9999e-06, 6.9315e-01])
+    """
+def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `special.ndtr`, exact where that is small.
+
+    Example:
+
+        >>> aten.special.log_ndtr(aten.tensor([0.0, 1.0, -10.0]))
+        tensor([ -0.6931,  -0.1728, -53.2313])
+    """
+def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+    """The logarithm of `softmax` along `dim`.
+
+    Example:
+
+        >>> aten.special.log_softmax(aten.tensor([1.0, 2.0, 3.0]), 0)
+        tensor([-2.4076, -1.4076, -0.4076])
+    """
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `logit`. log(x / (1 - x)), of x limited to [eps, 1 - eps] where there is an eps.
+
+    Example:
+
+        >>> aten.special.logit(aten.tensor([0.5, 0.9, 0.1]))
+        tensor([ 0.0000,  2.1972, -2.1972])
+    """
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of exponentials along `dim`, without overflow.
+
+    Example:
+
+        >>> aten.special.logsumexp(aten.tensor([1.0, 2.0, 1000.0]), 0)
+        tensor(1000.)
+    """
+def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind and order 0.
+
+    Example:
+
+        >>> aten.special.modified_bessel_i0(aten.tensor([0.0, 1.0, 2.0]))
+        tensor([1.0000, 1.2661, 2.2796])
+    """
+def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind and order 1.
+
+    Example:
+
+        >>> aten.special.modified_bessel_i1(aten.tensor([0.0, 1.0, 2.0]))
+        tensor([0.0000, 0.5652, 1.5906])
+    """
+def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the second kind and order 0.
+
+    Example:
+
+        >>> aten.special.modified_bessel_k0(aten.tensor([0.5, 1.0, 2.0]))
+        tensor([0.9244, 0.4210, 0.1139])
+    """
+def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the second kind and order 1.
+
+    Example:
+
+        >>> aten.special.modified_bessel_k1(aten.tensor([0.5, 1.0, 2.0]))
+        tensor([1.6564, 0.6019, 0.1399])
+    """
+def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `mvlgamma`. The logarithm of the multivariate gamma function: `p` of lgamma's, half a unit apart.
+
+    Example:
+
+        >>> aten.special.multigammaln(aten.tensor([2.0, 3.0]), 2)
+        tensor([0.4516, 1.5502])
+    """
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The share of the standard normal distribution up to x.
+
+    Example:
+
+        >>> aten.special.ndtr(aten.tensor([0.0, 1.0, -1.0]))
+        tensor([0.5000, 0.8413, 0.1587])
+    """
+def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The number up to which the share x of the standard normal distribution lies.
+
+    Example:
+
+        >>> aten.special.ndtri(aten.tensor([0.975, 0.0, 1.0]))
+        tensor([1.9600,   -inf,    inf])
+    """
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `polygamma`. The n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, input). RuntimeError for n < 0.
+
+    Example:
+
+        >>> aten.special.polygamma(1, aten.tensor([1.0, 2.0]))
+        tensor([1.6449, 0.6449])
+    """
 from aten.registry import prefixed_functions as prefixed_functions
-def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor: ...
-def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `digamma`. The derivative of the logarithm of the gamma function.
+
+    Example:
+
+        >>> aten.special.psi(aten.tensor([1.0, 2.0, 0.5]))
+        tensor([-0.5772,  0.4228, -1.9635])
+    """
+def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
+    """Each element rounded to a whole number, halves to even; with `decimals`, to that many places.
+
+    Example:
+
+        >>> aten.special.round(aten.tensor([0.5, 1.5, 2.7]))
+        tensor([0., 2., 3.])
+    """
+def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) times the modified Bessel function of the second kind and order 0.
+
+    Example:
+
+        >>> aten.special.scaled_modified_bessel_k0(aten.tensor([0.5, 1.0, 50.0]))
+        tensor([1.5241, 1.1445, 0.1768])
+    """
+def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) times the modified Bessel function of the second kind and order 1.
+
+    Example:
+
+        >>> aten.special.scaled_modified_bessel_k1(aten.tensor([0.5, 1.0, 50.0]))
+        tensor([2.7310, 1.6362, 0.1786])
+    """
 @overload
-def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the first kind on [0, 1], Tₙ(2x - 1).
+
+    Example:
+
+        >>> aten.special.shifted_chebyshev_polynomial_t(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([ 1., -1.,  1.])
+    """
 @overload
 def shifted_chebyshev_polynomial_t(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def shifted_chebyshev_polynomial_t(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the second kind on [0, 1], Uₙ(2x - 1).
+
+    Example:
+
+        >>> aten.special.shifted_chebyshev_polynomial_u(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([ 3., -1.,  3.])
+    """
 @overload
 def shifted_chebyshev_polynomial_u(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def shifted_chebyshev_polynomial_u(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the third kind on [0, 1], Vₙ(2x - 1).
+
+    Example:
+
+        >>> aten.special.shifted_chebyshev_polynomial_v(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([ 5., -1.,  1.])
+    """
 @overload
 def shifted_chebyshev_polynomial_v(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def shifted_chebyshev_polynomial_v(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind on [0, 1], Wₙ(2x - 1).
+
+    Example:
+
+        >>> aten.special.shifted_chebyshev_polynomial_w(aten.tensor([0.0, 0.5, 1.0]), 2)
+        tensor([ 1., -1.,  5.])
+    """
 @overload
 def shifted_chebyshev_polynomial_w(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def shifted_chebyshev_polynomial_w(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ...) -> Tensor: ...
-def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `sinc`. sin(pi x) / (pi x), and 1 at 0.
+
+    Example:
+
+        >>> aten.special.sinc(aten.tensor([0.0, 0.5, 1.0]))
+        tensor([ 1.0000e+00,  6.3662e-01, -2.7828e-08])
+    """
+def softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+    """exp(x), divided by its sum along `dim`.
+
+    Example:
+
+        >>> aten.special.softmax(aten.tensor([1.0, 2.0, 3.0]), 0)
+        tensor([0.0900, 0.2447, 0.6652])
+    """
+def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The spherical Bessel function of the first kind and order 0, sin(x) / x.
+
+    Example:
+
+        >>> aten.special.spherical_bessel_j0(aten.tensor([0.0, 1.0, 3.0]))
+        tensor([1.0000, 0.8415, 0.0470])
+    """
 @overload
-def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input log(1 + other); 0 where input is 0, unless other is NaN.
+
+    Example:
+
+        >>> aten.special.xlog1py(aten.tensor([0.0, 2.0]), aten.tensor([-1.0, 3.0]))
+        tensor([0.0000, 2.7726])
+    """
 @overload
 def xlog1py(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def xlog1py(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input log(other); 0 where input is 0, unless other is NaN.
+
+    Example:
+
+        >>> aten.special.xlogy(aten.tensor([0.0, 2.0]), aten.tensor([0.0, 3.0]))
+        tensor([0.0000, 2.1972])
+    """
 @overload
 def xlogy(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def xlogy(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of (other + k)^-input over k >= 0.
+
+    Example:
+
+        >>> aten.special.zeta(aten.tensor([2.0, 4.0]), aten.tensor([1.0, 1.0]))
+        tensor([1.6449, 1.0823])
+    """
 @overload
 def zeta(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload

@@ -17,7 +17,14 @@ from aten._generated import results as _results
 
 
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """Averages over `output_size` windows that cover (N, C, L) or (C, L) evenly.
+
+    Example:
+
+        >>> aten.adaptive_avg_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
 @overload
 def adaptive_avg_pool1d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
 from aten.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
@@ -45,33 +52,138 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_ind
     """The largest elements of windows that cover `input` evenly, and where they are."""
 from aten.nn.functional.resampling import affine_grid as affine_grid
 from aten.nn.functional.dropout import alpha_dropout as alpha_dropout
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor: ...
-def avg_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
-def avg_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
+    """The average of each window of (N, C, L) or (C, L).
+
+    Example:
+
+        >>> aten.avg_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
+def avg_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The average of each window of (N, C, H, W) or (C, H, W).
+
+    Example:
+
+        >>> aten.nn.functional.avg_pool2d(aten.arange(16.0).view(1, 4, 4), 2)
+        tensor([[[ 2.5000,  4.5000],
+                 [10.5000, 12.5000]]])
+    """
+def avg_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`avg_pool2d` with one more dimension: (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+
+        >>> aten.nn.functional.avg_pool3d(aten.arange(8.0).view(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
+    """
 from aten.nn.functional.normalization import batch_norm as batch_norm
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1 @ weight[k] @ input2 for every k, plus bias.
+
+    Example:
+
+        >>> aten.bilinear(aten.tensor([[1.0, 2.0]]), aten.tensor([[3.0]]), aten.ones(1, 2, 1), None)
+        tensor([[9.]])
+    """
 from aten.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from aten.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from aten.nn.functional.activation import celu as celu
-def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor: ...
+def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
+    """(N, C, *) with the channels of `groups` dealt out in turn.
+
+    Example:
+
+        >>> aten.channel_shuffle(aten.arange(4).view(1, 4, 1, 1), 2)
+        tensor([[[[0]],
+
+                 [[2]],
+
+                 [[1]],
+
+                 [[3]]]])
+    """
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor:
+    """Each filter of `weight` (out, in / groups, k), slid along `input` (N, in, L) or (in, L).
+
+    Example:
+
+        >>> aten.conv1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), aten.tensor([[[1.0, -1.0]]]))
+        tensor([[-1., -1., -1.]])
+    """
 @overload
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor:
+    """Each filter of `weight` (out, in / groups, kH, kW), slid over `input` (N, in, H, W) or (in, H,
+    W).
+
+    Example:
+
+        >>> x = aten.arange(9.0).view(1, 3, 3)
+        >>> aten.conv2d(x, aten.ones(1, 1, 2, 2))
+        tensor([[[ 8., 12.],
+                 [20., 24.]]])
+    """
 @overload
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor:
+    """Each filter of `weight` (out, in / groups, kD, kH, kW), slid through `input` (N, in, D, H, W).
+
+    Example:
+
+        >>> x = aten.arange(8.0).view(1, 2, 2, 2)
+        >>> aten.conv3d(x, aten.ones(1, 1, 2, 2, 2))
+        tensor([[[[28.]]]])
+    """
 @overload
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out: Tensor | None = None) -> Tensor: ...
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> Tensor: ...
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), output_padding: _int | Sequence[_int] = (0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1)) -> Tensor: ...
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), output_padding: _int | Sequence[_int] = (0, 0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1, 1)) -> Tensor: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A convolution over time, channels last: (T, N, C) with `weight` (window, C, out).
+
+    Example:
+
+        >>> aten.conv_tbc(aten.ones(3, 1, 1), aten.ones(2, 1, 1), aten.zeros(1))
+        tensor([[[2.]],
+
+                [[2.]]])
+    """
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> Tensor:
+    """What `conv1d` would make the gradient of its input: each element spreads a filter.
+
+    Example:
+
+        >>> aten.conv_transpose1d(aten.tensor([[1.0, 2.0]]), aten.tensor([[[1.0, 0.5]]]))
+        tensor([[1.0000, 2.5000, 1.0000]])
+    """
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), output_padding: _int | Sequence[_int] = (0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1)) -> Tensor:
+    """What `conv2d` would make the gradient of its input: each element spreads a filter.
+
+    Example:
+
+        >>> aten.conv_transpose2d(aten.ones(1, 1, 2), aten.ones(1, 1, 2, 2))
+        tensor([[[1., 2., 1.],
+                 [1., 2., 1.]]])
+    """
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), output_padding: _int | Sequence[_int] = (0, 0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1, 1)) -> Tensor:
+    """What `conv3d` would make the gradient of its input: each element spreads a filter.
+
+    Example:
+
+        >>> aten.conv_transpose3d(aten.ones(1, 1, 1, 1), aten.ones(1, 1, 2, 2, 2)).shape
+        aten.Size([1, 2, 2, 2])
+    """
 from aten.nn.functional.loss import cosine_embedding_loss as cosine_embedding_loss
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor: ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along `dim`; lengths count as at least `eps`.
+
+    Example:
+
+        >>> aten.cosine_similarity(aten.tensor([[1.0, 0.0]]), aten.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
+    """
 from aten.nn.functional.classification import cross_entropy as cross_entropy
 from aten.nn.functional.loss import ctc_loss as ctc_loss
 from aten.nn.functional.dropout import dropout as dropout
@@ -90,9 +202,10 @@ def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], out
 def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that start at random, and where they are.
-    
+
     How many there are says `output_size`, or `output_ratio` as a share of the input's size.
-    Raises ValueError where neither is given."""
+    Raises ValueError where neither is given.
+    """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The largest elements of windows that start at random."""
@@ -100,15 +213,31 @@ def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], out
 def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that start at random, and where they are.
-    
+
     How many there are says `output_size`, or `output_ratio` as a share of the input's size.
-    Raises ValueError where neither is given."""
+    Raises ValueError where neither is given.
+    """
 from aten.nn.functional.loss import gaussian_nll_loss as gaussian_nll_loss
-def gelu(input: Tensor, *, approximate: _str = 'none', out: Tensor | None = None) -> Tensor: ...
+def gelu(input: Tensor, *, approximate: _str = 'none', out: Tensor | None = None) -> Tensor:
+    """x Φ(x), where Φ is the share of the standard normal distribution up to x; with
+    `approximate="tanh"`, its approximation by tanh.
+
+    Example:
+
+        >>> aten.nn.functional.gelu(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([-0.1587,  0.0000,  1.9545])
+    """
 from aten.nn.functional.activation import glu as glu
 from aten.nn.functional.resampling import grid_sample as grid_sample
 from aten.nn.functional.normalization import group_norm as group_norm
-def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or 0 where it lies in [-lambd, lambd].
+
+    Example:
+
+        >>> aten.hardshrink(aten.tensor([-1.0, 0.25, 0.75]))
+        tensor([-1.0000,  0.0000,  0.7500])
+    """
 from aten.nn.functional.activation import hardsigmoid as hardsigmoid
 from aten.nn.functional.activation import hardswish as hardswish
 from aten.nn.functional.activation import hardtanh as hardtanh
@@ -120,11 +249,25 @@ from aten.nn.functional.loss import kl_div as kl_div
 from aten.nn.functional.loss import l1_loss as l1_loss
 from aten.nn.functional.normalization import layer_norm as layer_norm
 from aten.nn.functional.activation import leaky_relu as leaky_relu
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`: input (*, in), weight (out, in) or (in), bias (out).
+
+    Example:
+
+        >>> aten.nn.functional.linear(aten.tensor([[1.0, 2.0]]), aten.tensor([[3.0, 4.0]]), aten.tensor([0.5]))
+        tensor([[11.5000]])
+    """
 from aten.nn.functional.classification import linear_cross_entropy as linear_cross_entropy
 from aten.nn.functional.normalization import local_response_norm as local_response_norm
 from aten.nn.functional.softmax import log_softmax as log_softmax
-def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 / (1 + exp(-x))), without overflow.
+
+    Example:
+
+        >>> aten.nn.functional.logsigmoid(aten.tensor([-1.0, 0.0, 10.0]))
+        tensor([-1.3133e+00, -6.9315e-01, -4.5399e-05])
+    """
 from aten.nn.functional.pooling import lp_pool1d as lp_pool1d
 from aten.nn.functional.pooling import lp_pool2d as lp_pool2d
 from aten.nn.functional.pooling import lp_pool3d as lp_pool3d
@@ -159,22 +302,93 @@ from aten.nn.functional.attention import multi_head_attention_forward as multi_h
 from aten.nn.functional.classification import multi_margin_loss as multi_margin_loss
 from aten.nn.functional.classification import multilabel_margin_loss as multilabel_margin_loss
 from aten.nn.functional.loss import multilabel_soft_margin_loss as multilabel_soft_margin_loss
-def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor: ...
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """(N, C, *) with the channels of `groups` dealt out in turn.
+
+    Example:
+
+        >>> aten.native_channel_shuffle(aten.arange(4.0).view(1, 4, 1, 1), 2)
+        tensor([[[[0.]],
+
+                 [[2.]],
+
+                 [[1.]],
+
+                 [[3.]]]])
+    """
 from aten.nn.functional.classification import nll_loss as nll_loss
 from aten.nn.functional.normalization import normalize as normalize
 from aten.nn.functional.embedding import one_hot as one_hot
-def pad(input: Tensor, pad: Sequence[_int], mode: _str = 'constant', value: _float | None = None) -> Tensor: ...
-def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor: ...
-def pdist(input: Tensor, p: _float = 2.0) -> Tensor: ...
-def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = None) -> Tensor: ...
-def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = None) -> Tensor: ...
+def pad(input: Tensor, pad: Sequence[_int], mode: _str = 'constant', value: _float | None = None) -> Tensor:
+    """The tensor with elements put before and behind those of its last dimensions: `value`, or its
+    own by `mode`. `pad` has two counts per dimension, last dimension first.
+
+    Example:
+
+        >>> aten.nn.functional.pad(aten.tensor([[1, 2]]), (1, 1))
+        tensor([[0, 1, 2, 0]])
+    """
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
+    """The p-norm along the last dimension of `x1 - x2 + eps`.
+
+    Example:
+
+        >>> aten.pairwise_distance(aten.tensor([[0.0, 0.0]]), aten.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
+    """The p-norms between rows of a matrix (n, m), for every two rows: (n (n - 1) / 2).
+
+    Example:
+
+        >>> aten.pdist(aten.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
+    """
+def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = None) -> Tensor:
+    """(*, C r², H, W) to (*, C, H r, W r): a channel's pixels spread into squares.
+
+    Example:
+
+        >>> aten.pixel_shuffle(aten.arange(4).view(4, 1, 1), 2)
+        tensor([[[0, 1],
+                 [2, 3]]])
+    """
+def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = None) -> Tensor:
+    """(*, C, H r, W r) to (*, C r², H, W): the way back from `pixel_shuffle`.
+
+    Example:
+
+        >>> aten.pixel_unshuffle(aten.arange(4).view(1, 2, 2), 2)
+        tensor([[[0]],
+
+                [[1]],
+
+                [[2]],
+
+                [[3]]])
+    """
 from aten.nn.functional.loss import poisson_nll_loss as poisson_nll_loss
-def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Elements below zero times `weight`: one number, or one for each channel (dimension 1).
+
+    Example:
+
+        >>> aten.prelu(aten.tensor([-2.0, 3.0]), aten.tensor([0.5]))
+        tensor([-1.,  3.])
+    """
 from aten.nn.functional.activation import relu as relu
 from aten.nn.functional.activation import relu6 as relu6
 from aten.nn.functional.normalization import rms_norm as rms_norm
 from aten.nn.functional.dropout import rrelu as rrelu
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = 0.0, is_causal: _bool = False, *, scale: _float | None = None, enable_gqa: _bool = False) -> Tensor: ...
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = 0.0, is_causal: _bool = False, *, scale: _float | None = None, enable_gqa: _bool = False) -> Tensor:
+    """softmax(query @ key.T * scale + mask) @ value.
+
+    Example:
+
+        >>> aten.nn.functional.scaled_dot_product_attention(aten.ones(1, 2, 4), aten.ones(1, 3, 4), aten.ones(1, 3, 2))
+        tensor([[[1., 1.],
+                 [1., 1.]]])
+    """
 from aten.nn.functional.activation import selu as selu
 from aten.nn.functional.activation import sigmoid as sigmoid
 from aten.nn.functional.activation import silu as silu
@@ -182,8 +396,22 @@ from aten.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
 from aten.nn.functional.loss import soft_margin_loss as soft_margin_loss
 from aten.nn.functional.softmax import softmax as softmax
 from aten.nn.functional.softmax import softmin as softmin
-def softplus(input: Tensor, beta: _complex | Tensor = 1, threshold: _complex | Tensor = 20, *, out: Tensor | None = None) -> Tensor: ...
-def softshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+def softplus(input: Tensor, beta: _complex | Tensor = 1, threshold: _complex | Tensor = 20, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + exp(beta x)) / beta; x itself where beta x is more than `threshold`.
+
+    Example:
+
+        >>> aten.nn.functional.softplus(aten.tensor([-1.0, 0.0, 100.0]))
+        tensor([  0.3133,   0.6931, 100.0000])
+    """
+def softshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """Zero within `lambd` of zero; outside, nearer to zero by `lambd`. NaN stays.
+
+    Example:
+
+        >>> aten.nn.functional.softshrink(aten.tensor([-2.0, 0.25, 2.0]))
+        tensor([-1.5000,  0.0000,  1.5000])
+    """
 from aten.nn.functional.activation import softsign as softsign
 from aten.nn.functional.activation import tanh as tanh
 from aten.nn.functional.activation import tanhshrink as tanhshrink

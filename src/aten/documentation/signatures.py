@@ -5,9 +5,8 @@ from __future__ import annotations
 import keyword
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
-from aten.codegen.operators import Operator
 from aten.schema import Argument, FunctionSchema, ListType, Return, Type
 
 # Python's own types have methods and functions of the same names beside them.
@@ -37,8 +36,20 @@ _AS_DTYPE = "_dtype | type[_bool] | type[_int] | type[_float] | type[_complex]"
 _NUMBER = "_int | _float | _bool"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Overload(Protocol):
+    """What has to be known of an overload to say how it is called."""
+
+    @property
+    def schema(self) -> FunctionSchema: ...
+    @property
+    def base(self) -> str:
+        """The key of the overload it was made from; its own for the registry's own."""
+
+    @property
+    def numbers_as_tensors(self) -> bool: ...
+
+
+class Signature(NamedTuple):
     """One way to call an operator, and what comes back."""
 
     parameters: tuple[str, ...]
@@ -48,7 +59,7 @@ class Signature:
         return f"def {name}({', '.join((*leading, *self.parameters))}) -> {self.returns}:"
 
 
-def signatures(overloads: Iterable[Operator], *, is_method: bool = False) -> list[Signature]:
+def signatures(overloads: Iterable[Overload], *, is_method: bool = False) -> list[Signature]:
     """All ways to call the overloads, in the order in which they are tried, each once.
 
     An `out=` overload is told by the parameter `out` of the one it belongs to.
@@ -58,13 +69,14 @@ def signatures(overloads: Iterable[Operator], *, is_method: bool = False) -> lis
     told: set[str] = set()
     found: dict[Signature, None] = {}
     for operator in overloads:
-        out = None
-        if operator.schema.kind != "out" and operator.key in outs:
-            if _belongs(operator.schema, outs[operator.key].schema):
-                out = outs[operator.key]
-                told.add(out.key)
-        elif operator.key in told:
+        key = operator.schema.name.without_namespace
+        if key in told:
             continue
+        out = None if operator.schema.kind == "out" else outs.get(key)
+        if out is not None and _belongs(operator.schema, out.schema):
+            told.add(out.schema.name.without_namespace)
+        else:
+            out = None
         for signature in _forms(operator, out, is_method):
             found[signature] = None
     return list(found)
@@ -78,7 +90,7 @@ def _belongs(schema: FunctionSchema, out: FunctionSchema) -> bool:
     return others <= own and {name for name, _ in own - others} <= options
 
 
-def _forms(operator: Operator, out: Operator | None, is_method: bool) -> Iterator[Signature]:
+def _forms(operator: Overload, out: Overload | None, is_method: bool) -> Iterator[Signature]:
     """The parameters as the schema has them, and with a list of ints given one by one."""
     schema = operator.schema
     named = [parameter(one, operator) for one in schema.keyword_only if not one.is_out]
@@ -90,14 +102,14 @@ def _forms(operator: Operator, out: Operator | None, is_method: bool) -> Iterato
         del positional[place]
         head = ["self"]
     listed = [*head, *(parameter(one, operator) for one in positional)]
-    returns = returned(operator.packet, schema.returns)
+    returns = returned(operator.schema.name.name, schema.returns)
     yield Signature((*listed, *(["*", *named] if named else [])), returns)
     rest = positional if is_method or not _starts_with_tensor(positional) else positional[1:]
     if len(rest) == 1 and _is_list_of_ints(rest[0].type):
         yield Signature((*listed[:-1], f"*{name_of(rest[0])}: _int", *named), returns)
 
 
-def _out_parameters(operator: Operator, out: Operator | None) -> list[str]:
+def _out_parameters(operator: Overload, out: Overload | None) -> list[str]:
     if operator.schema.kind == "out":
         return [f"out: {_out_type(operator.schema.out_arguments)}"]
     if out is None:
@@ -126,10 +138,10 @@ def name_of(argument: Argument) -> str:
     return f"{argument.name}_" if keyword.iskeyword(argument.name) else argument.name
 
 
-def parameter(argument: Argument, operator: Operator) -> str:
+def parameter(argument: Argument, operator: Overload) -> str:
     """`dim: _int = -1`."""
     type = python_type(argument.type)
-    if type == "Tensor" and operator.entry.numbers_as_tensors and not argument.is_out:
+    if type == "Tensor" and operator.numbers_as_tensors and not argument.is_out:
         type = "Tensor | _complex"
     text = f"{name_of(argument)}: {type}"
     return f"{text} = {default_of(argument)}" if argument.has_default else text
@@ -138,12 +150,11 @@ def parameter(argument: Argument, operator: Operator) -> str:
 def default_of(argument: Argument) -> str:
     """The default as Python; `...` for words that are none of Python's."""
     value = argument.default
-    if value is None or isinstance(value, (bool, int, tuple)):
-        return (
-            "..."
-            if argument.type.base in ("MemoryFormat", "Layout", "ScalarType")
-            else (repr(value))
-        )
+    if value is None:
+        return "None"
+    if isinstance(value, (bool, int, tuple)):
+        word = argument.type.base in ("MemoryFormat", "Layout", "ScalarType")
+        return "..." if word else repr(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else "..."
     return repr(value) if argument.type.base == "str" else "..."
