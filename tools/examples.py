@@ -39,7 +39,7 @@ def results(lines: list[str]) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(line, "<example>", "single"), names)
-        shown += printed.getvalue().splitlines()
+        shown += [line or "<BLANKLINE>" for line in printed.getvalue().splitlines()]
     return "\n".join(shown)
 
 

@@ -29,6 +29,12 @@ def tensor(
     NumPy's numbers keep their type. Whatever can be indexed counts as a sequence, but for text.
     Raises ValueError for ragged nesting, TypeError for what is no number, RuntimeError for numbers
     that do not fit the dtype.
+
+    Example:
+
+        >>> aten.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
     """
     return data_as_tensor("tensor", data, dtype, device, requires_grad, pin_memory)
 
@@ -79,6 +85,11 @@ def as_tensor(
     """`data` as a tensor, over its own memory where that can be.
 
     Raises what `aten.tensor` raises.
+
+    Example:
+
+        >>> aten.as_tensor([1, 2])
+        tensor([1, 2])
     """
     element = dtype_argument("as_tensor", dtype)
     if isinstance(data, Tensor):
@@ -100,6 +111,11 @@ def asarray(
 
     With `copy` true it is always copied, with `copy` false never. Raises ValueError where a copy
     must be made and may not.
+
+    Example:
+
+        >>> aten.asarray([1.0, 2.0])
+        tensor([1., 2.])
     """
     if requires_grad:
         raise RuntimeError(f"asarray(): {_NO_AUTOGRAD}")
@@ -148,11 +164,23 @@ def new_tensor(
     dtype: dtype | type | None = None,
     device: device | str | None = None,
 ) -> Tensor:
-    """`aten.tensor(data)` with this tensor's dtype and device, where no others are given."""
+    """`aten.tensor(data)` with this tensor's dtype and device, where no others are given.
+
+    Example:
+
+        >>> aten.ones(1).new_tensor([1, 2])
+        tensor([1., 2.])
+    """
     element = self.dtype if dtype is None else dtype
     return data_as_tensor("new_tensor", data, element, self.device if device is None else device)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Whether `obj` is a tensor.
+
+    Example:
+
+        >>> aten.is_tensor(aten.tensor(1)), aten.is_tensor(1)
+        (True, False)
+    """
     return isinstance(obj, Tensor)

@@ -43,6 +43,11 @@ def table(op: str | OpOverload) -> str:
 
     Raises:
         LookupError: there is no operator of this name.
+
+    Example:
+
+        >>> print(aten.dispatch.table("add.Tensor").splitlines()[0])
+        aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
     """
     op = operator(op) if isinstance(op, str) else op
     served: dict[tuple[str, Kernel, str], list[DispatchKey]] = {}

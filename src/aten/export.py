@@ -77,6 +77,11 @@ def load(
         OSError: the file cannot be opened.
         ArchiveError: no zip, cut short, damaged, compressed, or with pickled contents.
         FormatError: the archive is sound, but what it says of the program is not, or not supported.
+
+    Example:
+
+        >>> type(aten.export.load("digits_cnn.pt2")).__name__
+        'ExportedProgram'
     """
     file = bundled.find(f, sys.stderr) if isinstance(f, (str, os.PathLike)) else f
     return load_program(file, model=model, verify=verify, mmap=mmap)

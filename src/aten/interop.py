@@ -22,6 +22,12 @@ def from_numpy(array: numpy.ndarray) -> Tensor:
     Read-only arrays are copied. Raises TypeError for element types tensors do not have, ValueError
     for negative strides, for numbers in another byte order and for elements that do not lie at
     multiples of their size.
+
+    Example:
+
+        >>> import numpy
+        >>> aten.from_numpy(numpy.arange(3))
+        tensor([0, 1, 2])
     """
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray):
@@ -52,6 +58,11 @@ def to_numpy(self: Tensor, *, force: bool = False) -> Any:
 
     bfloat16 and float8 are ml_dtypes' types. Raises TypeError for tensors of other devices and
     types NumPy lacks.
+
+    Example:
+
+        >>> aten.tensor([1, 2]).numpy()
+        array([1, 2])
     """
     import numpy
 
@@ -153,6 +164,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor over the memory of an object with `__dlpack__`, or of a DLPack capsule.
 
     Raises BufferError for what cannot be shared, RuntimeError for other objects.
+
+    Example:
+
+        >>> import numpy
+        >>> aten.from_dlpack(numpy.arange(3))
+        tensor([0, 1, 2])
     """
     from aten._core import dlpack
 
@@ -182,6 +199,11 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
 
     `offset` is in bytes. Read-only buffers are copied. Raises ValueError where `count` elements
     are not there or do not lie at multiples of their size, and for objects without the protocol.
+
+    Example:
+
+        >>> aten.frombuffer(bytearray([1, 2, 3]), dtype=aten.uint8)
+        tensor([1, 2, 3], dtype=aten.uint8)
     """
     from aten._core.making import tensor_from_buffer
 

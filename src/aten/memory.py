@@ -23,20 +23,40 @@ def stats() -> dict[str, int]:
     back to it. Events: `trims` of the cache because memory was short, `retries` after the system
     refused a block, `out_of_memory` where it refused again. Copies: `lazy_copies` that were put off
     until somebody writes, and `lazy_copies_made` of them since.
+
+    Example:
+
+        >>> "allocated" in " ".join(aten.memory.stats())
+        True
     """
     return {**allocator.stats(), **storage.copy_stats()}
 
 
 def reset_peak() -> None:
-    """Let `peak_bytes` and `peak_reserved_bytes` begin anew at what is held now."""
+    """Let `peak_bytes` and `peak_reserved_bytes` begin anew at what is held now.
+
+    Example:
+
+        >>> aten.memory.reset_peak()
+    """
     allocator.reset_peak()
 
 
 def empty_cache() -> None:
-    """Give all memory that is kept back; at most what is held from now on is kept again."""
+    """Give all memory that is kept back; at most what is held from now on is kept again.
+
+    Example:
+
+        >>> aten.memory.empty_cache()
+    """
     allocator.empty_cache()
 
 
 def set_cache_limit(nbytes: int) -> None:
-    """Keep at most `nbytes` of freed memory from now on; ValueError for a negative bound."""
+    """Keep at most `nbytes` of freed memory from now on; ValueError for a negative bound.
+
+    Example:
+
+        >>> aten.memory.set_cache_limit(1 << 30)
+    """
     allocator.set_cache_limit(nbytes)

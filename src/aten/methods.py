@@ -81,24 +81,43 @@ def _converter(name: str) -> Callable[..., Tensor]:
     convert = conversion.conversion_method(registry.operator("aten::to.dtype"), element)
     convert.__name__ = name
     convert.__qualname__ = f"Tensor.{name}"
-    convert.__doc__ = f"The tensor as {element.name}; itself where it is that already."
+    convert.__doc__ = (
+        f"The tensor as {element.name}; itself where it is that already.\n\n"
+        f"Example:\n\n    >>> aten.tensor([1, 0]).{name}().dtype\n    aten.{element.name}\n"
+    )
     return convert
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor in host memory; itself where it is there already."""
+    """The tensor in host memory; itself where it is there already.
+
+    Example:
+
+        >>> aten.tensor([1, 2]).cpu().device
+        device(type='cpu')
+    """
     return to(self, device("cpu"), memory_format=memory_format)
 
 
-# Attribute → the operator that computes it.
+# Attribute → the operator that computes it, what it is, and an example with what it shows.
 _OPERATOR_PROPERTIES = {
-    "T": "numpy_T",
-    "H": "matrix_H",
-    "mT": "mT",
-    "mH": "mH",
-    "real": "real",
-    "imag": "imag",
-    "data": "detach",
+    "T": ("numpy_T", "The dimensions in reverse order", "ones(2, 3).T.shape", "aten.Size([3, 2])"),
+    "H": (
+        "matrix_H",
+        "A matrix's adjoint",
+        "tensor([[1j, 2]]).H",
+        "tensor([[0.-1.j],\n            [2.-0.j]])",
+    ),
+    "mT": (
+        "mT",
+        "The last two dimensions exchanged",
+        "tensor([[1, 2]]).mT",
+        "tensor([[1],\n            [2]])",
+    ),
+    "mH": ("mH", "`mT`, conjugated", "ones(4, 2, 3).mH.shape", "aten.Size([4, 3, 2])"),
+    "real": ("real", "The real parts", "tensor([1 + 2j]).real", "tensor([1.])"),
+    "imag": ("imag", "The imaginary parts", "tensor([1 + 2j]).imag", "tensor([2.])"),
+    "data": ("detach", "The tensor without derivatives", "ones(2).data", "tensor([1., 1.])"),
 }
 
 
@@ -131,6 +150,11 @@ def unique(
     """The different elements, or slices of `dim`, in order; with the flags, a tuple.
 
     `return_inverse` adds where each element is among them, `return_counts` how often it was there.
+
+    Example:
+
+        >>> aten.unique(aten.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
     """
     operators = registry.ops.aten
     if dim is None:
@@ -143,7 +167,13 @@ def unique(
 def unique_consecutive(
     self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices of `dim`, that differ from the one before them; else as `unique`."""
+    """The elements, or slices of `dim`, that differ from the one before them; else as `unique`.
+
+    Example:
+
+        >>> aten.unique_consecutive(aten.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     found = registry.ops.aten.unique_consecutive(self, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)
 
@@ -157,8 +187,13 @@ ATTRIBUTES: dict[str, Any] = {
     "to": to,
     "cpu": cpu,
     **{
-        name: property(registry.packet("aten", operator), _WRITERS.get(name))
-        for name, operator in _OPERATOR_PROPERTIES.items()
+        name: property(
+            registry.packet("aten", operator),
+            _WRITERS.get(name),
+            # Without it, the operator would have to describe itself now.
+            doc=f"{text}, as a view.\n\nExample:\n\n    >>> aten.{example}\n    {shown}\n",
+        )
+        for name, (operator, text, example, shown) in _OPERATOR_PROPERTIES.items()
     },
     "unique": unique,
     "unique_consecutive": unique_consecutive,

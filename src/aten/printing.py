@@ -57,6 +57,13 @@ def set_printoptions(
     precision: decimals of floats; threshold: the number of elements from which on only edges are
     shown; edgeitems: how many of them at each end; linewidth: characters to a line; profile:
     "default", "short" or "full", applied first. Raises ValueError for unknown profiles.
+
+    Example:
+
+        >>> aten.set_printoptions(precision=2)
+        >>> aten.tensor([0.12345])
+        tensor([0.12])
+        >>> aten.set_printoptions(profile="default")
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: profile must be one of {', '.join(_PROFILES)}")
@@ -74,7 +81,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The print options in use."""
+    """The print options in use.
+
+    Example:
+
+        >>> aten.get_printoptions()["precision"]
+        4
+    """
     return {name: getattr(_options, name) for name in _Options.__slots__}
 
 

@@ -22,27 +22,61 @@ __all__ = [
 
 
 def manual_seed(seed: SupportsInt) -> Generator:
-    """Begin anew from `seed`. Raises ValueError out of [-2^63, 2^64)."""
+    """Begin anew from `seed`. Raises ValueError out of [-2^63, 2^64).
+
+    Example:
+
+        >>> aten.manual_seed(5).initial_seed()
+        5
+    """
     return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
-    """Begin anew from a number nobody can foresee, which is returned."""
+    """Begin anew from a number nobody can foresee, which is returned.
+
+    Example:
+
+        >>> isinstance(aten.seed(), int)
+        True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed of the last beginning."""
+    """The seed of the last beginning.
+
+    Example:
+
+        >>> g = aten.manual_seed(5)
+        >>> aten.initial_seed()
+        5
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state as uint8 tensor; torch can go on from it."""
+    """The state as uint8 tensor; torch can go on from it.
+
+    Example:
+
+        >>> aten.get_rng_state().dtype
+        aten.uint8
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Go on from a state of `get_rng_state`, or of torch's. Raises RuntimeError for other bytes."""
+    """Go on from a state of `get_rng_state`, or of torch's. Raises RuntimeError for other bytes.
+
+    Example:
+
+        >>> state = aten.get_rng_state()
+        >>> x = aten.rand(2)
+        >>> aten.set_rng_state(state)
+        >>> aten.equal(aten.rand(2), x)
+        True
+    """
     default_generator.set_state(new_state)
 
 
@@ -53,6 +87,12 @@ def fork_rng(
     """Within, numbers are drawn as usual; afterwards the state is what it was before.
 
     There are no accelerators whose `devices` had states of their own.
+
+    Example:
+
+        >>> with aten.random.fork_rng():
+        ...     aten.rand(2).shape
+        aten.Size([2])
     """
     if not enabled:
         yield

@@ -40,18 +40,46 @@ def load_file(
         OSError: the file cannot be opened.
         aten.export.ArchiveError: it is no safetensors file, or cut short.
         aten.export.FormatError: its header is wrong.
+
+    Example:
+
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "weights.safetensors")
+        >>> aten.safetensors.save_file({"w": aten.ones(2)}, path, {"made": "today"})
+        >>> aten.safetensors.load_file(path)["w"]
+        tensor([1., 1.])
+        >>> folder.cleanup()
     """
     path = os.fspath(filename)
     return _placed(read_mapped(path) if mmap else read_copied(path), device)
 
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
-    """The texts that a file has besides its tensors. Raises what `load_file` raises."""
+    """The texts that a file has besides its tensors. Raises what `load_file` raises.
+
+    Example:
+
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "weights.safetensors")
+        >>> aten.safetensors.save_file({"w": aten.ones(2)}, path, {"made": "today"})
+        >>> aten.safetensors.load_metadata(path)
+        {'made': 'today'}
+        >>> folder.cleanup()
+    """
     return read_metadata(os.fspath(filename))
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors in a file's contents. Raises what `load_file` raises but OSError."""
+    """The tensors in a file's contents. Raises what `load_file` raises but OSError.
+
+    Example:
+
+        >>> data = aten.safetensors.save({"x": aten.tensor([1, 2])})
+        >>> aten.safetensors.load(data)["x"]
+        tensor([1, 2])
+    """
     return read_buffer(memoryview(bytearray(data)), "load")
 
 
@@ -60,6 +88,11 @@ def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = Non
 
     Raises TypeError for names, texts and values that are none, ValueError for element types that
     the format has no name for, and for tensors without memory.
+
+    Example:
+
+        >>> len(aten.safetensors.save({"x": aten.tensor([1, 2])}))
+        80
     """
     return b"".join(written(tensors, metadata))
 
@@ -73,6 +106,16 @@ def save_file(
     it stay what they are.
 
     Raises OSError where it cannot be written, and what `save` raises.
+
+    Example:
+
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "weights.safetensors")
+        >>> aten.safetensors.save_file({"w": aten.ones(2)}, path, {"made": "today"})
+        >>> sorted(aten.safetensors.load_file(path))
+        ['w']
+        >>> folder.cleanup()
     """
     pieces = written(tensors, metadata)
     header = next(iter(pieces))

@@ -172,7 +172,13 @@ def _construct(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
 
 
 def _new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor(*args)` with this tensor's dtype, device and class. Raises what that raises."""
+    """`Tensor(*args)` with this tensor's dtype, device and class. Raises what that raises.
+
+    Example:
+
+        >>> aten.tensor([1.0]).new([2.0, 3.0])
+        tensor([2., 3.])
+    """
     from aten.tensor_types import new
 
     return new(self, *args, **kwargs)
@@ -182,6 +188,11 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; with `dtype`, the tensor as that.
 
     Raises ValueError for names and types that are none of tensors.
+
+    Example:
+
+        >>> aten.tensor([1, 2]).type()
+        'aten.LongTensor'
     """
     from aten.tensor_types import type_
 
@@ -189,7 +200,13 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
-    """The elements of the tensor where `condition` holds, else those of `other`."""
+    """The elements of the tensor where `condition` holds, else those of `other`.
+
+    Example:
+
+        >>> aten.tensor([1, 2]).where(aten.tensor([True, False]), 0)
+        tensor([1, 0])
+    """
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
@@ -199,12 +216,25 @@ def _set_state(self: Tensor, state: dict[str, Any]) -> None:
 
 
 def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of elements that are not zero: a row for each; or a vector for each dimension."""
+    """The indices of elements that are not zero: a row for each; or a vector for each dimension.
+
+    Example:
+
+        >>> aten.tensor([0, 3, 4]).nonzero()
+        tensor([[1],
+                [2]])
+    """
     return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
 
 
 def _polygamma(self: Tensor, n: int) -> Tensor:
-    """The n-th derivative of digamma."""
+    """The n-th derivative of digamma.
+
+    Example:
+
+        >>> aten.tensor([1.0, 2.0]).polygamma(1)
+        tensor([1.6449, 0.6449])
+    """
     return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
 
 

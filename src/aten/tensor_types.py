@@ -240,6 +240,10 @@ def set_default_tensor_type(t: Any) -> None:
     """Make the elements of `t`, such as `aten.DoubleTensor` or its name, the default dtype.
 
     Raises TypeError for types of other than floating point numbers, and what `Tensor.type` raises.
+
+    Example:
+
+        >>> aten.set_default_tensor_type(aten.FloatTensor)
     """
     if not isinstance(t, (str, type)):
         raise TypeError(f"set_default_tensor_type(): expected a tensor type, got {t!r}")

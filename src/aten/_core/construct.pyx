@@ -153,7 +153,13 @@ cdef int _pack_half(char* place, double value) except -1:
 
 
 def item(Tensor tensor not None):
-    """The only element, as a Python number. Raises RuntimeError unless there is just one."""
+    """The only element, as a Python number. Raises RuntimeError unless there is just one.
+
+    Example:
+
+        >>> aten.tensor([2.5]).item()
+        2.5
+    """
     if tensor.count != 1:
         raise RuntimeError(f"a Tensor with {tensor.count} elements cannot be converted to Scalar")
     if tensor.device_type == META:
@@ -176,7 +182,13 @@ cdef object _nested(TensorImpl tensor, int dim, int64_t offset):
 
 
 def tolist(Tensor tensor not None):
-    """Nested lists of Python numbers; a number for a 0-d tensor."""
+    """Nested lists of Python numbers; a number for a 0-d tensor.
+
+    Example:
+
+        >>> aten.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+    """
     if tensor.device_type == META:
         raise NotImplementedError("tolist: a tensor on the meta device has no data")
     if is_lazy(tensor):

@@ -179,6 +179,11 @@ def free_conversion_method(OpOverload convert not None, general not None):
 
         Called as to(dtype), to(device, dtype=None) or to(other), each with non_blocking=False,
         copy=False and, by keyword, memory_format. Raises TypeError for other arguments.
+
+        Example:
+
+            >>> aten.tensor([1, 2]).to(aten.float32)
+            tensor([1., 2.])
         """
         if len(<tuple>args) == 1 and type((<tuple>args)[0]) is dtype and not kwargs:
             return _converted(convert, self, (<tuple>args)[0], None)

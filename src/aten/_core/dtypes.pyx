@@ -177,7 +177,13 @@ def dtype_by_code(int code):
 
 
 def promote_types(dtype type1 not None, dtype type2 not None):
-    """The smallest type that holds both, by torch's rules. Raises RuntimeError where none exists."""
+    """The smallest type that holds both, by torch's rules. Raises RuntimeError where none exists.
+
+    Example:
+
+        >>> aten.promote_types(aten.int32, aten.float16)
+        aten.float16
+    """
     cdef int code = _PROMOTION[type1.code][type2.code]
     if code >= 0:
         return _BY_CODE[code]
@@ -195,7 +201,13 @@ def promote_types(dtype type1 not None, dtype type2 not None):
 
 
 def can_cast(dtype from_ not None, dtype to not None):
-    """Whether a value of `from_` may be written to `to`: never to a lower category of number."""
+    """Whether a value of `from_` may be written to `to`: never to a lower category of number.
+
+    Example:
+
+        >>> aten.can_cast(aten.float32, aten.int64)
+        False
+    """
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOATING and to.category == INTEGRAL:
@@ -204,12 +216,23 @@ def can_cast(dtype from_ not None, dtype to not None):
 
 
 def get_default_dtype():
-    """The floating point type of new tensors made from Python floats."""
+    """The floating point type of new tensors made from Python floats.
+
+    Example:
+
+        >>> aten.get_default_dtype()
+        aten.float32
+    """
     return _BY_CODE[_default_code]
 
 
 def set_default_dtype(dtype d not None):
-    """Make `d`, a floating point type, the default. Raises TypeError for other types."""
+    """Make `d`, a floating point type, the default. Raises TypeError for other types.
+
+    Example:
+
+        >>> aten.set_default_dtype(aten.float32)
+    """
     global _default_code
     if d.kind != "float":
         raise TypeError(f"only floating-point types are supported as the default type, got {d}")

@@ -326,7 +326,13 @@ cdef _determine_threads():
 
 
 def get_num_threads():
-    """How many threads one operator may use. Raises ValueError where ATEN_NUM_THREADS is wrong."""
+    """How many threads one operator may use. Raises ValueError where ATEN_NUM_THREADS is wrong.
+
+    Example:
+
+        >>> aten.get_num_threads() >= 1
+        True
+    """
     global _threads
     if _threads == 0:
         from aten._core.processors import available_processors
@@ -336,7 +342,12 @@ def get_num_threads():
 
 
 def set_num_threads(int count):
-    """Use at most `count` threads. Raises RuntimeError unless it is positive."""
+    """Use at most `count` threads. Raises RuntimeError unless it is positive.
+
+    Example:
+
+        >>> aten.set_num_threads(aten.get_num_threads())
+    """
     global _threads
     if count < 1:
         raise RuntimeError(f"Expected positive number of threads, got {count}")

@@ -83,6 +83,11 @@ def result_type(*operands):
     """The dtype arithmetic on `operands` (tensors and Python numbers) has.
 
     Raises RuntimeError where they have no common type, TypeError for other operands.
+
+    Example:
+
+        >>> aten.result_type(aten.tensor([1, 2]), 1.5)
+        aten.float32
     """
     cdef Promotion state
     begin_promotion(&state)

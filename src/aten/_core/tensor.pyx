@@ -192,78 +192,180 @@ cdef class Tensor(TensorImpl):
 
     @property
     def shape(self):
-        """The sizes, as a `Size`."""
+        """The sizes, as a `Size`.
+
+        Example:
+
+            >>> aten.ones(2, 3).shape
+            aten.Size([2, 3])
+        """
         return make_size(self.rank, self.sizes)
 
     def size(self, dim=None):
-        """The sizes, or the size of dimension `dim`."""
+        """The sizes, or the size of dimension `dim`.
+
+        Example:
+
+            >>> aten.ones(2, 3).size(), aten.ones(2, 3).size(1)
+            (aten.Size([2, 3]), 3)
+        """
         if dim is None:
             return make_size(self.rank, self.sizes)
         return self.sizes[_existing_dim(self, dim)]
 
     def stride(self, dim=None):
-        """The strides in elements, or the stride of dimension `dim`."""
+        """The strides in elements, or the stride of dimension `dim`.
+
+        Example:
+
+            >>> aten.ones(2, 3).stride()
+            (3, 1)
+        """
         if dim is None:
             return int_tuple(self.rank, self.strides)
         return self.strides[_existing_dim(self, dim)]
 
     def storage_offset(self):
-        """Elements between the start of the storage and the first element."""
+        """Elements between the start of the storage and the first element.
+
+        Example:
+
+            >>> aten.arange(5)[2:].storage_offset()
+            2
+        """
         return self.offset
 
     def dim(self):
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        Example:
+
+            >>> aten.ones(2, 3).dim()
+            2
+        """
         return self.rank
 
     ndimension = dim
 
     @property
     def ndim(self):
+        """How many dimensions the tensor has.
+
+        Example:
+
+            >>> aten.ones(2, 3).ndim
+            2
+        """
         return self.rank
 
     def numel(self):
-        """The number of elements."""
+        """The number of elements.
+
+        Example:
+
+            >>> aten.ones(2, 3).numel()
+            6
+        """
         return self.count
 
     nelement = numel
 
     @property
     def dtype(self):
+        """The type of the elements.
+
+        Example:
+
+            >>> aten.ones(2).dtype
+            aten.float32
+        """
         return dtype_from_code(self.dtype_code)
 
     @property
     def device(self):
+        """Where the tensor's memory is.
+
+        Example:
+
+            >>> aten.ones(2).device
+            device(type='cpu')
+        """
         return device_from_codes(self.device_type, self.device_index)
 
     @property
     def layout(self):
+        """How the elements lie in memory: `aten.strided`.
+
+        Example:
+
+            >>> aten.ones(2).layout
+            aten.strided
+        """
         return _STRIDED
 
     @property
     def itemsize(self):
+        """The bytes of one element.
+
+        Example:
+
+            >>> aten.ones(2).itemsize
+            4
+        """
         return item_size(self.dtype_code)
 
     def element_size(self):
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        Example:
+
+            >>> aten.ones(2).element_size()
+            4
+        """
         return item_size(self.dtype_code)
 
     @property
     def nbytes(self):
+        """The bytes of all elements.
+
+        Example:
+
+            >>> aten.ones(2).nbytes
+            8
+        """
         return self.count * item_size(self.dtype_code)
 
     def data_ptr(self):
-        """The address of the first element; 0 where there is no memory."""
+        """The address of the first element; 0 where there is no memory.
+
+        Example:
+
+            >>> aten.ones(2).data_ptr() != 0
+            True
+        """
         if self.storage.data == NULL:
             return 0
         expose(self.storage)
         return <size_t>const_data_pointer(self)
 
     def untyped_storage(self):
-        """The storage this tensor is a window on."""
+        """The storage this tensor is a window on.
+
+        Example:
+
+            >>> aten.ones(2).untyped_storage().nbytes()
+            8
+        """
         return self.storage
 
     def is_contiguous(self, memory_format=_CONTIGUOUS_FORMAT):
-        """Whether elements lie in memory in the order of `memory_format`, without gaps."""
+        """Whether elements lie in memory in the order of `memory_format`, without gaps.
+
+        Example:
+
+            >>> aten.ones(2, 3).t().is_contiguous()
+            False
+        """
         if memory_format is _CONTIGUOUS_FORMAT:
             return self.contiguous
         if memory_format is _CHANNELS_LAST or memory_format is _CHANNELS_LAST_3D:
@@ -273,48 +375,130 @@ cdef class Tensor(TensorImpl):
                            f"or channels_last_3d, got {memory_format}")
 
     def is_floating_point(self):
+        """Whether the elements are floating-point numbers.
+
+        Example:
+
+            >>> aten.ones(2).is_floating_point()
+            True
+        """
         return dtype_from_code(self.dtype_code).is_floating_point
 
     def is_complex(self):
+        """Whether the elements are complex numbers.
+
+        Example:
+
+            >>> aten.ones(2).is_complex()
+            False
+        """
         return dtype_from_code(self.dtype_code).is_complex
 
     def is_signed(self):
+        """Whether the elements can be negative.
+
+        Example:
+
+            >>> aten.ones(2).is_signed()
+            True
+        """
         return dtype_from_code(self.dtype_code).is_signed
 
     def is_conj(self):
-        """Whether the tensor reads as the complex conjugate of what is in memory."""
+        """Whether the tensor reads as the complex conjugate of what is in memory.
+
+        Example:
+
+            >>> aten.tensor([1j]).conj().is_conj()
+            True
+        """
         return self.keys & _CONJUGATE != 0
 
     def is_neg(self):
-        """Whether the tensor reads as the negative of what is in memory."""
+        """Whether the tensor reads as the negative of what is in memory.
+
+        Example:
+
+            >>> aten.tensor([1j]).conj().imag.is_neg()
+            True
+        """
         return self.keys & _NEGATIVE != 0
 
     @property
     def is_cpu(self):
+        """Whether the tensor is in host memory.
+
+        Example:
+
+            >>> aten.ones(2).is_cpu
+            True
+        """
         return self.device_type == CPU
 
     @property
     def is_meta(self):
+        """Whether the tensor has sizes and a dtype, but no elements.
+
+        Example:
+
+            >>> aten.ones(2, device="meta").is_meta
+            True
+        """
         return self.device_type == META
 
     @property
     def is_sparse(self):
+        """Whether only some elements are stored: no, ever.
+
+        Example:
+
+            >>> aten.ones(2).is_sparse
+            False
+        """
         return False
 
     @property
     def is_quantized(self):
+        """Whether the elements are quantized: no, ever.
+
+        Example:
+
+            >>> aten.ones(2).is_quantized
+            False
+        """
         return False
 
     @property
     def requires_grad(self):
+        """Whether derivatives with respect to the tensor are asked for.
+
+        Example:
+
+            >>> aten.ones(2).requires_grad
+            False
+        """
         return False
 
     @property
     def is_leaf(self):
+        """Whether no recorded operator made the tensor.
+
+        Example:
+
+            >>> aten.ones(2).is_leaf
+            True
+        """
         return True
 
     @property
     def grad_fn(self):
+        """What the derivative goes back through, or None.
+
+        Example:
+
+            >>> aten.ones(2).grad_fn is None
+            True
+        """
         return None
 
     @property
@@ -333,7 +517,13 @@ cdef class Tensor(TensorImpl):
         return keys
 
     def as_subclass(self, cls):
-        """The same window on the same storage as an object of `cls`, a subclass of Tensor."""
+        """The same window on the same storage as an object of `cls`, a subclass of Tensor.
+
+        Example:
+
+            >>> type(aten.ones(2).as_subclass(aten.Tensor)) is aten.Tensor
+            True
+        """
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass: cls must be a subclass of Tensor, not {cls!r}")
         cdef Tensor made = Tensor.__new__(cls)

@@ -882,7 +882,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
         >>> aten.bmm(aten.ones(2, 1, 3), aten.ones(2, 3, 1))
         tensor([[[3.]],
-
+        <BLANKLINE>
                 [[3.]]])
     """
 @overload
@@ -959,11 +959,11 @@ def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -
 
         >>> aten.channel_shuffle(aten.arange(4).view(1, 4, 1, 1), 2)
         tensor([[[[0]],
-
+        <BLANKLINE>
                  [[2]],
-
+        <BLANKLINE>
                  [[1]],
-
+        <BLANKLINE>
                  [[3]]]])
     """
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -1222,7 +1222,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out:
 
         >>> aten.conv_tbc(aten.ones(3, 1, 1), aten.ones(2, 1, 1), aten.zeros(1))
         tensor([[[2.]],
-
+        <BLANKLINE>
                 [[2.]]])
     """
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> Tensor:
@@ -1479,7 +1479,7 @@ def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1
         >>> aten.diag_embed(aten.tensor([[1, 2], [3, 4]]))
         tensor([[[1, 0],
                  [0, 2]],
-
+        <BLANKLINE>
                 [[3, 0],
                  [0, 4]]])
     """
@@ -2199,7 +2199,7 @@ def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, 
         >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
         >>> aten.gru(x, h, [aten.ones(3, 1), aten.ones(3, 1)], False, 1, 0.0, False, False, False)
         (tensor([[[0.2048]],
-
+        <BLANKLINE>
                 [[0.3468]]]), tensor([[[0.3468]]]))
     """
 @overload
@@ -2901,7 +2901,7 @@ def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_bias
         >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
         >>> aten.lstm(x, (h, h), [aten.ones(4, 1), aten.ones(4, 1)], False, 1, 0.0, False, False, False)[0]
         tensor([[[0.3696]],
-
+        <BLANKLINE>
                 [[0.6505]]])
     """
 @overload
@@ -3293,11 +3293,11 @@ def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
 
         >>> aten.native_channel_shuffle(aten.arange(4.0).view(1, 4, 1, 1), 2)
         tensor([[[[0.]],
-
+        <BLANKLINE>
                  [[2.]],
-
+        <BLANKLINE>
                  [[1.]],
-
+        <BLANKLINE>
                  [[3.]]]])
     """
 def native_dropout(input: Tensor, p: _float, train: _bool | None, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
@@ -3545,11 +3545,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 
         >>> aten.pixel_unshuffle(aten.arange(4).view(1, 2, 2), 2)
         tensor([[[0]],
-
+        <BLANKLINE>
                 [[1]],
-
+        <BLANKLINE>
                 [[2]],
-
+        <BLANKLINE>
                 [[3]]])
     """
 def poisson(input: Tensor, generator: _Generator | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -3922,7 +3922,7 @@ def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _b
         >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
         >>> aten.rnn_relu(x, h, [aten.ones(1, 1), aten.ones(1, 1)], False, 1, 0.0, False, False, False)
         (tensor([[[1.]],
-
+        <BLANKLINE>
                 [[2.]]]), tensor([[[2.]]]))
     """
 @overload
@@ -3946,7 +3946,7 @@ def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _b
         >>> x, h = aten.ones(2, 1, 1), aten.zeros(1, 1, 1)
         >>> aten.rnn_tanh(x, h, [aten.ones(1, 1), aten.ones(1, 1)], False, 1, 0.0, False, False, False)
         (tensor([[[0.7616]],
-
+        <BLANKLINE>
                 [[0.9427]]]), tensor([[[0.9427]]]))
     """
 @overload

@@ -657,16 +657,14 @@ class TensorMethods:
     @overload
     def bernoulli(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor: ...
     @overload
-    def bernoulli(self, p: _float = 0.5, *, generator: _Generator | None = None, out: Tensor) -> Tensor: ...
-    @overload
     def bernoulli_(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor:
         """`bernoulli`, written into the tensor itself: 1 with the probability of the same place of `p`, which is broadcast, else 0.
 
         Example:
 
             >>> x = aten.tensor([0.0, 1.0])
-            >>> x.bernoulli_()
-            tensor([0., 1.])
+            >>> x.bernoulli_(1.0)
+            tensor([1., 1.])
         """
     @overload
     def bernoulli_(self, p: _float = 0.5, *, generator: _Generator | None = None) -> Tensor: ...
@@ -818,7 +816,7 @@ class TensorMethods:
 
             >>> aten.bmm(aten.ones(2, 1, 3), aten.ones(2, 3, 1))
             tensor([[[3.]],
-
+            <BLANKLINE>
                     [[3.]]])
         """
     @overload
@@ -1242,7 +1240,7 @@ class TensorMethods:
             >>> aten.diag_embed(aten.tensor([[1, 2], [3, 4]]))
             tensor([[[1, 0],
                      [0, 2]],
-
+            <BLANKLINE>
                     [[3, 0],
                      [0, 4]]])
         """

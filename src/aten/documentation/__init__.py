@@ -36,6 +36,9 @@ def signature_of(packet: OpOverloadPacket, *, is_method: bool = False) -> inspec
     from aten.documentation.signatures import name_of
 
     overloads = described(packet)
+    if is_method:
+        named = [any(a.name == "self" for a in one.schema.positional) for one in overloads]
+        overloads = [one for one, has_self in zip(overloads, named, strict=True) if has_self]
     found: list[Parameter] = []
     for argument in overloads[0].schema.arguments:
         own = is_method and argument.name == "self"

@@ -64,7 +64,7 @@ def signatures(overloads: Iterable[Overload], *, is_method: bool = False) -> lis
 
     An `out=` overload is told by the parameter `out` of the one it belongs to.
     """
-    overloads = list(overloads)
+    overloads = [one for one in overloads if not is_method or _is_method(one)]
     outs = {one.base: one for one in overloads if one.schema.kind == "out"}
     told: set[str] = set()
     found: dict[Signature, None] = {}
@@ -80,6 +80,12 @@ def signatures(overloads: Iterable[Overload], *, is_method: bool = False) -> lis
         for signature in _forms(operator, out, is_method):
             found[signature] = None
     return list(found)
+
+
+def _is_method(overload: Overload) -> bool:
+    """Whether it has a tensor that it could be a method of, and leaves out= to functions."""
+    schema = overload.schema
+    return schema.kind != "out" and any(one.name == "self" for one in schema.positional)
 
 
 def _belongs(schema: FunctionSchema, out: FunctionSchema) -> bool:

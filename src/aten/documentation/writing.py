@@ -115,7 +115,8 @@ def _section(called: str, overloads: Sequence[Described]) -> Section:
         return known[called]
     # A method is described with the function of its name, an operator where users find it.
     packet = overloads[0].schema.name.name
-    for name in (packet, f"Tensor.{packet}", f"nn.functional.{packet}"):
+    places = ("Tensor", "nn.functional", "ops.aten")
+    for name in (packet, *(f"{place}.{packet}" for place in places)):
         if name in known:
             return known[name]
     return Section("", "")

@@ -22,6 +22,11 @@ def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
 
     Raises ValueError for too few arguments and labels that are not numbers from 0 to 51, and
     RuntimeError for equations that do not fit the operands.
+
+    Example:
+
+        >>> aten.einsum("ij,j->i", aten.tensor([[1, 2], [3, 4]]), aten.tensor([1, 1]))
+        tensor([3, 7])
     """
     from aten.ops.einsum import sublist_equation
 
@@ -39,6 +44,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """`dims`: how many dimensions from a's end and b's start are summed over, or two lists.
 
     Raises RuntimeError for sizes that differ, and for a negative number.
+
+    Example:
+
+        >>> aten.tensordot(aten.tensor([[1, 2], [3, 4]]), aten.tensor([1, 1]), dims=1)
+        tensor([3, 7])
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
@@ -54,7 +64,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 
 def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
-    """The product of matrices, given one by one or as a list."""
+    """The product of matrices, given one by one or as a list.
+
+    Example:
+
+        >>> aten.chain_matmul(aten.ones(2, 3), aten.ones(3, 4), aten.ones(4, 1))
+        tensor([[12.],
+                [12.]])
+    """
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
     return ops.aten.chain_matmul(list(given), **_given(out=out))  # type: ignore[no-any-return]
 
@@ -68,6 +85,11 @@ def cdist(
     """Distances of all rows of x1 (*, n, m) to those of x2 (*, k, m).
 
     Raises ValueError for a mode that is not one of the three.
+
+    Example:
+
+        >>> aten.cdist(aten.tensor([[0.0, 0.0]]), aten.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
     """
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"cdist: {compute_mode!r} is not one of {', '.join(_COMPUTE_MODES)}")

@@ -28,6 +28,12 @@ def nonzero(
     """The indices of elements that are not zero: a row for each; or a vector for each dimension.
 
     Raises RuntimeError for `out` with `as_tuple`.
+
+    Example:
+
+        >>> aten.nonzero(aten.tensor([0, 3, 4]))
+        tensor([[1],
+                [2]])
     """
     if as_tuple:
         if out is not None:
@@ -41,6 +47,11 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     """For each dimension of `shape`, where positions in row-major order lie in it.
 
     Raises TypeError for indices and sizes that are no integers, ValueError for negative sizes.
+
+    Example:
+
+        >>> aten.unravel_index(aten.tensor([1, 5]), (2, 3))
+        (tensor([0, 1]), tensor([1, 2]))
     """
     if indices.dtype.kind not in ("signed", "unsigned"):
         raise TypeError(f"unravel_index: expected integers as indices, got {indices.dtype}")

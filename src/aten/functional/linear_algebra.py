@@ -23,6 +23,11 @@ def norm(
     """A vector norm of all dimensions or those listed; "nuc" is that of matrices.
 
     Raises RuntimeError for other names, and for elements that are neither floating nor complex.
+
+    Example:
+
+        >>> aten.norm(aten.tensor([3.0, 4.0]))
+        tensor(5.)
     """
     dims = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
     if isinstance(p, str) and (p != "fro" or len(dims or ()) > 2):
@@ -38,7 +43,14 @@ def lu(
     get_infos: bool = False,
     out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    """LU factors and pivots, and what is singular if `get_infos`; else that is a LinAlgError."""
+    """LU factors and pivots, and what is singular if `get_infos`; else that is a LinAlgError.
+
+    Example:
+
+        >>> aten.lu(aten.tensor([[4.0, 3.0], [2.0, 1.0]]))[0]
+        tensor([[ 4.0000,  3.0000],
+                [ 0.5000, -0.5000]])
+    """
     factor = ops.aten.linalg_lu_factor_ex if get_infos else ops.aten.linalg_lu_factor
     made: tuple[Tensor, ...] = tuple(factor(A, pivot=pivot))
     if out is None:
@@ -56,7 +68,13 @@ def svd_lowrank(
     niter: int | None = 2,
     M: Tensor | None = None,  # noqa: N803
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The q largest singular values of A - M, nearly, and their vectors U and V."""
+    """The q largest singular values of A - M, nearly, and their vectors U and V.
+
+    Example:
+
+        >>> aten.svd_lowrank(aten.tensor([[3.0, 0.0], [0.0, 0.0]]), q=1)[1]
+        tensor([3.])
+    """
     from aten.ops.low_rank import svd_lowrank
 
     return svd_lowrank(A, 6 if q is None else q, 2 if niter is None else niter, M)
@@ -71,6 +89,11 @@ def pca_lowrank(
     """Principal components of the rows of A; q is the lesser of 6 and its sides if not given.
 
     Raises ValueError for q above these, and for negative numbers.
+
+    Example:
+
+        >>> aten.pca_lowrank(aten.tensor([[1.0, 1.0], [-1.0, -1.0]]), q=1)[1]
+        tensor([2.])
     """
     from aten.ops.low_rank import pca_lowrank
 

@@ -30,7 +30,14 @@ def _listed(tensors: tuple[Any, ...]) -> Sequence[Tensor]:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Views of the tensors with their common shape. Raises RuntimeError where there is none."""
+    """Views of the tensors with their common shape. Raises RuntimeError where there is none.
+
+    Example:
+
+        >>> aten.broadcast_tensors(aten.tensor([1, 2]), aten.tensor([[3], [4]]))[0]
+        tensor([[1, 2],
+                [1, 2]])
+    """
     return ops.aten.broadcast_tensors(_listed(tensors))  # type: ignore[no-any-return]
 
 
@@ -39,6 +46,11 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
     Raises RuntimeError where sizes differ and neither is 1, ValueError for negative sizes,
     TypeError for what is no shape.
+
+    Example:
+
+        >>> aten.broadcast_shapes((3, 1), (4,))
+        aten.Size([3, 4])
     """
     common: list[int] = []
     for given in shapes:
@@ -70,6 +82,12 @@ def meshgrid(
 
     With indexing "ij", the default, dimension i of the grid is vector i's; with "xy" the first two
     change places. Raises RuntimeError for dtypes that differ and for tensors that are no vectors.
+
+    Example:
+
+        >>> aten.meshgrid(aten.tensor([1, 2]), aten.tensor([3, 4]), indexing="ij")[0]
+        tensor([[1, 1],
+                [2, 2]])
     """
     return ops.aten.meshgrid.indexing(  # type: ignore[no-any-return]
         _listed(tensors), indexing="ij" if indexing is None else indexing
@@ -77,27 +95,61 @@ def meshgrid(
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples of the vectors' elements, as rows."""
+    """All tuples of the vectors' elements, as rows.
+
+    Example:
+
+        >>> aten.cartesian_prod(aten.tensor([1, 2]), aten.tensor([3, 4]))
+        tensor([[1, 3],
+                [1, 4],
+                [2, 3],
+                [2, 4]])
+    """
     return ops.aten.cartesian_prod(_listed(tensors))  # type: ignore[no-any-return]
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Zeros with the matrices along the diagonal; vectors are rows, numbers 1 × 1."""
+    """Zeros with the matrices along the diagonal; vectors are rows, numbers 1 × 1.
+
+    Example:
+
+        >>> aten.block_diag(aten.tensor([[1, 2]]), aten.tensor([[3]]))
+        tensor([[1, 2, 0],
+                [0, 0, 3]])
+    """
     return ops.aten.block_diag(tensors)  # type: ignore[no-any-return]
 
 
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """The tensor with one dimension or more; of several, all of them."""
+    """The tensor with one dimension or more; of several, all of them.
+
+    Example:
+
+        >>> aten.atleast_1d(aten.tensor(5))
+        tensor([5])
+    """
     return _each("atleast_1d", tensors)
 
 
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """The tensor with two dimensions or more; of several, all of them."""
+    """The tensor with two dimensions or more; of several, all of them.
+
+    Example:
+
+        >>> aten.atleast_2d(aten.tensor([1, 2]))
+        tensor([[1, 2]])
+    """
     return _each("atleast_2d", tensors)
 
 
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """The tensor with three dimensions or more; of several, all of them."""
+    """The tensor with three dimensions or more; of several, all of them.
+
+    Example:
+
+        >>> aten.atleast_3d(aten.tensor([1, 2])).shape
+        aten.Size([1, 2, 1])
+    """
     return _each("atleast_3d", tensors)
 
 
@@ -111,7 +163,13 @@ def _each(name: str, tensors: tuple[Any, ...]) -> Any:
 def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """Pieces of one size along `dim`, or of the sizes listed."""
+    """Pieces of one size along `dim`, or of the sizes listed.
+
+    Example:
+
+        >>> aten.split(aten.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if isinstance(split_size_or_sections, int):
         return ops.aten.split.Tensor(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]
     return ops.aten.split_with_sizes(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]

@@ -53,7 +53,15 @@ def load_program(
     verify: bool = True,
     mmap: bool = True,
 ) -> ExportedProgram:
-    """Reads one program of an archive. See `aten.export.load`."""
+    """Reads one program of an archive. See `aten.export.load`.
+
+    Example:
+
+        >>> from importlib import resources
+        >>> file = resources.files("aten") / "examples/digits/digits_cnn.pt2"
+        >>> type(aten.export.load_program(str(file))).__name__
+        'ExportedProgram'
+    """
     archive = Archive(file, mmap)
     prefix = _find_prefix(archive)
     name = _find_model(archive, prefix, model)

@@ -124,6 +124,13 @@ def sum(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
+    """The sum of the elements where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.sum(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([True, False, True]))
+        tensor(4.)
+    """
     filled = _filled(input, mask, _zero)
     return filled.sum(_dims(dim, input), bool(keepdim), dtype=_summed_type(input, dtype))
 
@@ -136,6 +143,13 @@ def prod(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
+    """The product of the elements where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.prod(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([True, False, True]))
+        tensor(3.)
+    """
     made, element = _filled(input, mask, _one), _summed_type(input, dtype)
     for one in sorted(_dims(dim, input), reverse=True):
         made = made.prod(one, bool(keepdim), dtype=element)
@@ -145,12 +159,30 @@ def prod(
 def cumsum(
     input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
+    """Sums of the elements so far where `mask` is true; the others count as 0.
+
+    Example:
+
+        >>> aten.masked.cumsum(
+        ...     aten.tensor([1.0, 5.0, 3.0]), 0, mask=aten.tensor([True, False, True])
+        ... )
+        tensor([1., 1., 4.])
+    """
     return _filled(input, mask, _zero).cumsum(dim, dtype=dtype or input.dtype)
 
 
 def cumprod(
     input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
+    """Products of the elements so far where `mask` is true; the others count as 1.
+
+    Example:
+
+        >>> aten.masked.cumprod(
+        ...     aten.tensor([1.0, 5.0, 3.0]), 0, mask=aten.tensor([True, False, True])
+        ... )
+        tensor([1., 1., 3.])
+    """
     return _filled(input, mask, _one).cumprod(dim, dtype=dtype or input.dtype)
 
 
@@ -162,6 +194,13 @@ def amax(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
+    """The largest elements where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.amax(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([True, False, True]))
+        tensor(3.)
+    """
     made = _filled(input, mask, _least).amax(_dims(dim, input), bool(keepdim))
     return made.to(dtype or input.dtype)
 
@@ -174,6 +213,13 @@ def amin(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
+    """The smallest elements where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.amin(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([False, True, True]))
+        tensor(3.)
+    """
     made = _filled(input, mask, _greatest).amin(_dims(dim, input), bool(keepdim))
     return made.to(dtype or input.dtype)
 
@@ -186,7 +232,15 @@ def argmax(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The place of the greatest element that counts; in `dtype`, by default that of `input`."""
+    """The place of the greatest element that counts; in `dtype`, by default that of `input`.
+
+    Example:
+
+        >>> aten.masked.argmax(
+        ...     aten.tensor([1.0, 5.0, 3.0]), dim=0, mask=aten.tensor([True, False, True])
+        ... )
+        tensor(2.)
+    """
     return _filled(input, mask, _least).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -198,7 +252,15 @@ def argmin(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The place of the least element that counts; in `dtype`, by default that of `input`."""
+    """The place of the least element that counts; in `dtype`, by default that of `input`.
+
+    Example:
+
+        >>> aten.masked.argmin(
+        ...     aten.tensor([1.0, 5.0, 3.0]), dim=0, mask=aten.tensor([False, True, True])
+        ... )
+        tensor(2.)
+    """
     return _filled(input, mask, _greatest).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -210,7 +272,13 @@ def mean(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Raises ValueError for a `dtype`, by default that of `input`, that has no fractions."""
+    """Raises ValueError for a `dtype`, by default that of `input`, that has no fractions.
+
+    Example:
+
+        >>> aten.masked.mean(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([True, False, True]))
+        tensor(2.)
+    """
     element = dtype or input.dtype
     if element.kind not in ("float", "complex"):
         raise ValueError(f"masked.mean: dtype must be floating or complex, but is {element}")
@@ -232,7 +300,15 @@ def median(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Raises ValueError where no element of a row of integers counts."""
+    """Raises ValueError where no element of a row of integers counts.
+
+    Example:
+
+        >>> aten.masked.median(
+        ...     aten.tensor([1.0, 5.0, 3.0]), 0, mask=aten.tensor([True, False, True])
+        ... )
+        tensor(1.)
+    """
     floating = input.dtype.is_floating_point
     values = input if floating else input.to(DTYPES["float32"])
     found = _aten.nanmedian(_filled(values, mask, _nan), _dims(dim, input)[0], keepdim)[0]
@@ -251,6 +327,15 @@ def logsumexp(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
+    """The logarithm of the sum of exponentials where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.logsumexp(
+        ...     aten.tensor([0.0, 0.0, 9.0]), 0, mask=aten.tensor([True, True, False])
+        ... )
+        tensor(0.6931)
+    """
     made = _filled(input, mask, _log_of_zero).logsumexp(_dims(dim, input), keepdim)
     return made.to(dtype or input.dtype)
 
@@ -263,6 +348,16 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
+    """log(exp(input) + exp(other)), of what the masks leave.
+
+    Example:
+
+        >>> aten.masked.logaddexp(
+        ...     aten.tensor([0.0]), aten.tensor([0.0]), input_mask=aten.tensor([True]),
+        ...     other_mask=aten.tensor([True])
+        ... )
+        tensor([0.6931])
+    """
     left, right = _filled(input, input_mask, _least), _filled(other, other_mask, _least)
     return _aten.logaddexp(left, right).to(dtype or input.dtype)  # type: ignore[no-any-return]
 
@@ -276,6 +371,15 @@ def norm(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
+    """The norm of the elements where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.norm(
+        ...     aten.tensor([3.0, 4.0, 9.0]), 2.0, 0, mask=aten.tensor([True, True, False])
+        ... )
+        tensor(5.)
+    """
     order = 2.0 if ord is None else ord
     filled = _filled(input, mask, _greatest if order == -math.inf else _zero)
     return _aten.linalg_vector_norm(  # type: ignore[no-any-return]
@@ -294,7 +398,13 @@ def var(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The mean square of differences from the mean; `correction`, 1 by default, is taken off
-    the count."""
+    the count.
+
+    Example:
+
+        >>> aten.masked.var(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([True, False, True]))
+        tensor(2.)
+    """
     if unbiased is not None and correction is not None:
         raise AssertionError("masked.var: unbiased and correction exclude each other")
     if correction is None:
@@ -324,7 +434,13 @@ def std(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The square root of `var`."""
+    """The square root of `var`.
+
+    Example:
+
+        >>> aten.masked.std(aten.tensor([1.0, 5.0, 3.0]), mask=aten.tensor([True, False, True]))
+        tensor(1.4142)
+    """
     return var(
         input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask
     ).sqrt()
@@ -333,19 +449,45 @@ def std(
 def softmax(
     input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
+    """`softmax` of the elements where `mask` is true; the others get nothing.
+
+    Example:
+
+        >>> aten.masked.softmax(
+        ...     aten.tensor([1.0, 1.0, 3.0]), 0, mask=aten.tensor([True, True, False])
+        ... )
+        tensor([0.5000, 0.5000, 0.0000])
+    """
     return _filled(input, mask, _least).softmax(dim, dtype or input.dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
+    """The logarithm of `softmax` of the elements where `mask` is true.
+
+    Example:
+
+        >>> aten.masked.log_softmax(
+        ...     aten.tensor([1.0, 1.0, 3.0]), 0, mask=aten.tensor([True, True, False])
+        ... )
+        tensor([-0.6931, -0.6931,    -inf])
+    """
     return _filled(input, mask, _least).log_softmax(dim, dtype or input.dtype)
 
 
 def softmin(
     input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The softmax of `-input`."""
+    """The softmax of `-input`.
+
+    Example:
+
+        >>> aten.masked.softmin(
+        ...     aten.tensor([1.0, 1.0, 3.0]), 0, mask=aten.tensor([True, True, False])
+        ... )
+        tensor([0.5000, 0.5000, 0.0000])
+    """
     return (-_filled(input, mask, _greatest)).softmax(dim, dtype or input.dtype)
 
 
@@ -358,7 +500,15 @@ def normalize(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Divided by the norm of order `ord` along `dim`, or by `eps` where that is less."""
+    """Divided by the norm of order `ord` along `dim`, or by `eps` where that is less.
+
+    Example:
+
+        >>> aten.masked.normalize(
+        ...     aten.tensor([3.0, 4.0, 9.0]), 2.0, 0, mask=aten.tensor([True, True, False])
+        ... )
+        tensor([0.6000, 0.8000, 0.0000])
+    """
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     made: Tensor = _filled(input, mask, _zero) / _aten.maximum(size, size.new_full((), eps))
     return made

@@ -67,7 +67,13 @@ def _window(
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Σ (-1)^i a_i cos(2πik/n)."""
+    """Σ (-1)^i a_i cos(2πik/n).
+
+    Example:
+
+        >>> aten.signal.windows.general_cosine(5, a=[0.5, 0.5])
+        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
 
     def weights(angle: Tensor) -> Tensor:
         if not isinstance(a, Iterable):
@@ -84,37 +90,79 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """alpha - (1 - alpha) cos(2πk/n)."""
+    """alpha - (1 - alpha) cos(2πk/n).
+
+    Example:
+
+        >>> aten.signal.windows.general_hamming(5)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
     return general_cosine(M, a=(alpha, 1 - alpha), sym=sym, **options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Hamming's window: 0.54 - 0.46 cos(2πk/n)."""
+    """Hamming's window: 0.54 - 0.46 cos(2πk/n).
+
+    Example:
+
+        >>> aten.signal.windows.hamming(5)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
     return general_hamming(M, sym=sym, **options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Hann's window: a raised cosine, 0 at the ends."""
+    """Hann's window: a raised cosine, 0 at the ends.
+
+    Example:
+
+        >>> aten.signal.windows.hann(5)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Blackman's three cosines."""
+    """Blackman's three cosines.
+
+    Example:
+
+        >>> aten.signal.windows.blackman(4)
+        tensor([-1.4901e-08,  6.3000e-01,  6.3000e-01, -1.4901e-08])
+    """
     return general_cosine(M, a=(0.42, 0.5, 0.08), sym=sym, **options)
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Nuttall, Some windows with very good sidelobe behavior (1981): four cosines."""
+    """Nuttall, Some windows with very good sidelobe behavior (1981): four cosines.
+
+    Example:
+
+        >>> aten.signal.windows.nuttall(4)
+        tensor([3.6280e-04, 5.2923e-01, 5.2923e-01, 3.6280e-04])
+    """
     return general_cosine(M, a=(0.3635819, 0.4891775, 0.1365995, 0.0106411), sym=sym, **options)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """A triangle, 0 at the ends."""
+    """A triangle, 0 at the ends.
+
+    Example:
+
+        >>> aten.signal.windows.bartlett(5)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     return _window(M, sym, options, -1.0, lambda period: 2 / period, lambda k: 1 - k.abs())
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Half of a sine's period."""
+    """Half of a sine's period.
+
+    Example:
+
+        >>> aten.signal.windows.cosine(4)
+        tensor([0.3827, 0.9239, 0.9239, 0.3827])
+    """
     step = math.pi / (M + (not sym)) if M > 0 else 0.0
     return _window(M, sym, options, step / 2, lambda _: step, lambda k: k.sin())
 
@@ -127,7 +175,13 @@ def exponential(
     sym: bool = True,
     **options: Any,
 ) -> Tensor:
-    """exp(-|k - center| / tau); the center is in the middle, or chosen for a periodic window."""
+    """exp(-|k - center| / tau); the center is in the middle, or chosen for a periodic window.
+
+    Example:
+
+        >>> aten.signal.windows.exponential(5)
+        tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
+    """
     if tau <= 0:
         raise ValueError(f"exponential: expected tau > 0, got {tau}")
     if sym and center is not None:
@@ -140,7 +194,13 @@ def exponential(
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """A normal density of deviation `std`, 1 in the middle."""
+    """A normal density of deviation `std`, 1 in the middle.
+
+    Example:
+
+        >>> aten.signal.windows.gaussian(5)
+        tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
+    """
     if std <= 0:
         raise ValueError(f"gaussian: expected std > 0, got {std}")
     step = 1 / (std * math.sqrt(2))
@@ -149,7 +209,13 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:  # noqa: N803
-    """Kaiser & Schafer, On the use of the I0-sinh window for spectrum analysis (1980)."""
+    """Kaiser & Schafer, On the use of the I0-sinh window for spectrum analysis (1980).
+
+    Example:
+
+        >>> aten.signal.windows.kaiser(5)
+        tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01, 5.2773e-05])
+    """
     if beta < 0:
         raise ValueError(f"kaiser: expected beta >= 0, got {beta}")
 

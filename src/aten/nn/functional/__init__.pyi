@@ -31,25 +31,64 @@ from aten.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2
 from aten.nn.functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
-    """The largest elements of windows that cover `input` evenly; None keeps a size."""
+    """The largest elements of windows that cover `input` evenly; None keeps a size.
+
+    Example:
+
+        >>> aten.nn.functional.adaptive_max_pool1d(aten.arange(4.0).view(1, 4), 1).flatten()
+        tensor([3.])
+    """
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover `input` evenly, and where they are."""
+    """The largest elements of windows that cover `input` evenly, and where they are.
+
+    Example:
+
+        >>> x = aten.arange(4.0).view(1, 4)
+        >>> [found.flatten() for found in aten.nn.functional.adaptive_max_pool1d_with_indices(x, 1)]
+        [tensor([3.]), tensor([3])]
+    """
 @overload
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
-    """The largest elements of windows that cover `input` evenly; None keeps a size."""
+    """The largest elements of windows that cover `input` evenly; None keeps a size.
+
+    Example:
+
+        >>> aten.nn.functional.adaptive_max_pool2d(aten.arange(16.0).view(1, 4, 4), 1).flatten()
+        tensor([15.])
+    """
 @overload
 def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover `input` evenly, and where they are."""
+    """The largest elements of windows that cover `input` evenly, and where they are.
+
+    Example:
+
+        >>> x = aten.arange(16.0).view(1, 4, 4)
+        >>> [found.flatten() for found in aten.nn.functional.adaptive_max_pool2d_with_indices(x, 1)]
+        [tensor([15.]), tensor([15])]
+    """
 @overload
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
-    """The largest elements of windows that cover `input` evenly; None keeps a size."""
+    """The largest elements of windows that cover `input` evenly; None keeps a size.
+
+    Example:
+
+        >>> aten.nn.functional.adaptive_max_pool3d(aten.arange(64.0).view(1, 4, 4, 4), 1).flatten()
+        tensor([63.])
+    """
 @overload
 def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows that cover `input` evenly, and where they are."""
+    """The largest elements of windows that cover `input` evenly, and where they are.
+
+    Example:
+
+        >>> x = aten.arange(64.0).view(1, 4, 4, 4)
+        >>> [found.flatten() for found in aten.nn.functional.adaptive_max_pool3d_with_indices(x, 1)]
+        [tensor([63.]), tensor([63])]
+    """
 from aten.nn.functional.resampling import affine_grid as affine_grid
 from aten.nn.functional.dropout import alpha_dropout as alpha_dropout
 def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
@@ -96,11 +135,11 @@ def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -
 
         >>> aten.channel_shuffle(aten.arange(4).view(1, 4, 1, 1), 2)
         tensor([[[[0]],
-
+        <BLANKLINE>
                  [[2]],
-
+        <BLANKLINE>
                  [[1]],
-
+        <BLANKLINE>
                  [[3]]]])
     """
 @overload
@@ -147,7 +186,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out:
 
         >>> aten.conv_tbc(aten.ones(3, 1, 1), aten.ones(2, 1, 1), aten.zeros(1))
         tensor([[[2.]],
-
+        <BLANKLINE>
                 [[2.]]])
     """
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> Tensor:
@@ -197,7 +236,13 @@ from aten.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dr
 from aten.nn.functional.folding import fold as fold
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
-    """The largest elements of windows that start at random."""
+    """The largest elements of windows that start at random.
+
+    Example:
+
+        >>> aten.nn.functional.fractional_max_pool2d(aten.ones(1, 4, 4), 2, output_size=2).shape
+        aten.Size([1, 2, 2])
+    """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -205,10 +250,22 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequen
 
     How many there are says `output_size`, or `output_ratio` as a share of the input's size.
     Raises ValueError where neither is given.
+
+    Example:
+
+        >>> x = aten.ones(1, 4, 4)
+        >>> [found.shape for found in aten.nn.functional.fractional_max_pool2d_with_indices(x, 2, output_size=2)]
+        [aten.Size([1, 2, 2]), aten.Size([1, 2, 2])]
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
-    """The largest elements of windows that start at random."""
+    """The largest elements of windows that start at random.
+
+    Example:
+
+        >>> aten.nn.functional.fractional_max_pool3d(aten.ones(1, 4, 4, 4), 2, output_size=2).shape
+        aten.Size([1, 2, 2, 2])
+    """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -216,6 +273,12 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: _int | Sequen
 
     How many there are says `output_size`, or `output_ratio` as a share of the input's size.
     Raises ValueError where neither is given.
+
+    Example:
+
+        >>> x = aten.ones(1, 4, 4, 4)
+        >>> [found.shape for found in aten.nn.functional.fractional_max_pool3d_with_indices(x, 2, output_size=2)]
+        [aten.Size([1, 2, 2, 2]), aten.Size([1, 2, 2, 2])]
     """
 from aten.nn.functional.loss import gaussian_nll_loss as gaussian_nll_loss
 def gelu(input: Tensor, *, approximate: _str = 'none', out: Tensor | None = None) -> Tensor:
@@ -274,25 +337,64 @@ from aten.nn.functional.pooling import lp_pool3d as lp_pool3d
 from aten.nn.functional.loss import margin_ranking_loss as margin_ranking_loss
 @overload
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window; steps are windows unless given."""
+    """The largest element of each window; steps are windows unless given.
+
+    Example:
+
+        >>> aten.nn.functional.max_pool1d(aten.ones(1, 4), 2).shape
+        aten.Size([1, 2])
+    """
 @overload
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest element of each window, and where it is; steps are windows unless given."""
+    """The largest element of each window, and where it is; steps are windows unless given.
+
+    Example:
+
+        >>> x = aten.arange(4.0).view(1, 4)
+        >>> [found.shape for found in aten.nn.functional.max_pool1d_with_indices(x, 2)]
+        [aten.Size([1, 2]), aten.Size([1, 2])]
+    """
 @overload
 def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window; steps are windows unless given."""
+    """The largest element of each window; steps are windows unless given.
+
+    Example:
+
+        >>> aten.nn.functional.max_pool2d(aten.ones(1, 4, 4), 2).shape
+        aten.Size([1, 2, 2])
+    """
 @overload
 def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest element of each window, and where it is; steps are windows unless given."""
+    """The largest element of each window, and where it is; steps are windows unless given.
+
+    Example:
+
+        >>> x = aten.arange(16.0).view(1, 4, 4)
+        >>> [found.shape for found in aten.nn.functional.max_pool2d_with_indices(x, 2)]
+        [aten.Size([1, 2, 2]), aten.Size([1, 2, 2])]
+    """
 @overload
 def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
-    """The largest element of each window; steps are windows unless given."""
+    """The largest element of each window; steps are windows unless given.
+
+    Example:
+
+        >>> aten.nn.functional.max_pool3d(aten.ones(1, 4, 4, 4), 2).shape
+        aten.Size([1, 2, 2, 2])
+    """
 @overload
 def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_pool3d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The largest element of each window, and where it is; steps are windows unless given."""
+    """The largest element of each window, and where it is; steps are windows unless given.
+
+    Example:
+
+        >>> x = aten.arange(64.0).view(1, 4, 4, 4)
+        >>> [found.shape for found in aten.nn.functional.max_pool3d_with_indices(x, 2)]
+        [aten.Size([1, 2, 2, 2]), aten.Size([1, 2, 2, 2])]
+    """
 from aten.nn.functional.pooling import max_unpool1d as max_unpool1d
 from aten.nn.functional.pooling import max_unpool2d as max_unpool2d
 from aten.nn.functional.pooling import max_unpool3d as max_unpool3d
@@ -309,11 +411,11 @@ def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
 
         >>> aten.native_channel_shuffle(aten.arange(4.0).view(1, 4, 1, 1), 2)
         tensor([[[[0.]],
-
+        <BLANKLINE>
                  [[2.]],
-
+        <BLANKLINE>
                  [[1.]],
-
+        <BLANKLINE>
                  [[3.]]]])
     """
 from aten.nn.functional.classification import nll_loss as nll_loss
@@ -360,11 +462,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 
         >>> aten.pixel_unshuffle(aten.arange(4).view(1, 2, 2), 2)
         tensor([[[0]],
-
+        <BLANKLINE>
                 [[1]],
-
+        <BLANKLINE>
                 [[2]],
-
+        <BLANKLINE>
                 [[3]]])
     """
 from aten.nn.functional.loss import poisson_nll_loss as poisson_nll_loss

@@ -27,31 +27,73 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(0, x).
+
+    Example:
+
+        >>> aten.nn.functional.relu(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
     result: Tensor = (ops.aten.relu_ if inplace else ops.aten.relu)(input)
     return result
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(0, x), 6).
+
+    Example:
+
+        >>> aten.nn.functional.relu6(aten.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
+    """
     result: Tensor = (ops.aten.relu6_ if inplace else ops.aten.relu6)(input)
     return result
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha × (exp(x) - 1)).
+
+    Example:
+
+        >>> aten.nn.functional.elu(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([-0.6321,  0.0000,  2.0000])
+    """
     result: Tensor = (ops.aten.elu_ if inplace else ops.aten.elu)(input, alpha)
     return result
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """scale × (max(0, x) + min(0, α (exp(x) - 1))), whose constants keep mean 0 and variance 1.
+
+    Example:
+
+        >>> aten.nn.functional.selu(aten.tensor([-1.0, 0.0, 1.0]))
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
     result: Tensor = (ops.aten.selu_ if inplace else ops.aten.selu)(input)
     return result
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha × (exp(x / alpha) - 1)).
+
+    Example:
+
+        >>> aten.nn.functional.celu(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([-0.6321,  0.0000,  2.0000])
+    """
     result: Tensor = (ops.aten.celu_ if inplace else ops.aten.celu)(input, alpha)
     return result
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x, or negative_slope × x below 0.
+
+    Example:
+
+        >>> aten.nn.functional.leaky_relu(aten.tensor([-10.0, 0.0, 2.0]))
+        tensor([-0.1000,  0.0000,  2.0000])
+    """
     result: Tensor = (ops.aten.leaky_relu_ if inplace else ops.aten.leaky_relu)(
         input, negative_slope
     )
@@ -61,6 +103,13 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
+    """Each element, or the bound that it lies beyond.
+
+    Example:
+
+        >>> aten.nn.functional.hardtanh(aten.tensor([-2.0, 0.5, 2.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val must not be above max_val: {min_val} > {max_val}")
     result: Tensor = (ops.aten.hardtanh_ if inplace else ops.aten.hardtanh)(input, min_val, max_val)
@@ -68,26 +117,61 @@ def hardtanh(
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x × hardsigmoid(x).
+
+    Example:
+
+        >>> aten.nn.functional.hardswish(aten.tensor([-4.0, 1.0, 4.0]))
+        tensor([-0.0000, 0.6667, 4.0000])
+    """
     result: Tensor = (ops.aten.hardswish_ if inplace else ops.aten.hardswish)(input)
     return result
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(x + 3) / 6, a sigmoid of three lines.
+
+    Example:
+
+        >>> aten.nn.functional.hardsigmoid(aten.tensor([-4.0, 0.0, 4.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     result: Tensor = (ops.aten.hardsigmoid_ if inplace else ops.aten.hardsigmoid)(input)
     return result
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x / (1 + exp(-x)).
+
+    Example:
+
+        >>> aten.nn.functional.silu(aten.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
     result: Tensor = (ops.aten.silu_ if inplace else ops.aten.silu)(input)
     return result
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh(log(1 + exp(x))).
+
+    Example:
+
+        >>> aten.nn.functional.mish(aten.tensor([-1.0, 0.0, 2.0]))
+        tensor([-0.3034,  0.0000,  1.9440])
+    """
     result: Tensor = (ops.aten.mish_ if inplace else ops.aten.mish)(input)
     return result
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Each element, or `value` where it is at most `threshold`.
+
+    Example:
+
+        >>> aten.nn.functional.threshold(aten.tensor([-1.0, 0.5, 2.0]), 0.5, 20.0)
+        tensor([20., 20.,  2.])
+    """
     result: Tensor = (ops.aten.threshold_ if inplace else ops.aten.threshold)(
         input, threshold, value
     )
@@ -95,22 +179,55 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Example:
+
+        >>> aten.nn.functional.softsign(aten.tensor([-1.0, 0.0, 3.0]))
+        tensor([-0.5000,  0.0000,  0.7500])
+    """
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x).
+
+    Example:
+
+        >>> aten.nn.functional.tanhshrink(aten.tensor([0.0, 1.0, -10.0]))
+        tensor([ 0.0000,  0.2384, -9.0000])
+    """
     return input - input.tanh()
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim`, gated by the sigmoid of the second."""
+    """The first half along `dim`, gated by the sigmoid of the second.
+
+    Example:
+
+        >>> aten.nn.functional.glu(aten.tensor([1.0, 2.0, 0.0, 0.0]))
+        tensor([0.5000, 1.0000])
+    """
     return ops.aten.glu(input, dim)  # type: ignore[no-any-return]
 
 
 def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    Example:
+
+        >>> aten.nn.functional.sigmoid(aten.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.2689, 0.5000, 0.7311])
+    """
     return input.sigmoid()
 
 
 def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent.
+
+    Example:
+
+        >>> aten.nn.functional.tanh(aten.tensor([0.0, 1.0, -10.0]))
+        tensor([ 0.0000,  0.7616, -1.0000])
+    """
     return input.tanh()

@@ -156,6 +156,15 @@ def multi_head_attention_forward(
     Vaswani et al., Attention Is All You Need (2017), section 3.2.2.
 
     Raises AssertionError or RuntimeError, as torch does, for arguments that do not go together.
+
+    Example:
+
+        >>> x, w = aten.ones(2, 1, 4), aten.ones(12, 4)
+        >>> y, _ = aten.nn.functional.multi_head_attention_forward(
+        ...     x, x, x, 4, 2, w, None, None, None, False, 0.0, aten.eye(4), None
+        ... )
+        >>> y.shape
+        aten.Size([2, 1, 4])
     """
     _check_sizes(query, key, value, embed_dim_to_check, num_heads)
     single = query.dim() == 2

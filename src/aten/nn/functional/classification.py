@@ -26,6 +26,13 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """Minus the elements of log probabilities (N, C, *) at the target classes (N, *), weighted.
+
+    Example:
+
+        >>> aten.nn.functional.nll_loss(aten.tensor([[-0.5, -1.0]]), aten.tensor([0]))
+        tensor(0.5000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.nll_loss_nd(input, target, weight, number, ignore_index)
     return result
@@ -41,6 +48,14 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
+    """How little of softmax(input) (N, C, *) falls to the targets: classes (N, *) or probabilities
+    (N, C, *).
+
+    Example:
+
+        >>> aten.nn.functional.cross_entropy(aten.tensor([[2.0, 0.0, 0.0]]), aten.tensor([0]))
+        tensor(0.2395)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.cross_entropy_loss(
         input, target, weight, number, ignore_index, label_smoothing
@@ -65,6 +80,13 @@ def linear_cross_entropy(
     input (N, I) or (I); linear_weight (C, I) or, for an input of several rows, (C, *, I); target as
     for scores (N, C, *). `options` are hints how to save memory, and change nothing.
     Raises RuntimeError for sizes that do not go together.
+
+    Example:
+
+        >>> aten.nn.functional.linear_cross_entropy(
+        ...     aten.tensor([[1.0, 0.0]]), aten.eye(2), aten.tensor([0])
+        ... )
+        tensor(0.3133)
     """
     _check_layer(input, linear_weight, linear_bias)
     if target.is_floating_point() and ignore_index is not None:
@@ -106,7 +128,13 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Raises ValueError for `p` other than 1 and 2 and for a weight that is not 1-d."""
+    """Raises ValueError for `p` other than 1 and 2 and for a weight that is not 1-d.
+
+    Example:
+
+        >>> aten.nn.functional.multi_margin_loss(aten.tensor([[0.1, 0.9]]), aten.tensor([1]))
+        tensor(0.1000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     if weight is not None and weight.dim() != 1:
         raise ValueError(f"multi_margin_loss: weight must be 1-d, but it is {weight.dim()}-d")
@@ -121,6 +149,16 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """What each element of no target lacks to be 1 below each target's; the first -1 ends the
+    targets.
+
+    Example:
+
+        >>> aten.nn.functional.multilabel_margin_loss(
+        ...     aten.tensor([[0.1, 0.9]]), aten.tensor([[1, -1]])
+        ... )
+        tensor(0.1000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.multilabel_margin_loss(input, target, number)
     return result

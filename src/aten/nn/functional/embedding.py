@@ -11,7 +11,14 @@ _MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors of zeros with a one at the place that each element names."""
+    """Vectors of zeros with a one at the place that each element names.
+
+    Example:
+
+        >>> aten.nn.functional.one_hot(aten.tensor([0, 2]), num_classes=3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
+    """
     return ops.aten.one_hot(tensor, num_classes)  # type: ignore[no-any-return]
 
 
@@ -27,6 +34,12 @@ def embedding(
     """The rows of `weight` at `input`; with `max_norm`, longer ones are scaled down in place.
 
     Raises AssertionError for a `padding_idx` that is no row.
+
+    Example:
+
+        >>> aten.nn.functional.embedding(aten.tensor([1, 0]), aten.tensor([[0.0, 1.0], [2.0, 3.0]]))
+        tensor([[2., 3.],
+                [0., 1.]])
     """
     if padding_idx is None:
         padding_idx = -1
@@ -59,6 +72,14 @@ def embedding_bag(
 
     Raises ValueError for arguments that do not belong together, NotImplementedError for weights of
     samples in other modes than "sum".
+
+    Example:
+
+        >>> aten.nn.functional.embedding_bag(
+        ...     aten.tensor([0, 2, 1]), aten.eye(3), aten.tensor([0, 2]), mode="sum"
+        ... )
+        tensor([[1., 0., 1.],
+                [0., 1., 0.]])
     """
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise ValueError(

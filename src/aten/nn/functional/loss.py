@@ -69,6 +69,13 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
+    """The squares of differences.
+
+    Example:
+
+        >>> aten.nn.functional.mse_loss(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 4.0]))
+        tensor(2.)
+    """
     _warn_of_sizes("mse_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if weight is not None:
@@ -85,6 +92,13 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
+    """The magnitudes of differences.
+
+    Example:
+
+        >>> aten.nn.functional.l1_loss(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
     _warn_of_sizes("l1_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if weight is not None:
@@ -101,6 +115,13 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
+    """Half the square of differences over `beta` up to that, and beyond it a line.
+
+    Example:
+
+        >>> aten.nn.functional.smooth_l1_loss(aten.tensor([0.0, 0.0]), aten.tensor([1.0, 3.0]))
+        tensor(1.5000)
+    """
     _warn_of_sizes("smooth_l1_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.smooth_l1_loss(input, target, number, beta)
@@ -114,6 +135,13 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
+    """Half the square of differences up to `delta`, and beyond it a line.
+
+    Example:
+
+        >>> aten.nn.functional.huber_loss(aten.tensor([0.0, 0.0]), aten.tensor([1.0, 3.0]))
+        tensor(1.5000)
+    """
     _warn_of_sizes("huber_loss", input, target)
     number = reduction_number(reduction)
     if weight is not None:
@@ -131,7 +159,15 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """`reduction` may also be "batchmean", the sum divided by the first size."""
+    """`reduction` may also be "batchmean", the sum divided by the first size.
+
+    Example:
+
+        >>> aten.nn.functional.kl_div(
+        ...     aten.tensor([-1.0, -0.5]), aten.tensor([0.4, 0.6]), reduction="sum"
+        ... )
+        tensor(0.0270)
+    """
     legacy = size_average is not None or reduce is not None
     by_batch = reduction == "batchmean" and not legacy
     number = reduction_number("sum" if by_batch else reduction, size_average, reduce)
@@ -149,6 +185,13 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """Negative log likelihood of counts whose rate, or its logarithm, is `input`.
+
+    Example:
+
+        >>> aten.nn.functional.poisson_nll_loss(aten.tensor([0.0, 1.0]), aten.tensor([1.0, 2.0]))
+        tensor(0.8591)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.poisson_nll_loss(input, target, log_input, full, eps, number)
     return result
@@ -168,6 +211,13 @@ def gaussian_nll_loss(
     `eps`. `full` adds the constant log(2 pi) / 2. Nix and Weigend, Estimating the Mean and Variance
     of the Target Probability Distribution (1994). Raises ValueError for other sizes and for
     negative variances.
+
+    Example:
+
+        >>> aten.nn.functional.gaussian_nll_loss(
+        ...     aten.tensor([1.0]), aten.tensor([3.0]), aten.tensor([2.0])
+        ... )
+        tensor(1.3466)
     """
     variance = _variance(input, var)
     number = reduction_number(reduction)
@@ -204,6 +254,15 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """x where the target is 1, what it lacks to `margin` where it is -1.
+
+    Example:
+
+        >>> aten.nn.functional.hinge_embedding_loss(
+        ...     aten.tensor([0.5, 0.5]), aten.tensor([1.0, -1.0])
+        ... )
+        tensor(0.5000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.hinge_embedding_loss(input, target, margin, number)
     return result
@@ -216,6 +275,13 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """log(1 + exp(-target × input)), for targets 1 and -1.
+
+    Example:
+
+        >>> aten.nn.functional.soft_margin_loss(aten.tensor([0.0, 2.0]), aten.tensor([1.0, 1.0]))
+        tensor(0.4100)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.soft_margin_loss(input, target, number)
     return result
@@ -230,6 +296,15 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """What the first lacks to be `margin` above the second; below it, where the target is -1.
+
+    Example:
+
+        >>> aten.nn.functional.margin_ranking_loss(
+        ...     aten.tensor([1.0]), aten.tensor([3.0]), aten.tensor([1.0])
+        ... )
+        tensor(2.)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.margin_ranking_loss(input1, input2, target, margin, number)
     return result
@@ -244,6 +319,15 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """One minus the cosine where the target is 1; its excess over `margin` where it is -1.
+
+    Example:
+
+        >>> aten.nn.functional.cosine_embedding_loss(
+        ...     aten.tensor([[1.0, 0.0]]), aten.tensor([[0.0, 1.0]]), aten.tensor([1])
+        ... )
+        tensor(1.)
+    """
     number = reduction_number(reduction, size_average, reduce)
     result: Tensor = ops.aten.cosine_embedding_loss(input1, input2, target, margin, number)
     return result
@@ -261,6 +345,15 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
+    """How much the distance to `negative` lacks to exceed that to `positive` by `margin`.
+
+    Example:
+
+        >>> aten.nn.functional.triplet_margin_loss(
+        ...     aten.tensor([[0.0]]), aten.tensor([[1.0]]), aten.tensor([[1.5]])
+        ... )
+        tensor(0.5000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     _check_margin("triplet_margin_loss", margin)
     result: Tensor = ops.aten.triplet_margin_loss(
@@ -284,7 +377,15 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with any distance; `pairwise_distance` where none is given."""
+    """`triplet_margin_loss` with any distance; `pairwise_distance` where none is given.
+
+    Example:
+
+        >>> aten.nn.functional.triplet_margin_with_distance_loss(
+        ...     aten.tensor([[0.0]]), aten.tensor([[1.0]]), aten.tensor([[1.5]])
+        ... )
+        tensor(0.5000)
+    """
     number = reduction_number(reduction)
     _check_margin("triplet_margin_with_distance_loss", margin)
     if not anchor.dim() == positive.dim() == negative.dim():
@@ -307,7 +408,15 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Raises ValueError for a target of another size; a weight is broadcast to it."""
+    """Raises ValueError for a target of another size; a weight is broadcast to it.
+
+    Example:
+
+        >>> aten.nn.functional.binary_cross_entropy(
+        ...     aten.tensor([0.5, 0.9]), aten.tensor([0.0, 1.0])
+        ... )
+        tensor(0.3993)
+    """
     number = reduction_number(reduction, size_average, reduce)
     _require_same_size("binary_cross_entropy", input, target)
     if weight is not None:
@@ -333,7 +442,15 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Raises ValueError for a target of another size."""
+    """Raises ValueError for a target of another size.
+
+    Example:
+
+        >>> aten.nn.functional.binary_cross_entropy_with_logits(
+        ...     aten.tensor([0.0, 2.0]), aten.tensor([0.0, 1.0])
+        ... )
+        tensor(0.4100)
+    """
     number = reduction_number(reduction, size_average, reduce)
     _require_same_size("binary_cross_entropy_with_logits", input, target)
     result: Tensor = ops.aten.binary_cross_entropy_with_logits(
@@ -350,7 +467,15 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes (the last dimension) of their binary cross entropies."""
+    """The mean over classes (the last dimension) of their binary cross entropies.
+
+    Example:
+
+        >>> aten.nn.functional.multilabel_soft_margin_loss(
+        ...     aten.tensor([[0.0, 2.0]]), aten.tensor([[0.0, 1.0]])
+        ... )
+        tensor(0.4100)
+    """
     number = reduction_number(reduction, size_average, reduce)
     losses: Tensor = ops.aten.binary_cross_entropy_with_logits(input, target, weight, None, 0)
     return _reduced(losses.mean([-1]), number)
@@ -365,6 +490,15 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
+    """Negative log likelihoods of targets under log_probs (T, N, C), summed over all alignments.
+
+    Example:
+
+        >>> aten.nn.functional.ctc_loss(
+        ...     aten.zeros(2, 1, 3).log_softmax(-1), aten.tensor([[1]]), [2], [1]
+        ... )
+        tensor(1.0986)
+    """
     number = reduction_number(reduction)
     result: Tensor = ops.aten.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity

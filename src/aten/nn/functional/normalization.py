@@ -35,7 +35,14 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Raises ValueError in training on one value per channel."""
+    """Raises ValueError in training on one value per channel.
+
+    Example:
+
+        >>> aten.nn.functional.batch_norm(aten.tensor([[1.0], [3.0]]), None, None, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
     if training:
         _require_several("batch_norm", prod(input.shape[:1] + input.shape[2:]), input.shape)
     result: Tensor = ops.aten.batch_norm(
@@ -54,7 +61,13 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Raises ValueError where the input's statistics are those of one value."""
+    """Raises ValueError where the input's statistics are those of one value.
+
+    Example:
+
+        >>> aten.nn.functional.instance_norm(aten.tensor([[[1.0, 3.0]]]))
+        tensor([[[-1.0000,  1.0000]]])
+    """
     if use_input_stats:
         _require_several("instance_norm", prod(input.shape[2:]), input.shape)
     result: Tensor = ops.aten.instance_norm(
@@ -70,7 +83,14 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Raises ValueError for groups of one value."""
+    """Raises ValueError for groups of one value.
+
+    Example:
+
+        >>> aten.nn.functional.group_norm(aten.tensor([[[1.0, 3.0], [2.0, 6.0]]]), 2)
+        tensor([[[-1.0000,  1.0000],
+                 [-1.0000,  1.0000]]])
+    """
     if input.dim() >= 2 and num_groups > 0:
         count = input.shape[0] * input.shape[1] // num_groups * prod(input.shape[2:])
         _require_several("group_norm", count, input.shape)
@@ -85,6 +105,13 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
+    """The last dimensions, `normalized_shape`, with mean 0 and variance 1, then × weight + bias.
+
+    Example:
+
+        >>> aten.nn.functional.layer_norm(aten.tensor([[1.0, 2.0, 3.0]]), (3,))
+        tensor([[-1.2247,  0.0000,  1.2247]])
+    """
     result: Tensor = ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
     return result
 
@@ -95,6 +122,13 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
+    """`input` divided by the root of its mean square over `normalized_shape`, times `weight`.
+
+    Example:
+
+        >>> aten.nn.functional.rms_norm(aten.tensor([[3.0, 4.0]]), (2,))
+        tensor([[0.8485, 1.1314]])
+    """
     result: Tensor = ops.aten.rms_norm(input, normalized_shape, weight, eps)
     return result
 
@@ -107,6 +141,12 @@ def local_response_norm(
     Neighbours are channels; there are zeros around them. Krizhevsky et al., ImageNet Classification
     with Deep Convolutional Neural Networks (2012), section 3.3. Raises ValueError below three
     dimensions.
+
+    Example:
+
+        >>> aten.nn.functional.local_response_norm(aten.ones(1, 2, 2), 2)
+        tensor([[[1.0000, 1.0000],
+                 [0.9999, 0.9999]]])
     """
     if input.dim() < 3:
         raise ValueError(f"local_response_norm: expected (N, C, *), but got {list(input.shape)}")
@@ -128,7 +168,13 @@ def normalize(
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`input` over its p-norm along `dim`, which counts as at least `eps`."""
+    """`input` over its p-norm along `dim`, which counts as at least `eps`.
+
+    Example:
+
+        >>> aten.nn.functional.normalize(aten.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
     dims = [dim] if isinstance(dim, int) else list(dim)
     length: Tensor = ops.aten.norm.ScalarOpt_dim(input, p, dims, True)
     length = length.clamp_min(eps).expand(input.shape)

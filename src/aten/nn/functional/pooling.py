@@ -58,7 +58,14 @@ def _pooled_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        """The largest element of each window, and where it is; steps are windows unless given."""
+        """The largest element of each window, and where it is; steps are windows unless given.
+
+        Example:
+
+            >>> x = aten.arange({cells}.0).view({sizes})
+            >>> [found.shape for found in aten.nn.functional.{name}(x, 2)]
+            [aten.Size([{halves}]), aten.Size([{halves}])]
+        """
         pool = getattr(ops.aten, f"max_pool{rank}d_with_indices")
         steps = () if stride is None else stride
         return pool(input, kernel_size, steps, padding, dilation, ceil_mode)  # type: ignore[no-any-return]
@@ -72,7 +79,13 @@ def _pooled_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> _Results:
-        """The largest element of each window; steps are windows unless given."""
+        """The largest element of each window; steps are windows unless given.
+
+        Example:
+
+            >>> aten.nn.functional.{name}(aten.ones({sizes}), 2).shape
+            aten.Size([{halves}])
+        """
         if return_indices:
             return max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         pool = getattr(ops.aten, f"max_pool{rank}d")
@@ -83,7 +96,16 @@ def _pooled_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def _named(function: Callable[..., Any], rank: int) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = function.__name__.replace("pool", f"pool{rank}d")
+    name = function.__name__.replace("pool", f"pool{rank}d")
+    function.__name__ = function.__qualname__ = name
+    # Its example is of that rank, too.
+    function.__doc__ = (function.__doc__ or "").format(
+        name=name,
+        cells=4**rank,
+        last=4**rank - 1,
+        sizes=", ".join("1" + "4" * rank),
+        halves=", ".join("1" + "2" * rank),
+    )
     return function
 
 
@@ -91,14 +113,27 @@ def _adaptive_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., Any]
     def adaptive_max_pool_with_indices(
         input: Tensor, output_size: Any, return_indices: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The largest elements of windows that cover `input` evenly, and where they are."""
+        """The largest elements of windows that cover `input` evenly, and where they are.
+
+        Example:
+
+            >>> x = aten.arange({cells}.0).view({sizes})
+            >>> [found.flatten() for found in aten.nn.functional.{name}(x, 1)]
+            [tensor([{last}.]), tensor([{last}])]
+        """
         pool = getattr(ops.aten, f"adaptive_max_pool{rank}d")
         return pool(input, _kept_sizes(input, output_size, rank))  # type: ignore[no-any-return]
 
     def adaptive_max_pool(
         input: Tensor, output_size: Any, return_indices: bool = False
     ) -> _Results:
-        """The largest elements of windows that cover `input` evenly; None keeps a size."""
+        """The largest elements of windows that cover `input` evenly; None keeps a size.
+
+        Example:
+
+            >>> aten.nn.functional.{name}(aten.arange({cells}.0).view({sizes}), 1).flatten()
+            tensor([{last}.])
+        """
         found = adaptive_max_pool_with_indices(input, output_size)
         return found if return_indices else found[0]
 
@@ -131,6 +166,12 @@ def _fractional_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., An
 
         How many there are says `output_size`, or `output_ratio` as a share of the input's size.
         Raises ValueError where neither is given.
+
+        Example:
+
+            >>> x = aten.ones({sizes})
+            >>> [found.shape for found in aten.nn.functional.{name}(x, 2, output_size=2)]
+            [aten.Size([{halves}]), aten.Size([{halves}])]
         """
         name = f"fractional_max_pool{rank}d"
         if output_size is None:
@@ -154,7 +195,13 @@ def _fractional_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., An
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> _Results:
-        """The largest elements of windows that start at random."""
+        """The largest elements of windows that start at random.
+
+        Example:
+
+            >>> aten.nn.functional.{name}(aten.ones({sizes}), 2, output_size=2).shape
+            aten.Size([{halves}])
+        """
         found = fractional_max_pool_with_indices(
             input, kernel_size, output_size, output_ratio, _random_samples=_random_samples
         )
@@ -174,13 +221,26 @@ fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_largest(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of windows that cover (N, C, H, W) or (C, H, W) evenly; None keeps a size."""
+    """Averages of windows that cover (N, C, H, W) or (C, H, W) evenly; None keeps a size.
+
+    Example:
+
+        >>> aten.nn.functional.adaptive_avg_pool2d(aten.arange(16.0).view(1, 4, 4), 2)
+        tensor([[[ 2.5000,  4.5000],
+                 [10.5000, 12.5000]]])
+    """
     sizes = _kept_sizes(input, output_size, 2)
     return ops.aten.adaptive_avg_pool2d(input, sizes)  # type: ignore[no-any-return]
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Averages of windows that cover (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size."""
+    """Averages of windows that cover (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size.
+
+    Example:
+
+        >>> aten.nn.functional.adaptive_avg_pool3d(aten.arange(8.0).view(1, 2, 2, 2), 1)
+        tensor([[[[3.5000]]]])
+    """
     sizes = _kept_sizes(input, output_size, 3)
     return ops.aten.adaptive_avg_pool3d(input, sizes)  # type: ignore[no-any-return]
 
@@ -215,7 +275,13 @@ def lp_pool1d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of (N, C, L) or (C, L)."""
+    """The `norm_type` norm of each window of (N, C, L) or (C, L).
+
+    Example:
+
+        >>> aten.nn.functional.lp_pool1d(aten.tensor([[3.0, 4.0]]), 2.0, 2)
+        tensor([[5.]])
+    """
     return _power_averages(input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
@@ -226,7 +292,13 @@ def lp_pool2d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of (N, C, H, W) or (C, H, W)."""
+    """The `norm_type` norm of each window of (N, C, H, W) or (C, H, W).
+
+    Example:
+
+        >>> aten.nn.functional.lp_pool2d(aten.tensor([[[3.0, 4.0]]]), 2.0, (1, 2))
+        tensor([[[5.]]])
+    """
     return _power_averages(input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
@@ -237,7 +309,13 @@ def lp_pool3d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The `norm_type` norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """The `norm_type` norm of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+
+        >>> aten.nn.functional.lp_pool3d(aten.tensor([[[[3.0, 4.0]]]]), 2.0, (1, 1, 2))
+        tensor([[[[5.]]]])
+    """
     return _power_averages(input, norm_type, kernel_size, stride, ceil_mode, 3)
 
 
@@ -280,7 +358,13 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros, and the elements of `input` at the places where `max_pool1d` found them."""
+    """Zeros, and the elements of `input` at the places where `max_pool1d` found them.
+
+    Example:
+
+        >>> aten.nn.functional.max_unpool1d(aten.tensor([[3.0]]), aten.tensor([[1]]), 2)
+        tensor([[0., 3.]])
+    """
     sizes, _, _ = _unpool_arguments(input, kernel_size, stride, padding, output_size, 1)
     plane = ops.aten.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*sizes, 1])
     return plane.squeeze(-1)  # type: ignore[no-any-return]
@@ -294,7 +378,14 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros, and the elements of `input` at the places where `max_pool2d` found them."""
+    """Zeros, and the elements of `input` at the places where `max_pool2d` found them.
+
+    Example:
+
+        >>> aten.nn.functional.max_unpool2d(aten.tensor([[[4.0]]]), aten.tensor([[[3]]]), 2)
+        tensor([[[0., 0.],
+                 [0., 4.]]])
+    """
     sizes, _, _ = _unpool_arguments(input, kernel_size, stride, padding, output_size, 2)
     return ops.aten.max_unpool2d(input, indices, sizes)  # type: ignore[no-any-return]
 
@@ -307,7 +398,14 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros, and the elements of `input` at the places where `max_pool3d` found them."""
+    """Zeros, and the elements of `input` at the places where `max_pool3d` found them.
+
+    Example:
+
+        >>> x = aten.tensor([[[[8.0]]]])
+        >>> aten.nn.functional.max_unpool3d(x, aten.tensor([[[[7]]]]), 2).flatten()
+        tensor([0., 0., 0., 0., 0., 0., 0., 8.])
+    """
     arguments = _unpool_arguments(input, kernel_size, stride, padding, output_size, 3)
     return ops.aten.max_unpool3d(input, indices, *arguments)  # type: ignore[no-any-return]
 

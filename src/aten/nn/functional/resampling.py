@@ -56,6 +56,11 @@ def interpolate(
     With `recompute_scale_factor`, a factor decides on the size alone; else on the places of
     elements, too. Raises ValueError for options that do not go together, and NotImplementedError
     for modes that there are not for so many dimensions.
+
+    Example:
+
+        >>> aten.nn.functional.interpolate(aten.tensor([[[1.0, 2.0]]]), scale_factor=2.0)
+        tensor([[[1., 1., 2., 2.]]])
     """
     _check_options(mode, align_corners, antialias, input)
     rank = input.dim() - 2
@@ -119,17 +124,38 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """`interpolate` by its former name."""
+    """`interpolate` by its former name.
+
+    Example:
+
+        >>> aten.nn.functional.upsample(aten.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "nearest", by its former name."""
+    """`interpolate` with mode "nearest", by its former name.
+
+    Example:
+
+        >>> aten.nn.functional.upsample_nearest(aten.tensor([[[[1.0, 2.0]]]]), scale_factor=2)
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
+    """
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "bilinear" and aligned corners, by its former name."""
+    """`interpolate` with mode "bilinear" and aligned corners, by its former name.
+
+    Example:
+
+        >>> aten.nn.functional.upsample_bilinear(
+        ...     aten.tensor([[[[1.0, 2.0]]]]), scale_factor=2
+        ... ).shape
+        aten.Size([1, 1, 2, 4])
+    """
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -143,6 +169,14 @@ def grid_sample(
     """The values of `input` (N, C, *) at the points of `grid` (N, *, rank), from -1 to 1.
 
     Raises ValueError for modes that there are not.
+
+    Example:
+
+        >>> aten.nn.functional.grid_sample(
+        ...     aten.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), aten.zeros(1, 1, 1, 2),
+        ...     align_corners=False
+        ... )
+        tensor([[[[2.5000]]]])
     """
     if mode not in _SAMPLING_MODES:
         raise ValueError(f"grid_sample: mode is one of {list(_SAMPLING_MODES)}, but got {mode!r}")
@@ -169,6 +203,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """The points that the maps `theta` (N, rank, rank + 1) send those of an image of `size` to.
 
     Raises ValueError for other shapes, sizes and dtypes, NotImplementedError for other ranks.
+
+    Example:
+
+        >>> aten.nn.functional.affine_grid(
+        ...     aten.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True
+        ... )
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
     """
     if not theta.is_floating_point():
         raise ValueError(f"affine_grid: theta must be of floating dtype, but got {theta.dtype}")

@@ -14,7 +14,13 @@ __all__ = ["log_softmax", "softmax", "softmin"]
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """exp(input) divided by its sum along `dim`. Warns (UserWarning) where `dim` is not given."""
+    """exp(input) divided by its sum along `dim`. Warns (UserWarning) where `dim` is not given.
+
+    Example:
+
+        >>> aten.nn.functional.softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([0.0900, 0.2447, 0.6652])
+    """
     if dim is None:
         dim = _chosen("softmax", input, _stacklevel)
     return ops.aten.softmax(input, dim, dtype)  # type: ignore[no-any-return]
@@ -23,7 +29,13 @@ def softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """The softmax of `-input`."""
+    """The softmax of `-input`.
+
+    Example:
+
+        >>> aten.nn.functional.softmin(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([0.6652, 0.2447, 0.0900])
+    """
     if dim is None:
         dim = _chosen("softmin", input, _stacklevel)
     return ops.aten.softmax(-input, dim, dtype)  # type: ignore[no-any-return]
@@ -32,7 +44,13 @@ def softmin(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """The logarithm of the softmax."""
+    """The logarithm of the softmax.
+
+    Example:
+
+        >>> aten.nn.functional.log_softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([-2.4076, -1.4076, -0.4076])
+    """
     if dim is None:
         dim = _chosen("log_softmax", input, _stacklevel)
     return ops.aten.log_softmax(input, dim, dtype)  # type: ignore[no-any-return]
