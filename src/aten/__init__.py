@@ -101,19 +101,21 @@ def _suggestion(name: str) -> str:
     return "" if name.startswith("_") else suggestion(name, __dir__())
 
 
-# What the package itself needs: its own rooms, and names of other modules.
+# Rooms of the package that are there from the start and for everybody.
+_PUBLIC_MODULES = frozenset({"backends", "dispatch", "ops", "prims", "random"})
+# What the package itself needs of others.
 _INNER = frozenset(
     {
         *("ALIASES", "Any", "DTYPES", "LAYOUTS", "MEMORY_FORMATS", "annotations"),
-        *("config", "construction", "copying", "foreign", "from_array_interface", "functional"),
-        *("import_module", "install_slots", "interop", "loops", "methods", "registry", "schema"),
-        *("suggestions", "surface", "tensor_types", "type_info"),
+        *("from_array_interface", "import_module", "install_slots"),
     }
 )
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_DEFERRED_MODULES, *_DEFERRED_NAMES} - _INNER)
+    rooms = {name for name, value in globals().items() if isinstance(value, type(registry))}
+    shown = {*globals(), *_DEFERRED_NAMES} - _INNER - rooms
+    return sorted(shown | _PUBLIC_MODULES | _DEFERRED_MODULES)
 
 
 globals().update(DTYPES)

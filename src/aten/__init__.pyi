@@ -157,7 +157,6 @@ from aten._generated.functions import clamp_min_ as clamp_min_
 from aten._generated.functions import clip as clip
 from aten._generated.functions import clip_ as clip_
 from aten._generated.functions import clone as clone
-from . import codegen as codegen
 from aten._generated.functions import column_stack as column_stack
 from aten._generated.functions import combinations as combinations
 from aten._generated.functions import complex as complex
@@ -216,7 +215,6 @@ from . import dispatch as dispatch
 from aten._generated.functions import dist as dist
 from aten._generated.functions import div as div
 from aten._generated.functions import divide as divide
-from . import documentation as documentation
 from aten._generated.functions import dot as dot
 double: _dtype
 from aten._generated.functions import dropout as dropout

@@ -338,9 +338,8 @@ def prefixed_functions(
     def names() -> list[str]:
         from aten._generated.table import PACKETS
 
-        own = {
-            name for name in vars(sys.modules[module]) if name not in ("annotations", "registry")
-        }
+        inner = {"annotations", "prefixed_functions"}
+        own = {name for name in vars(sys.modules[module]) if name not in inner}
         shown = {
             name.removeprefix(prefix)
             for name in PACKETS

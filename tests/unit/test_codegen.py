@@ -123,7 +123,7 @@ def test_stubs(repository):
     functions = files[Path("src/aten/_generated/functions.pyi")]
     assert (
         "def add(input: Tensor | _complex, other: Tensor | _complex, *, "
-        "alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ..."
+        "alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:"
     ) in functions
     methods = files[Path("src/aten/_generated/methods.pyi")]
     assert "    def add_(self, other: Tensor | _complex, *, alpha" in methods
@@ -144,7 +144,7 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
     )
     functions = generate(repository)[Path("src/aten/_generated/functions.pyi")]
     assert "def zeros(size: Sequence[_int], *, x: _bool | None = None) -> Tensor: ..." in functions
-    assert "def zeros(*size: _int, x: _bool | None = None) -> Tensor: ..." in functions
+    assert "def zeros(*size: _int, x: _bool | None = None) -> Tensor:" in functions
 
 
 @pytest.mark.parametrize(

@@ -17,47 +17,47 @@ from aten._generated import results as _results
 
 
 @overload
-def __and__(input: Tensor, other: Tensor) -> Tensor:
+def __and__(input: Tensor, other: Tensor) -> Tensor: ...
+@overload
+def __and__(input: Tensor, other: _complex | Tensor) -> Tensor:
     """An operator without a function of its own."""
 @overload
-def __and__(input: Tensor, other: _complex | Tensor) -> Tensor: ...
+def __lshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def __lshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def __lshift__(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """An operator without a function of its own."""
 @overload
-def __lshift__(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def __or__(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
-def __or__(input: Tensor, other: Tensor) -> Tensor:
+def __or__(input: Tensor, other: _complex | Tensor) -> Tensor:
     """An operator without a function of its own."""
 @overload
-def __or__(input: Tensor, other: _complex | Tensor) -> Tensor: ...
+def __rshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def __rshift__(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def __rshift__(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Copies of the sign come in from the left."""
 @overload
-def __rshift__(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def __xor__(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
-def __xor__(input: Tensor, other: Tensor) -> Tensor:
+def __xor__(input: Tensor, other: _complex | Tensor) -> Tensor:
     """An operator without a function of its own."""
 @overload
-def __xor__(input: Tensor, other: _complex | Tensor) -> Tensor: ...
+def _adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def _adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+def _adaptive_avg_pool2d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor:
     """Averages over `output_size` windows that cover (N, C, H, W) or (C, H, W) evenly."""
 @overload
-def _adaptive_avg_pool2d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
+def _adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def _adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+def _adaptive_avg_pool3d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor:
     """`_adaptive_avg_pool2d` with one more dimension: (N, C, D, H, W) or (C, D, H, W)."""
-@overload
-def _adaptive_avg_pool3d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False, out: Tensor | None = None) -> Tensor:
     """relu, or gelu, of addmm."""
 @overload
-def _assert_async(input: Tensor) -> None:
-    """Raises RuntimeError where the only element is zero."""
+def _assert_async(input: Tensor) -> None: ...
 @overload
-def _assert_async(input: Tensor, assert_msg: _str) -> None: ...
+def _assert_async(input: Tensor, assert_msg: _str) -> None:
+    """Raises RuntimeError where the only element is zero."""
 def _assert_scalar(input: _complex | Tensor, assert_msg: _str) -> None:
     """Raises RuntimeError where the number is zero."""
 def _assert_tensor_metadata(a: Tensor, size: Sequence[_int] | None = None, stride: Sequence[_int] | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, device: _device | _str | None = None, layout: _layout | None = None) -> None:
@@ -75,10 +75,10 @@ def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Seq
 def _convolution_mode(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[_int], padding: _str, dilation: Sequence[_int], groups: _int) -> Tensor:
     """`convolution` of a batch with padding by name."""
 @overload
-def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """Negative log likelihoods (N) of targets (N, S), or all in one row, and log_alpha."""
+def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
 @overload
-def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
+def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Negative log likelihoods (N) of targets (N, S), or all in one row, and log_alpha."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sums (mode 0), means (1) or maxima (2) of bags of rows of `weight`."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -98,15 +98,15 @@ def _functional_assert_scalar(input: _complex | Tensor, assert_msg: _str, dep_to
 def _fused_rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, eps: _float | None) -> tuple[Tensor, Tensor]:
     """`input` by the root of its mean square, and the reciprocal root, in the type computed in."""
 @overload
-def _histogramdd_bin_edges(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]:
+def _histogramdd_bin_edges(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]: ...
+@overload
+def _histogramdd_bin_edges(input: Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]:
     """An operator without a function of its own."""
 @overload
-def _histogramdd_bin_edges(input: Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]: ...
+def _histogramdd_from_bin_cts(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def _histogramdd_from_bin_cts(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor:
+def _histogramdd_from_bin_cts(input: Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor:
     """An operator without a function of its own."""
-@overload
-def _histogramdd_from_bin_cts(input: Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor: ...
 def _histogramdd_from_bin_tensors(input: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: _bool = False, out: Tensor | None = None) -> Tensor:
     """An operator without a function of its own."""
 def _index_put_impl_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, unsafe: _bool = False) -> Tensor:
@@ -130,10 +130,10 @@ def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor 
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
     """grad - exp(output) sum(grad), as `input_dtype`."""
 @overload
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """`native_batch_norm` with stored statistics, which training changes."""
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` with stored statistics, which training changes."""
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """`native_batch_norm` by stored statistics."""
 def _neg_view(input: Tensor) -> Tensor:
@@ -226,7 +226,9 @@ def acosh_(input: Tensor) -> Tensor:
         tensor([0.0000, 1.3170, 2.9932])
     """
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def adaptive_avg_pool1d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor:
     """Averages over `output_size` windows that cover (N, C, L) or (C, L) evenly.
 
     Example:
@@ -235,9 +237,9 @@ def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, ou
         tensor([[1.5000, 3.5000]])
     """
 @overload
-def adaptive_avg_pool1d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> tuple[Tensor, Tensor]: ...
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, *output_size: _int) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover (N, C, L) or (C, L) evenly, and where they are.
 
     Example:
@@ -246,9 +248,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> tu
         (tensor([[2., 4.]]), tensor([[1, 3]]))
     """
 @overload
-def adaptive_max_pool1d(input: Tensor, *output_size: _int) -> tuple[Tensor, Tensor]: ...
+def add(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def add(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+def add(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor:
     """input + alpha × other.
 
     Example:
@@ -256,8 +258,6 @@ def add(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex |
         >>> aten.add(aten.tensor([1.0, 2.0]), aten.tensor([10.0, 20.0]), alpha=2)
         tensor([21., 42.])
     """
-@overload
-def add(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor: ...
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
     """`beta input + alpha Σ batch1 @ batch2`: batch1 (b, n, m), batch2 (b, m, p), input (n, p).
 
@@ -284,7 +284,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex 
         tensor([5.0000, 8.5000])
     """
 @overload
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+@overload
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
     """beta × input + alpha × (mat1 @ mat2), for matrices.
 
     Example:
@@ -293,8 +295,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor 
         tensor([[2., 3.],
                 [4., 5.]])
     """
-@overload
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
     """`beta input + alpha mat @ vec`: input broadcasts to (n), mat (n, m), vec (m).
 
@@ -348,7 +348,11 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([1, 2])
     """
 @overload
-def all(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def all(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def all(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def all(input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true, or all along `dim`; what is not 0 is true.
 
     Example:
@@ -356,10 +360,6 @@ def all(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.all(aten.tensor([[True, True], [True, False]]), dim=1)
         tensor([ True, False])
     """
-@overload
-def all(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def all(input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all elements are close, as `isclose` says.
 
@@ -419,7 +419,11 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0.7854, 3.1416])
     """
 @overload
-def any(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def any(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def any(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def any(input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether an element is true, or one along `dim`; what is not 0 is true.
 
     Example:
@@ -428,11 +432,11 @@ def any(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([False,  True])
     """
 @overload
-def any(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def arange(end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def any(input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def arange(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
 @overload
-def arange(end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def arange(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """The numbers from `start`, 0 unless given, up to `end` without it, `step` apart.
 
     Example:
@@ -440,10 +444,6 @@ def arange(end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] |
         >>> aten.arange(1, 10, 3)
         tensor([1, 4, 7])
     """
-@overload
-def arange(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
-@overload
-def arange(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `acos`. The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
 
@@ -571,7 +571,9 @@ def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, ou
         tensor([0, 1])
     """
 @overload
-def argsort(input: Tensor, *, stable: _bool, dim: _int = -1, descending: _bool = False, out: Tensor | None = None) -> Tensor:
+def argsort(input: Tensor, *, stable: _bool, dim: _int = -1, descending: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False) -> Tensor:
     """Where the elements are that `sort` gives.
 
     Example:
@@ -579,8 +581,6 @@ def argsort(input: Tensor, *, stable: _bool, dim: _int = -1, descending: _bool =
         >>> aten.argsort(aten.tensor([3, 1, 2]))
         tensor([1, 2, 0])
     """
-@overload
-def argsort(input: Tensor, dim: _int = -1, descending: _bool = False) -> Tensor: ...
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, a row for each.
 
@@ -711,7 +711,9 @@ def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         tensor([[1.5000, 3.5000]])
     """
 @overload
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+@overload
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
     """beta × input + alpha × (batch1 @ batch2), matrix by matrix.
 
     Example:
@@ -721,9 +723,9 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex | T
                  [3., 3.]]])
     """
 @overload
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+def bartlett_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bartlett_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """A triangle, 0 at the ends.
 
     Example:
@@ -731,8 +733,6 @@ def bartlett_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_
         >>> aten.bartlett_window(4)
         tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-@overload
-def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
     """Each channel of (N, C, *) with mean 0 and variance 1, of the batch when training, else of the
     statistics given; then × weight + bias.
@@ -744,7 +744,13 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
                 [ 1.0000]])
     """
 @overload
-def bernoulli(input: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+def bernoulli(input: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bernoulli(input: Tensor, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
+@overload
+def bernoulli(input: Tensor, p: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bernoulli(input: Tensor, p: _float = 0.5, *, generator: _Generator | None = None, out: Tensor) -> Tensor:
     """1 with the probability that stands in its place, else 0.
 
     Example:
@@ -752,12 +758,6 @@ def bernoulli(input: Tensor, *, generator: _Generator | None = None, out: Tensor
         >>> aten.bernoulli(aten.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-@overload
-def bernoulli(input: Tensor, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
-@overload
-def bernoulli(input: Tensor, p: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def bernoulli(input: Tensor, p: _float = 0.5, *, generator: _Generator | None = None, out: Tensor) -> Tensor: ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 @ weight[k] @ input2 for every k, plus bias.
 
@@ -791,7 +791,11 @@ def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None, *
         tensor([10.])
     """
 @overload
-def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_and(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_and(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in both; for bool, whether both are true.
 
     Example:
@@ -800,11 +804,11 @@ def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         tensor([2, 4])
     """
 @overload
-def bitwise_and(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_left_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_and(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_left_shift(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_left_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bitwise_left_shift(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input with its bits moved up by `other`: input × 2 to that.
 
     Example:
@@ -812,10 +816,6 @@ def bitwise_left_shift(input: Tensor, other: Tensor, *, out: Tensor | None = Non
         >>> aten.bitwise_left_shift(aten.tensor([1, 3]), aten.tensor([2, 1]))
         tensor([4, 6])
     """
-@overload
-def bitwise_left_shift(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def bitwise_left_shift(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element with all bits turned over; for bool, whether it is false.
 
@@ -825,7 +825,11 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([-1, -6,  0])
     """
 @overload
-def bitwise_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bitwise_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_or(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bitwise_or(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in either; for bool, whether one is true.
 
     Example:
@@ -834,11 +838,11 @@ def bitwise_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
         tensor([7, 5])
     """
 @overload
-def bitwise_or(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_right_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_or(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_right_shift(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_right_shift(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bitwise_right_shift(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input with its bits moved down by `other`; copies of the sign come in from the left.
 
     Example:
@@ -847,11 +851,11 @@ def bitwise_right_shift(input: Tensor, other: Tensor, *, out: Tensor | None = No
         tensor([ 2, -4])
     """
 @overload
-def bitwise_right_shift(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_right_shift(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_xor(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bitwise_xor(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in one of them only; for bool, whether they differ.
 
     Example:
@@ -860,11 +864,9 @@ def bitwise_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         tensor([5, 1])
     """
 @overload
-def bitwise_xor(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def blackman_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_xor(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def blackman_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def blackman_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """Blackman's three cosines.
 
     Example:
@@ -873,9 +875,9 @@ def blackman_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_
         tensor([-1.4901e-08,  3.4000e-01,  1.0000e+00,  3.4000e-01, -1.4901e-08])
     """
 @overload
-def blackman_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
     """Products of matrices, one for each pair in the batches (b, n, m) and (b, m, p).
 
     Example:
@@ -886,9 +888,9 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [[3.]]])
     """
 @overload
-def bmm(input: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
+def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor: ...
 @overload
-def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
+def broadcast_to(input: Tensor, *size: _int) -> Tensor:
     """A view with the sizes given, in which dimensions of size 1 repeat their element.
 
     Example:
@@ -898,9 +900,9 @@ def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
                 [1, 2]])
     """
 @overload
-def broadcast_to(input: Tensor, *size: _int) -> Tensor: ...
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
+def bucketize(input: _complex | Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """`searchsorted` in one vector of boundaries.
 
     Example:
@@ -908,8 +910,6 @@ def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: _bool = False, ri
         >>> aten.bucketize(aten.tensor([0, 3, 9]), aten.tensor([1, 3, 5]))
         tensor([0, 1, 3])
     """
-@overload
-def bucketize(input: _complex | Tensor, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor: ...
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
 
@@ -1002,7 +1002,9 @@ def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
 @overload
-def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def clamp(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element, moved to the nearest bound where it lies outside of [min, max].
 
     Example:
@@ -1011,9 +1013,9 @@ def clamp(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *
         tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clamp(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+def clamp_(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor:
     """`clamp`, written into the tensor itself: each element, moved to the nearest bound where it lies outside of [min, max].
 
     Example:
@@ -1023,9 +1025,9 @@ def clamp_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) 
         tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clamp_(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
+def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tensor:
+def clamp_max(input: Tensor, max: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element, or `max` where it is more.
 
     Example:
@@ -1034,9 +1036,9 @@ def clamp_max(input: Tensor, max: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([-2.0000,  0.5000,  1.0000])
     """
 @overload
-def clamp_max(input: Tensor, max: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_max_(input: Tensor, max: Tensor) -> Tensor: ...
 @overload
-def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
+def clamp_max_(input: Tensor, max: _complex | Tensor) -> Tensor:
     """`clamp_max`, written into the tensor itself: each element, or `max` where it is more.
 
     Example:
@@ -1046,9 +1048,9 @@ def clamp_max_(input: Tensor, max: Tensor) -> Tensor:
         tensor([-2.0000,  0.5000,  1.0000])
     """
 @overload
-def clamp_max_(input: Tensor, max: _complex | Tensor) -> Tensor: ...
+def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tensor:
+def clamp_min(input: Tensor, min: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element, or `min` where it is less.
 
     Example:
@@ -1057,9 +1059,9 @@ def clamp_min(input: Tensor, min: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([0.0000, 0.5000, 3.0000])
     """
 @overload
-def clamp_min(input: Tensor, min: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_min_(input: Tensor, min: Tensor) -> Tensor: ...
 @overload
-def clamp_min_(input: Tensor, min: Tensor) -> Tensor:
+def clamp_min_(input: Tensor, min: _complex | Tensor) -> Tensor:
     """`clamp_min`, written into the tensor itself: each element, or `min` where it is less.
 
     Example:
@@ -1069,9 +1071,9 @@ def clamp_min_(input: Tensor, min: Tensor) -> Tensor:
         tensor([0.0000, 0.5000, 3.0000])
     """
 @overload
-def clamp_min_(input: Tensor, min: _complex | Tensor) -> Tensor: ...
+def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+def clip(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
 
     Example:
@@ -1080,9 +1082,9 @@ def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None, *,
         tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clip(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def clip_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
 @overload
-def clip_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+def clip_(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor:
     """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
 
     Example:
@@ -1091,8 +1093,6 @@ def clip_(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -
         >>> x.clip_(min=0.0, max=1.0)
         tensor([0.0000, 0.5000, 1.0000])
     """
-@overload
-def clip_(input: Tensor, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
 def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A copy of the tensor, in memory of its own.
 
@@ -1179,7 +1179,9 @@ def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _complex | Tensor
         tensor([[9, 1, 2]])
     """
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
+@overload
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor:
     """Each filter of `weight` (out, in / groups, k), slid along `input` (N, in, L) or (in, L).
 
     Example:
@@ -1188,9 +1190,9 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
         tensor([[-1., -1., -1.]])
     """
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor:
     """Each filter of `weight` (out, in / groups, kH, kW), slid over `input` (N, in, H, W) or (in, H,
     W).
 
@@ -1202,9 +1204,9 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
                  [20., 24.]]])
     """
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor:
     """Each filter of `weight` (out, in / groups, kD, kH, kW), slid through `input` (N, in, D, H, W).
 
     Example:
@@ -1213,8 +1215,6 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
         >>> aten.conv3d(x, aten.ones(1, 1, 2, 2, 2))
         tensor([[[[28.]]]])
     """
-@overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A convolution over time, channels last: (T, N, C) with `weight` (window, C, out).
 
@@ -1259,7 +1259,9 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequ
         tensor([[[2., 2.]]])
     """
 @overload
-def copysign(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def copysign(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def copysign(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude of `input` with the sign of `other`.
 
     Example:
@@ -1267,8 +1269,6 @@ def copysign(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tens
         >>> aten.copysign(aten.tensor([1.0, -2.0]), aten.tensor([-1.0, 1.0]))
         tensor([-1.,  2.])
     """
-@overload
-def copysign(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of the rows, within [-1, 1].
 
@@ -1329,7 +1329,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08
         tensor([0.7071])
     """
 @overload
-def count_nonzero(input: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def count_nonzero(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def count_nonzero(input: Tensor, *dim: _int, out: Tensor | None = None) -> Tensor:
     """How many elements are not 0, of all or along `dim`.
 
     Example:
@@ -1337,10 +1341,6 @@ def count_nonzero(input: Tensor, dim: _int | None = None, *, out: Tensor | None 
         >>> aten.count_nonzero(aten.tensor([[1, 0], [2, 3]]), dim=1)
         tensor([1, 2])
     """
-@overload
-def count_nonzero(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def count_nonzero(input: Tensor, *dim: _int, out: Tensor | None = None) -> Tensor: ...
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of the rows, which are variables; columns are observations.
 
@@ -1359,7 +1359,9 @@ def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor 
         tensor([0., 0., 1.])
     """
 @overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor:
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor: ...
+@overload
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor:
     """Negative log likelihoods of targets; their mean is that of losses per label.
 
     Example:
@@ -1367,8 +1369,6 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], 
         >>> aten.ctc_loss(aten.zeros(2, 1, 3).log_softmax(-1), aten.tensor([[1]]), [2], [1], reduction=1)
         tensor(1.0986)
     """
-@overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor: ...
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummax:
     """The greatest element so far, NaN from the first one on, and where it stood last.
 
@@ -1402,7 +1402,9 @@ def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int]
         tensor([ 1,  3,  6, 10])
     """
 @overload
-def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: Tensor, *, dx: _complex | Tensor = 1, dim: _int = -1) -> Tensor:
     """The integrals from the first sample to each after it, of samples at `x`.
 
     Example:
@@ -1410,8 +1412,6 @@ def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
         >>> aten.cumulative_trapezoid(aten.tensor([1.0, 2.0, 3.0]))
         tensor([1.5000, 4.0000])
     """
-@overload
-def cumulative_trapezoid(y: Tensor, *, dx: _complex | Tensor = 1, dim: _int = -1) -> Tensor: ...
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians: x π / 180.
 
@@ -1543,7 +1543,13 @@ def dist(input: Tensor, other: Tensor, p: _complex | Tensor = 2, *, out: Tensor 
         tensor(5.)
     """
 @overload
-def div(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+def div(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def div(input: Tensor | _complex, other: Tensor | _complex, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def div(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def div(input: Tensor, other: _complex | Tensor, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor:
     """input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
 
     Example:
@@ -1552,13 +1558,13 @@ def div(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | Non
         tensor([ 3, -4])
     """
 @overload
-def div(input: Tensor | _complex, other: Tensor | _complex, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
+def divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def div(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def divide(input: Tensor | _complex, other: Tensor | _complex, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def div(input: Tensor, other: _complex | Tensor, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
+def divide(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 @overload
-def divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+def divide(input: Tensor, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor:
     """Another name of `div`. input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
 
     Example:
@@ -1566,12 +1572,6 @@ def divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | 
         >>> aten.divide(aten.tensor([7, -7]), 2, rounding_mode="floor")
         tensor([ 3, -4])
     """
-@overload
-def divide(input: Tensor | _complex, other: Tensor | _complex, *, rounding_mode: _str | None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def divide(input: Tensor, other: _complex | Tensor) -> Tensor: ...
-@overload
-def divide(input: Tensor, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements.
 
@@ -1598,7 +1598,11 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
         tensor([1., 1.])
     """
 @overload
-def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]:
     """Equal pieces along dimension 2.
 
     Example:
@@ -1608,10 +1612,6 @@ def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
                  [2]]]), tensor([[[1],
                  [3]]]))
     """
-@overload
-def dsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
-@overload
-def dsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one behind the other: along dimension 2, vectors as rows.
 
@@ -1631,7 +1631,9 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_gra
                 [0., 1.]])
     """
 @overload
-def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool, mode: _int, sparse: _bool, per_sample_weights: Tensor | None, include_last_offset: _bool, padding_idx: _int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sums, means or maxima of the rows of `weight` in each bag of `indices`; `offsets` says where
     bags begin. Four tensors; the first is the result.
 
@@ -1641,8 +1643,6 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
         tensor([[1., 0., 1.],
                 [0., 1., 0.]])
     """
-@overload
-def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool, mode: _int, sparse: _bool, per_sample_weights: Tensor | None, include_last_offset: _bool, padding_idx: _int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
     """`embedding_renorm`, written into the tensor itself: scales the rows of `input` at `indices` whose norm is larger down to `max_norm`.
 
@@ -1654,7 +1654,9 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_typ
                 [0.0000, 1.0000]])
     """
 @overload
-def empty(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+def empty(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def empty(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of this size whose elements are whatever memory held.
 
     Example:
@@ -1662,8 +1664,6 @@ def empty(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | ty
         >>> aten.empty(2, 3).shape
         aten.Size([2, 3])
     """
-@overload
-def empty(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 def empty_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of the same size, dtype, device and memory order, with whatever memory held.
 
@@ -1689,7 +1689,9 @@ def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype
         (1, 2)
     """
 @overload
-def eq(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def eq(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def eq(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal.
 
     Example:
@@ -1697,8 +1699,6 @@ def eq(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.eq(aten.tensor([1, 2]), aten.tensor([1, 3]))
         tensor([ True, False])
     """
-@overload
-def eq(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether shapes and all elements are equal; NaN equals nothing.
 
@@ -1784,7 +1784,9 @@ def exp_(input: Tensor) -> Tensor:
         tensor([1.0000, 2.7183, 0.3679])
     """
 @overload
-def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
+def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def expand_copy(input: Tensor, *size: _int, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
     """A copy of what `Tensor.expand` shows.
 
     Example:
@@ -1793,8 +1795,6 @@ def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False,
         tensor([[1, 2],
                 [1, 2]])
     """
-@overload
-def expand_copy(input: Tensor, *size: _int, implicit: _bool = False, out: Tensor | None = None) -> Tensor: ...
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """exp(x) - 1, exact where x is small.
 
@@ -1813,7 +1813,9 @@ def expm1_(input: Tensor) -> Tensor:
         tensor([0.0000e+00, 1.0000e-05, 1.7183e+00])
     """
 @overload
-def eye(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def eye(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def eye(n: _int, m: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """1 on the diagonal, else 0; `m` columns, or as many as rows.
 
     Example:
@@ -1822,8 +1824,6 @@ def eye(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | ty
         tensor([[1., 0., 0.],
                 [0., 1., 0.]])
     """
-@overload
-def eye(n: _int, m: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """As `alpha_dropout`, but of whole channels: input (N, C, *).
 
@@ -1863,7 +1863,9 @@ def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
                  [1.]]])
     """
 @overload
-def fill(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+def fill(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def fill(input: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """A tensor like `input` whose elements are all `value`.
 
     Example:
@@ -1872,9 +1874,9 @@ def fill(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([5., 5.])
     """
 @overload
-def fill(input: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fill_(input: Tensor, value: Tensor) -> Tensor: ...
 @overload
-def fill_(input: Tensor, value: Tensor) -> Tensor:
+def fill_(input: Tensor, value: _complex | Tensor) -> Tensor:
     """`fill`, written into the tensor itself: a tensor like `input` whose elements are all `value`.
 
     Example:
@@ -1883,8 +1885,6 @@ def fill_(input: Tensor, value: Tensor) -> Tensor:
         >>> x.fill_(5)
         tensor([5., 5.])
     """
-@overload
-def fill_(input: Tensor, value: _complex | Tensor) -> Tensor: ...
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `trunc`. Each element without what is behind the point.
 
@@ -1911,7 +1911,9 @@ def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         tensor([1, 2, 3, 4])
     """
 @overload
-def flip(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+def flip(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def flip(input: Tensor, *dims: _int, out: Tensor | None = None) -> Tensor:
     """The order along `dims` reversed. Raises RuntimeError for a dimension named twice.
 
     Example:
@@ -1920,8 +1922,6 @@ def flip(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> T
         tensor([[3, 4],
                 [1, 2]])
     """
-@overload
-def flip(input: Tensor, *dims: _int, out: Tensor | None = None) -> Tensor: ...
 def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order. Raises RuntimeError for tensors of less than 2 dimensions.
 
@@ -1941,7 +1941,11 @@ def flipud(input: Tensor) -> Tensor:
                 [1, 2]])
     """
 @overload
-def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def float_power(input: _complex | Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def float_power(input: Tensor, exponent: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """The power in float64, or in complex128.
 
     Example:
@@ -1949,10 +1953,6 @@ def float_power(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -
         >>> aten.float_power(aten.tensor([1, 2, 3]), 2)
         tensor([1., 4., 9.], dtype=aten.float64)
     """
-@overload
-def float_power(input: _complex | Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def float_power(input: Tensor, exponent: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element rounded down to a whole number.
 
@@ -1971,7 +1971,9 @@ def floor_(input: Tensor) -> Tensor:
         tensor([-2.,  0.,  2.])
     """
 @overload
-def floor_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+def floor_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def floor_divide(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """input / other, rounded down; exact in floating point too.
 
     Example:
@@ -1979,8 +1981,6 @@ def floor_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Ten
         >>> aten.floor_divide(aten.tensor([7, -7]), 2)
         tensor([ 3, -4])
     """
-@overload
-def floor_divide(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements; the other one where one is NaN.
 
@@ -1998,7 +1998,9 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([1., 3.])
     """
 @overload
-def fmod(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def fmod(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def fmod(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """What is left of input / other where the quotient is cut towards 0; it has the sign of `input`.
 
     Example:
@@ -2006,8 +2008,6 @@ def fmod(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.fmod(aten.tensor([-5.0, 5.0]), 3)
         tensor([-2.,  2.])
     """
-@overload
-def fmod(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The part of each element behind the point, with its sign.
 
@@ -2085,7 +2085,9 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
         tensor([6, 7])
     """
 @overload
-def ge(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ge(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def ge(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are at least those of `other`.
 
     Example:
@@ -2093,8 +2095,6 @@ def ge(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.ge(aten.tensor([1, 2, 3]), 2)
         tensor([False,  True,  True])
     """
-@overload
-def ge(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def geqrf(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.geqrf:
     """R and below it the Householder vectors; and their factors (*, k).
 
@@ -2113,14 +2113,7 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [6, 8]])
     """
 @overload
-def gradient(input: Tensor, *, spacing: _complex | Tensor | None = None, dim: _int | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
-    """The derivative along `dim`, or each dimension, of samples `spacing` apart.
-
-    Example:
-
-        >>> aten.gradient(aten.tensor([1.0, 4.0, 9.0, 16.0]))
-        (tensor([3., 4., 6., 7.]),)
-    """
+def gradient(input: Tensor, *, spacing: _complex | Tensor | None = None, dim: _int | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]: ...
 @overload
 def gradient(input: Tensor, *, spacing: _complex | Tensor, dim: Sequence[_int], edge_order: _int = 1) -> tuple[Tensor, ...]: ...
 @overload
@@ -2132,9 +2125,18 @@ def gradient(input: Tensor, *, spacing: Sequence[_complex | Tensor], dim: Sequen
 @overload
 def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: _int | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]: ...
 @overload
-def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[_int], edge_order: _int = 1) -> tuple[Tensor, ...]: ...
+def gradient(input: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[_int], edge_order: _int = 1) -> tuple[Tensor, ...]:
+    """The derivative along `dim`, or each dimension, of samples `spacing` apart.
+
+    Example:
+
+        >>> aten.gradient(aten.tensor([1.0, 4.0, 9.0, 16.0]))
+        (tensor([3., 4., 6., 7.]),)
+    """
 @overload
-def greater(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def greater(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def greater(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `gt`. Whether elements are more than those of `other`.
 
     Example:
@@ -2143,9 +2145,9 @@ def greater(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([False, False,  True])
     """
 @overload
-def greater(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def greater_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def greater_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def greater_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `ge`. Whether elements are at least those of `other`.
 
     Example:
@@ -2153,8 +2155,6 @@ def greater_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) ->
         >>> aten.greater_equal(aten.tensor([1, 2, 3]), 2)
         tensor([False,  True,  True])
     """
-@overload
-def greater_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """`grid_sampler_2d` or `grid_sampler_3d`, by the dimensions of `input`.
 
@@ -2190,7 +2190,9 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bi
                  [-1.0000,  1.0000]]])
     """
 @overload
-def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
+@overload
+def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
     """A gated recurrent unit over time: the states of the last layer at each step, and each layer's
     last one.
 
@@ -2202,8 +2204,6 @@ def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, 
         <BLANKLINE>
                 [[0.3468]]]), tensor([[[0.3468]]]))
     """
-@overload
-def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """One step of a gated recurrent unit: the new state (N, hidden) of `input` (N, features) and
     `hx`.
@@ -2215,7 +2215,9 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
         tensor([[0.1149]])
     """
 @overload
-def gt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def gt(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are more than those of `other`.
 
     Example:
@@ -2224,9 +2226,13 @@ def gt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([False, False,  True])
     """
 @overload
-def gt(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hamming_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hamming_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def hamming_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def hamming_window(window_length: _int, periodic: _bool, alpha: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def hamming_window(window_length: _int, periodic: _bool, alpha: _float, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """alpha - beta cos(2πk/n).
 
     Example:
@@ -2235,13 +2241,9 @@ def hamming_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_i
         tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
 @overload
-def hamming_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def hann_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hamming_window(window_length: _int, periodic: _bool, alpha: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def hamming_window(window_length: _int, periodic: _bool, alpha: _float, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def hann_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """A raised cosine, 0 at the ends.
 
     Example:
@@ -2249,8 +2251,6 @@ def hann_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int]
         >>> aten.hann_window(4)
         tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-@overload
-def hann_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it lies in [-lambd, lambd].
 
@@ -2260,7 +2260,9 @@ def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | N
         tensor([-1.0000,  0.0000,  0.7500])
     """
 @overload
-def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
+@overload
+def hash_tensor(input: Tensor, *dim: _int, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
     """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0).
 
     Example:
@@ -2268,8 +2270,6 @@ def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _boo
         >>> aten.hash_tensor(aten.tensor([1, 2, 3]))
         tensor(0, dtype=aten.uint64)
     """
-@overload
-def hash_tensor(input: Tensor, *dim: _int, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The unit step: 0 below zero, `values` at zero, 1 above; 0 for NaN.
 
@@ -2295,7 +2295,9 @@ def histc(input: Tensor, bins: _int = 100, min: _complex | Tensor = 0, max: _com
         tensor([2., 1.])
     """
 @overload
-def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram:
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram: ...
+@overload
+def histogram(input: Tensor, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram:
     """The elements' weights, one each by default, summed by bin; the edges are `bins`.
 
     Example:
@@ -2304,9 +2306,11 @@ def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, dens
         histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
     """
 @overload
-def histogram(input: Tensor, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.histogram: ...
+def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
 @overload
-def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd:
+def histogramdd(input: Tensor, bins: Sequence[_int], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
+@overload
+def histogramdd(input: Tensor, bins: Sequence[Tensor], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd:
     """A histogram of points: the last dimension of `input` holds their coordinates.
 
     Example:
@@ -2316,11 +2320,11 @@ def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = None
                 [1., 0.]]), bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0.0000, 0.5000, 1.0000])))
     """
 @overload
-def histogramdd(input: Tensor, bins: Sequence[_int], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
+def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
 @overload
-def histogramdd(input: Tensor, bins: Sequence[Tensor], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
+def hsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 @overload
-def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]:
     """Equal pieces along dimension 1, or 0 of a 1-d tensor.
 
     Example:
@@ -2328,10 +2332,6 @@ def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
         >>> aten.hsplit(aten.arange(4), 2)
         (tensor([0, 1]), tensor([2, 3]))
     """
-@overload
-def hsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
-@overload
-def hsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side: along dimension 1, or 0 where they are 1-d. 0-d ones become 1-d.
 
@@ -2406,7 +2406,9 @@ def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: 
         tensor([1., 0., 5.])
     """
 @overload
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tensor with `value` in each slice of `dim` that `index` names.
 
     Example:
@@ -2414,8 +2416,6 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor, *, out: T
         >>> aten.index_fill(aten.zeros(3), 0, aten.tensor([0, 2]), 7)
         tensor([7., 0., 7.])
     """
-@overload
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Writes `values`, broadcast, to the elements `index` would give; or adds them.
 
@@ -2500,7 +2500,11 @@ def isfinite(input: Tensor) -> Tensor:
         tensor([ True, False, False])
     """
 @overload
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor:
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def isin(elements: Tensor, test_element: _complex | Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def isin(element: _complex | Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor:
     """Which elements are equal to one of `test_elements`; with `invert`, to none.
 
     Example:
@@ -2508,10 +2512,6 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = Fals
         >>> aten.isin(aten.tensor([1, 2, 3]), aten.tensor([2, 3]))
         tensor([False,  True,  True])
     """
-@overload
-def isin(elements: Tensor, test_element: _complex | Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
-@overload
-def isin(element: _complex | Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor: ...
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are infinite.
 
@@ -2563,7 +2563,11 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length
         tensor([0., 1., 2., 3., 4., 5., 6., 7.])
     """
 @overload
-def kaiser_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def kaiser_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def kaiser_window(window_length: _int, periodic: _bool, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """A window made of the Bessel function I₀. Kaiser & Schafer, On the use of the I0-sinh window for
     spectrum analysis (1980).
 
@@ -2572,10 +2576,6 @@ def kaiser_window(window_length: _int, *, dtype: _dtype | type[_bool] | type[_in
         >>> aten.kaiser_window(4)
         tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
     """
-@overload
-def kaiser_window(window_length: _int, periodic: _bool, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def kl_div(input: Tensor, target: Tensor, reduction: _int = 1, *, log_target: _bool = False) -> Tensor:
     """target log(target) - target x: how far exp(x) is from `target`, or from its exponential.
 
@@ -2644,7 +2644,9 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
         tensor([4.0000, 1.5000])
     """
 @overload
-def le(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def le(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def le(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are at most those of `other`.
 
     Example:
@@ -2653,9 +2655,9 @@ def le(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ True,  True, False])
     """
 @overload
-def le(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lerp(input: Tensor, end: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lerp(input: Tensor, end: Tensor, weight: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """start + weight × (end - start), from whichever end is nearer, so that weights 0 and 1 give the
     ends themselves.
 
@@ -2665,9 +2667,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor, *, out: Tensor | None = Non
         tensor([ 2.5000, 12.5000])
     """
 @overload
-def lerp(input: Tensor, end: Tensor, weight: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def less(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def less(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def less(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `lt`. Whether elements are less than those of `other`.
 
     Example:
@@ -2676,9 +2678,9 @@ def less(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ True, False, False])
     """
 @overload
-def less(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def less_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def less_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def less_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `le`. Whether elements are at most those of `other`.
 
     Example:
@@ -2686,8 +2688,6 @@ def less_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
         >>> aten.less_equal(aten.tensor([1, 2, 3]), 2)
         tensor([ True,  True, False])
     """
-@overload
-def less_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the magnitude of the gamma function.
 
@@ -2697,7 +2697,13 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ 0.5724,  0.0000, 12.8018])
     """
 @overload
-def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def linspace(start: Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def linspace(start: _complex | Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def linspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly apart.
 
     Example:
@@ -2705,12 +2711,6 @@ def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_b
         >>> aten.linspace(0, 1, 5)
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-@overload
-def linspace(start: Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def linspace(start: _complex | Tensor, end: Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def linspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of each element; NaN below 0.
 
@@ -2869,7 +2869,13 @@ def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
         tensor([ 0.0000,  2.1972, -2.1972])
     """
 @overload
-def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logspace(start: Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logspace(start: _complex | Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """`steps` numbers from base^start to base^end, both included, their logarithms evenly apart.
 
     Example:
@@ -2877,12 +2883,6 @@ def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dt
         >>> aten.logspace(0, 2, 3)
         tensor([  1.,  10., 100.])
     """
-@overload
-def logspace(start: Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def logspace(start: _complex | Tensor, end: Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def logspace(start: _complex | Tensor, end: _complex | Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials along `dim`, without overflow.
 
@@ -2892,7 +2892,9 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False,
         tensor(1000.)
     """
 @overload
-def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def lstm(data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]:
     """A long short-term memory over time: the states of the last layer at each step, and each layer's
     last hidden and cell state.
 
@@ -2904,8 +2906,6 @@ def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_bias
         <BLANKLINE>
                 [[0.6505]]])
     """
-@overload
-def lstm(data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """One step of a long short-term memory: the new states (h, c), each (N, hidden).
 
@@ -2916,7 +2916,9 @@ def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b
         (tensor([[0.6083]]), tensor([[0.8491]]))
     """
 @overload
-def lt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def lt(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are less than those of `other`.
 
     Example:
@@ -2924,8 +2926,6 @@ def lt(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.lt(aten.tensor([1, 2, 3]), 2)
         tensor([ True, False, False])
     """
-@overload
-def lt(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """X with A X = input, for the factors of A that `linalg.lu_factor` gives.
 
@@ -2954,7 +2954,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
         tensor(2.)
     """
 @overload
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def masked_fill(input: Tensor, mask: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """`value` where `mask` is true, else the elements of `input`.
 
     Example:
@@ -2962,8 +2964,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor, *, out: Tensor | Non
         >>> aten.masked_fill(aten.tensor([1, 2, 3]), aten.tensor([True, False, True]), 0)
         tensor([0, 2, 0])
     """
-@overload
-def masked_fill(input: Tensor, mask: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input`, broadcast with `mask`, with elements of `source` in order where `mask` is true.
 
@@ -3008,7 +3008,11 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor
                 [0., 1.]])
     """
 @overload
-def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.max:
     """The largest element; of a dimension, its largest elements and where they are; of two tensors,
     the larger elements. NaN where one is.
 
@@ -3017,10 +3021,6 @@ def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.max(aten.tensor([[1, 5], [7, 3]]), 1)
         max(values=tensor([5, 7]), indices=tensor([1, 0]))
     """
-@overload
-def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.max: ...
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> Tensor:
     """The largest element of each window of (N, C, L) or (C, L), of floating dtypes.
 
@@ -3063,7 +3063,9 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([3, 5])
     """
 @overload
-def mean(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+def mean(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def mean(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """The average of all elements, or of those along `dim`.
 
     Example:
@@ -3072,9 +3074,9 @@ def mean(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_floa
         tensor([2., 3.])
     """
 @overload
-def mean(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.median:
     """The lower median: of all elements, or along `dim`, with its place. NaN where an element is.
 
     Example:
@@ -3083,9 +3085,11 @@ def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor(2)
     """
 @overload
-def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.median: ...
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.min:
     """The smallest element; of a dimension, its smallest elements and where they are; of two tensors,
     the smaller elements. NaN where one is.
 
@@ -3094,10 +3098,6 @@ def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.min(aten.tensor([[1, 5], [7, 3]]), 1)
         min(values=tensor([1, 3]), indices=tensor([0, 1]))
     """
-@overload
-def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.min: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two elements; NaN if either is.
 
@@ -3107,7 +3107,9 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([1, 2])
     """
 @overload
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def mm(input: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices (n, m) and (m, p).
 
     Example:
@@ -3116,8 +3118,6 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([[3.],
                 [7.]])
     """
-@overload
-def mm(input: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.mode:
     """The most frequent element along `dim`, the least of several, and where it stands last.
 
@@ -3127,7 +3127,9 @@ def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Te
         mode(values=tensor(2), indices=tensor(2))
     """
 @overload
-def moveaxis(input: Tensor, source: _int, destination: _int) -> Tensor:
+def moveaxis(input: Tensor, source: _int, destination: _int) -> Tensor: ...
+@overload
+def moveaxis(input: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
     """Dimensions `source` at the places `destination`; the others keep their order.
 
     Example:
@@ -3136,9 +3138,9 @@ def moveaxis(input: Tensor, source: _int, destination: _int) -> Tensor:
         aten.Size([3, 4, 2])
     """
 @overload
-def moveaxis(input: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
+def movedim(input: Tensor, source: _int, destination: _int) -> Tensor: ...
 @overload
-def movedim(input: Tensor, source: _int, destination: _int) -> Tensor:
+def movedim(input: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
     """Dimensions `source` at the places `destination`; the others keep their order.
 
     Example:
@@ -3146,8 +3148,6 @@ def movedim(input: Tensor, source: _int, destination: _int) -> Tensor:
         >>> aten.movedim(aten.ones(2, 3, 4), 0, -1).shape
         aten.Size([3, 4, 2])
     """
-@overload
-def movedim(input: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements sorted along the first dimension.
 
@@ -3158,7 +3158,9 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [3, 2]])
     """
 @overload
-def mul(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+def mul(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def mul(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """input × other.
 
     Example:
@@ -3166,8 +3168,6 @@ def mul(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | Non
         >>> aten.mul(aten.tensor([1, 2, 3]), 2)
         tensor([2, 4, 6])
     """
-@overload
-def mul(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Indices into each row of weights (n) or (m, n), drawn with or without replacement.
 
@@ -3177,7 +3177,9 @@ def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *,
         tensor([1])
     """
 @overload
-def multiply(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+def multiply(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def multiply(input: Tensor, other: _complex | Tensor) -> Tensor:
     """Another name of `mul`. input × other.
 
     Example:
@@ -3185,8 +3187,6 @@ def multiply(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor 
         >>> aten.multiply(aten.tensor([1, 2, 3]), 2)
         tensor([2, 4, 6])
     """
-@overload
-def multiply(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix (n, m) and a vector (m).
 
@@ -3229,7 +3229,9 @@ def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _b
         tensor(2.)
     """
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.nanmedian:
     """The lower median of the elements that are not NaN.
 
     Example:
@@ -3238,9 +3240,9 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor(1.)
     """
 @overload
-def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.nanmedian: ...
+def nanquantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
 @overload
-def nanquantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor:
+def nanquantile(input: Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles `q` of the elements that are not NaN; NaN where all are.
 
     Example:
@@ -3248,8 +3250,6 @@ def nanquantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _boo
         >>> aten.nanquantile(aten.tensor([1.0, float("nan"), 3.0]), 0.5)
         tensor(2.)
     """
-@overload
-def nanquantile(input: Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of what is not NaN. Integers have no NaN, and none comes of floating numbers.
 
@@ -3259,7 +3259,9 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bo
         tensor(4.)
     """
 @overload
-def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor:
+def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+@overload
+def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
     """`length` indices of `dim` from `start` on; a negative `start` counts from the end.
 
     Example:
@@ -3267,8 +3269,6 @@ def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor:
         >>> aten.narrow(aten.arange(5), 0, 1, 3)
         tensor([1, 2, 3])
     """
-@overload
-def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor: ...
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
     """`narrow` as a copy; a dimension past the last is RuntimeError here.
 
@@ -3325,7 +3325,9 @@ def native_layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: T
         tensor([[-1.0000,  1.0000]])
     """
 @overload
-def ne(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ne(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def ne(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements differ.
 
     Example:
@@ -3333,8 +3335,6 @@ def ne(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.ne(aten.tensor([1, 2]), aten.tensor([1, 3]))
         tensor([False,  True])
     """
-@overload
-def ne(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element with the other sign.
 
@@ -3388,7 +3388,13 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Ten
                 [-1]])
     """
 @overload
-def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def normal(mean: Tensor, std: _float = 1.0, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def normal(mean: _float, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def normal(mean: _float, std: _float, size: Sequence[_int], *, generator: _Generator | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """Normal numbers, each with mean and deviation of its own; these are broadcast.
 
     Example:
@@ -3397,13 +3403,9 @@ def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, ou
         tensor([5., 5.])
     """
 @overload
-def normal(mean: Tensor, std: _float = 1.0, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def normal(mean: _float, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def normal(mean: _float, std: _float, size: Sequence[_int], *, generator: _Generator | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def not_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `ne`. Whether elements differ.
 
     Example:
@@ -3412,9 +3414,9 @@ def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         tensor([False,  True])
     """
 @overload
-def not_equal(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def nuclear_norm(input: Tensor, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nuclear_norm(input: Tensor, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def nuclear_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The sum of a matrix's singular values.
 
     Example:
@@ -3422,8 +3424,6 @@ def nuclear_norm(input: Tensor, keepdim: _bool = False, *, out: Tensor | None = 
         >>> aten.nuclear_norm(aten.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(7.)
     """
-@overload
-def nuclear_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def numel(input: Tensor) -> _int:
     """How many elements the tensor has.
 
@@ -3433,7 +3433,9 @@ def numel(input: Tensor) -> _int:
         6
     """
 @overload
-def ones(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def ones(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def ones(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of this size, full of 1.
 
     Example:
@@ -3442,8 +3444,6 @@ def ones(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | typ
         tensor([[1., 1., 1.],
                 [1., 1., 1.]])
     """
-@overload
-def ones(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def ones_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor like `input`, full of 1.
 
@@ -3498,7 +3498,9 @@ def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
         tensor([5.0000, 1.0000, 4.2426])
     """
 @overload
-def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
+def permute(input: Tensor, dims: Sequence[_int]) -> Tensor: ...
+@overload
+def permute(input: Tensor, *dims: _int) -> Tensor:
     """A view with the dimensions in the order `dims`.
 
     Example:
@@ -3507,9 +3509,9 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
         aten.Size([4, 2, 3])
     """
 @overload
-def permute(input: Tensor, *dims: _int) -> Tensor: ...
+def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = None) -> Tensor:
     """A copy of what `permute` shows.
 
     Example:
@@ -3518,8 +3520,6 @@ def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = No
         tensor([[1, 3],
                 [2, 4]])
     """
-@overload
-def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = None) -> Tensor: ...
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """The pseudo-inverse of a matrix; singular values up to `rcond` times the largest count as 0.
 
@@ -3593,7 +3593,11 @@ def positive(input: Tensor) -> Tensor:
         tensor([ 1, -2])
     """
 @overload
-def pow(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+def pow(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def pow(input: Tensor, exponent: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def pow(input: _complex | Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input to the power `exponent`; one of them may be a number.
 
     Example:
@@ -3601,10 +3605,6 @@ def pow(input: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor
         >>> aten.pow(aten.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.])
     """
-@overload
-def pow(input: Tensor, exponent: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def pow(input: _complex | Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Elements below zero times `weight`: one number, or one for each channel (dimension 1).
 
@@ -3614,7 +3614,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         tensor([-1.,  3.])
     """
 @overload
-def prod(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+def prod(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def prod(input: Tensor, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or of those along `dim`.
 
     Example:
@@ -3622,8 +3624,6 @@ def prod(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_floa
         >>> aten.prod(aten.tensor([[1, 2], [3, 4]]), dim=1)
         tensor([ 2, 12])
     """
-@overload
-def prod(input: Tensor, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Writes, or adds, the elements of `source` in order to positions among all of `input`.
 
@@ -3643,7 +3643,9 @@ def qr(input: Tensor, some: _bool = True, *, out: tuple[Tensor, Tensor] | list[T
                 [0., 3.]])
     """
 @overload
-def quantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor:
+def quantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
+@overload
+def quantile(input: Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles `q`, in [0, 1], along `dim`: NaN where an element is; q's dimension is first.
 
     Example:
@@ -3651,8 +3653,6 @@ def quantile(input: Tensor, q: Tensor, dim: _int | None = None, keepdim: _bool =
         >>> aten.quantile(aten.tensor([1.0, 2.0, 3.0, 4.0]), aten.tensor([0.25, 0.5]))
         tensor([1.7500, 2.5000])
     """
-@overload
-def quantile(input: Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: Tensor | None = None) -> Tensor: ...
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees: x 180 / π.
 
@@ -3671,7 +3671,13 @@ def rad2deg_(input: Tensor) -> Tensor:
         tensor([  0.,  90., 180.])
     """
 @overload
-def rand(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def rand(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def rand(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def rand(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def rand(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers spread evenly over [0, 1).
 
     Example:
@@ -3681,13 +3687,9 @@ def rand(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | typ
         tensor([0.4963, 0.7682])
     """
 @overload
-def rand(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def rand_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rand(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def rand(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def rand_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+def rand_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """As `rand`, of the sizes, dtype, device and order of `input`.
 
     Example:
@@ -3696,9 +3698,13 @@ def rand_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[
         aten.Size([2, 3])
     """
 @overload
-def rand_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """Integers from [low, high), evenly; `low` is 0 unless given.
 
     Example:
@@ -3708,20 +3714,7 @@ def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | t
         tensor([4, 9, 3, 0])
     """
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def randint_like(input: Tensor, low: _int, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
-    """As `randint.low`, of the sizes, dtype, device and order of `input`.
-
-    Example:
-
-        >>> aten.randint_like(aten.zeros(3), 1)
-        tensor([0., 0., 0.])
-    """
+def randint_like(input: Tensor, low: _int, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def randint_like(input: Tensor, low: _int, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -3731,9 +3724,22 @@ def randint_like(input: Tensor, high: _int, *, dtype: _dtype | type[_bool] | typ
 @overload
 def randint_like(input: Tensor, high: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randint_like(input: Tensor, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
+def randint_like(input: Tensor, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+    """As `randint.low`, of the sizes, dtype, device and order of `input`.
+
+    Example:
+
+        >>> aten.randint_like(aten.zeros(3), 1)
+        tensor([0., 0., 0.])
+    """
 @overload
-def randn(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def randn(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def randn(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def randn(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def randn(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1.
 
     Example:
@@ -3743,13 +3749,9 @@ def randn(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | ty
         tensor([ 1.5410, -0.2934])
     """
 @overload
-def randn(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def randn_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randn(size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def randn(*size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def randn_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+def randn_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """As `randn`, of the sizes, dtype, device and order of `input`.
 
     Example:
@@ -3758,9 +3760,9 @@ def randn_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type
         aten.Size([2, 3])
     """
 @overload
-def randn_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor: ...
+def randperm(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def randperm(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def randperm(n: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """The numbers from 0 to n, without it, in random order.
 
     Example:
@@ -3769,9 +3771,9 @@ def randperm(n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float]
         tensor([0, 1, 2, 3])
     """
 @overload
-def randperm(n: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+def range(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def range(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def range(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """The numbers start, start + step, … up to `end`, which is included where it is met.
 
     Example:
@@ -3779,8 +3781,6 @@ def range(start: _complex | Tensor, end: _complex | Tensor, *, dtype: _dtype | t
         >>> aten.arange(1, 4)
         tensor([1, 2, 3])
     """
-@overload
-def range(start: _complex | Tensor, end: _complex | Tensor, step: _complex | Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def ravel(input: Tensor) -> Tensor:
     """The elements as a vector; a view where memory allows.
 
@@ -3832,7 +3832,11 @@ def relu_(input: Tensor) -> Tensor:
         tensor([0., 0., 2.])
     """
 @overload
-def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def remainder(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def remainder(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What is left of input / other where the quotient is rounded down; it has the sign of `other`.
 
     Example:
@@ -3840,10 +3844,6 @@ def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         >>> aten.remainder(aten.tensor([-5, 5]), 3)
         tensor([1, 2])
     """
-@overload
-def remainder(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def remainder(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def renorm(input: Tensor, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` with each slice along `dim` of a p-norm above maxnorm scaled down to it.
 
@@ -3854,7 +3854,11 @@ def renorm(input: Tensor, p: _complex | Tensor, dim: _int, maxnorm: _complex | T
                 [0.3000, 0.4000]])
     """
 @overload
-def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None, out: Tensor | None = None) -> Tensor:
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
+@overload
+def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element, or slice of `dim`, as often as `repeats` says; of `repeats` alone, the numbers 0,
     1, … as often.
 
@@ -3864,11 +3868,9 @@ def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None, out: 
         tensor([7, 7, 8])
     """
 @overload
-def repeat_interleave(input: Tensor, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
+def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor: ...
 @overload
-def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
-@overload
-def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
+def reshape(input: Tensor, *shape: _int) -> Tensor:
     """A view with `shape` where strides allow one, else a copy.
 
     Example:
@@ -3877,8 +3879,6 @@ def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
         tensor([[0, 1],
                 [2, 3]])
     """
-@overload
-def reshape(input: Tensor, *shape: _int) -> Tensor: ...
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
     """`Tensor.resize_` to the sizes of another tensor.
 
@@ -3913,7 +3913,9 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | N
         tensor([[0.8485, 1.1314]])
     """
 @overload
-def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
     """A recurrent layer with relu over time: the states of the last layer at each step, and each
     layer's last one.
 
@@ -3925,8 +3927,6 @@ def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _b
         <BLANKLINE>
                 [[2.]]]), tensor([[[2.]]]))
     """
-@overload
-def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """One step of a recurrent layer: relu(w_ih x + b_ih + w_hh hx + b_hh).
 
@@ -3937,7 +3937,9 @@ def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
         tensor([[2.]])
     """
 @overload
-def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]:
     """A recurrent layer with tanh over time: the states of the last layer at each step, and each
     layer's last one.
 
@@ -3949,8 +3951,6 @@ def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _b
         <BLANKLINE>
                 [[0.9427]]]), tensor([[[0.9427]]]))
     """
-@overload
-def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """One step of a recurrent layer: tanh(w_ih x + b_ih + w_hh hx + b_hh).
 
@@ -3978,7 +3978,9 @@ def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1), *, out: Ten
                 [1, 3]])
     """
 @overload
-def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def round(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def round(input: Tensor, *, decimals: _int, out: Tensor | None = None) -> Tensor:
     """Each element rounded to a whole number, halves to even; with `decimals`, to that many places.
 
     Example:
@@ -3987,9 +3989,9 @@ def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0.5000, 1.5000, 2.7000])
     """
 @overload
-def round(input: Tensor, *, decimals: _int, out: Tensor | None = None) -> Tensor: ...
+def round_(input: Tensor) -> Tensor: ...
 @overload
-def round_(input: Tensor) -> Tensor:
+def round_(input: Tensor, *, decimals: _int) -> Tensor:
     """`round`, written into the tensor itself: each element rounded to a whole number, halves to even; with `decimals`, to that many places.
 
     Example:
@@ -3998,8 +4000,6 @@ def round_(input: Tensor) -> Tensor:
         >>> x.round_(decimals=1)
         tensor([0.5000, 1.5000, 2.7000])
     """
-@overload
-def round_(input: Tensor, *, decimals: _int) -> Tensor: ...
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one below the other: along dimension 0, 1-d ones as rows.
 
@@ -4044,7 +4044,9 @@ def rsqrt_(input: Tensor) -> Tensor:
         tensor([1.0000, 0.5000, 2.0000])
     """
 @overload
-def rsub(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+def rsub(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+@overload
+def rsub(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor:
     """other - alpha × input.
 
     Example:
@@ -4052,8 +4054,6 @@ def rsub(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1, out: Ten
         >>> aten.rsub(aten.tensor([1.0, 2.0]), 10)
         tensor([9., 8.])
     """
-@overload
-def rsub(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor: ...
 def scalar_tensor(s: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of no dimensions that holds the number.
 
@@ -4063,7 +4063,13 @@ def scalar_tensor(s: _complex | Tensor, *, dtype: _dtype | type[_bool] | type[_i
         tensor(2.5000)
     """
 @overload
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str, out: Tensor | None = None) -> Tensor:
     """input[index[i][j][k]][j][k] = src[i][j][k] for dim 0, and so on; the last of several stays.
 
     Example:
@@ -4072,12 +4078,6 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor
         tensor([[5., 0., 0.],
                 [0., 0., 6.]])
     """
-@overload
-def scatter(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = None) -> Tensor: ...
-@overload
-def scatter(input: Tensor, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str, out: Tensor | None = None) -> Tensor: ...
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """As `scatter`, adding into what is there, in order.
 
@@ -4095,7 +4095,9 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
         tensor([2., 0., 3.])
     """
 @overload
-def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def searchsorted(sorted_sequence: Tensor, input: _complex | Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where each element would be put in a sorted sequence, before equal ones or behind them.
 
     Example:
@@ -4103,8 +4105,6 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = F
         >>> aten.searchsorted(aten.tensor([1, 3, 5]), aten.tensor([0, 3, 9]))
         tensor([0, 1, 3])
     """
-@overload
-def searchsorted(sorted_sequence: Tensor, input: _complex | Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
 def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _complex | Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Folds runs of slices along `axis`: sum, mean, max, min or prod; NaNs are kept.
 
@@ -4280,7 +4280,9 @@ def softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] |
         tensor([0.0900, 0.2447, 0.6652])
     """
 @overload
-def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort:
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort: ...
+@overload
+def sort(input: Tensor, *, stable: _bool | None, dim: _int = -1, descending: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort:
     """The elements along `dim` in order, and where they were; laid out as `input`, without gaps.
 
     Example:
@@ -4288,8 +4290,6 @@ def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, out: tuple
         >>> aten.sort(aten.tensor([3, 1, 2]))
         sort(values=tensor([1, 2, 3]), indices=tensor([1, 2, 0]))
     """
-@overload
-def sort(input: Tensor, *, stable: _bool | None, dim: _int = -1, descending: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.sort: ...
 def split_copy(input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """Copies of the parts that `split` shows.
 
@@ -4349,7 +4349,13 @@ def square_(input: Tensor) -> Tensor:
         tensor([4.0000, 0.2500, 9.0000])
     """
 @overload
-def squeeze(input: Tensor) -> Tensor:
+def squeeze(input: Tensor) -> Tensor: ...
+@overload
+def squeeze(input: Tensor, dim: _int) -> Tensor: ...
+@overload
+def squeeze(input: Tensor, dim: Sequence[_int]) -> Tensor: ...
+@overload
+def squeeze(input: Tensor, *dim: _int) -> Tensor:
     """A view without the dimensions of size 1, or without `dim` where it has that size.
 
     Example:
@@ -4358,13 +4364,13 @@ def squeeze(input: Tensor) -> Tensor:
         aten.Size([2, 3])
     """
 @overload
-def squeeze(input: Tensor, dim: _int) -> Tensor: ...
+def squeeze_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def squeeze(input: Tensor, dim: Sequence[_int]) -> Tensor: ...
+def squeeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def squeeze(input: Tensor, *dim: _int) -> Tensor: ...
+def squeeze_copy(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def squeeze_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | None = None) -> Tensor:
     """A copy of what `squeeze` shows.
 
     Example:
@@ -4372,12 +4378,6 @@ def squeeze_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.squeeze_copy(aten.tensor([[1, 2]]))
         tensor([1, 2])
     """
-@overload
-def squeeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def squeeze_copy(input: Tensor, dim: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | None = None) -> Tensor: ...
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors, all of one shape, along a new dimension `dim`.
 
@@ -4388,7 +4388,11 @@ def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None
                 [3, 4]])
     """
 @overload
-def std(input: Tensor, unbiased: _bool = True) -> Tensor:
+def std(input: Tensor, unbiased: _bool = True) -> Tensor: ...
+@overload
+def std(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def std(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
     """The standard deviation; `correction` is taken off the number of elements, 1 unless given.
 
     Example:
@@ -4397,11 +4401,11 @@ def std(input: Tensor, unbiased: _bool = True) -> Tensor:
         tensor(1.2910)
     """
 @overload
-def std(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def std_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]: ...
 @overload
-def std(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> tuple[Tensor, Tensor]: ...
 @overload
-def std_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the average.
 
     Example:
@@ -4410,11 +4414,9 @@ def std_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]:
         (tensor(1.2910), tensor(2.5000))
     """
 @overload
-def std_mean(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> tuple[Tensor, Tensor]: ...
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
 @overload
-def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
-@overload
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
     """The spectra (*, frequencies, frames) of overlapping frames of a signal (*, samples).
 
     Example:
@@ -4423,9 +4425,9 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length:
         aten.Size([3, 9])
     """
 @overload
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
+def sub(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sub(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+def sub(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor:
     """input - alpha × other.
 
     Example:
@@ -4434,9 +4436,9 @@ def sub(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex |
         tensor([3., 2.])
     """
 @overload
-def sub(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor: ...
+def subtract(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def subtract(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor:
+def subtract(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
     """Another name of `sub`. input - alpha × other.
 
     Example:
@@ -4445,9 +4447,9 @@ def subtract(input: Tensor | _complex, other: Tensor | _complex, *, alpha: _comp
         tensor([3., 2.])
     """
 @overload
-def subtract(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
+def sum(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sum(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or of those along `dim`.
 
     Example:
@@ -4455,8 +4457,6 @@ def sum(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float
         >>> aten.sum(aten.tensor([[1, 2], [3, 4]]), dim=0)
         tensor([4, 6])
     """
-@overload
-def sum(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.svd:
     """U, S and V; zeros for U and V unless `compute_uv`.
 
@@ -4555,7 +4555,11 @@ def tanh_(input: Tensor) -> Tensor:
         tensor([ 0.0000,  0.7616, -1.0000])
     """
 @overload
-def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces of equal size along `dim`, or cut where a list of indices says.
 
     Example:
@@ -4563,10 +4567,6 @@ def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = 
         >>> aten.tensor_split(aten.arange(5), 2)
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
-@overload
-def tensor_split(input: Tensor, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
-@overload
-def tensor_split(input: Tensor, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
 def threshold(input: Tensor, threshold: _complex | Tensor, value: _complex | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element, or `value` where it is at most `threshold`.
 
@@ -4585,7 +4585,9 @@ def threshold_(input: Tensor, threshold: _complex | Tensor, value: _complex | Te
         tensor([20., 20.,  2.])
     """
 @overload
-def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
+def tile(input: Tensor, dims: Sequence[_int]) -> Tensor: ...
+@overload
+def tile(input: Tensor, *dims: _int) -> Tensor:
     """`repeat`, where missing repeats in front are 1.
 
     Example:
@@ -4594,8 +4596,6 @@ def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
-@overload
-def tile(input: Tensor, *dims: _int) -> Tensor: ...
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.topk:
     """The `k` largest or smallest elements along `dim`, in order, and where they are.
 
@@ -4633,7 +4633,9 @@ def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None 
                 [3, 6]])
     """
 @overload
-def trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor: ...
+@overload
+def trapezoid(y: Tensor, *, dx: _complex | Tensor = 1, dim: _int = -1) -> Tensor:
     """The integral along `dim` of samples at `x`: coordinates along `dim`, or a tensor like `y`.
 
     Example:
@@ -4642,9 +4644,9 @@ def trapezoid(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
         tensor(4.)
     """
 @overload
-def trapezoid(y: Tensor, *, dx: _complex | Tensor = 1, dim: _int = -1) -> Tensor: ...
+def trapz(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor: ...
 @overload
-def trapz(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
+def trapz(y: Tensor, *, dx: _float = 1.0, dim: _int = -1) -> Tensor:
     """The integral along `dim` of samples at `x`: coordinates along `dim`, or a tensor like `y`.
 
     Example:
@@ -4652,8 +4654,6 @@ def trapz(y: Tensor, x: Tensor, *, dim: _int = -1) -> Tensor:
         >>> aten.trapz(aten.tensor([1.0, 2.0, 3.0]))
         tensor(4.)
     """
-@overload
-def trapz(y: Tensor, *, dx: _float = 1.0, dim: _int = -1) -> Tensor: ...
 def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.triangular_solve:
     """X with A X = B = input, or Aᵀ X = B; and A, repeated over the common batch.
 
@@ -4708,7 +4708,9 @@ def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type
                 [0, 1, 1]])
     """
 @overload
-def true_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
+def true_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def true_divide(input: Tensor, other: _complex | Tensor) -> Tensor:
     """Another name of `div`: input / other.
 
     Example:
@@ -4716,8 +4718,6 @@ def true_divide(input: Tensor | _complex, other: Tensor | _complex, *, out: Tens
         >>> aten.true_divide(aten.tensor([7.0, -7.0]), 2)
         tensor([ 3.5000, -3.5000])
     """
-@overload
-def true_divide(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without what is behind the point.
 
@@ -4824,7 +4824,11 @@ def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tenso
                 [9, 3, 1]])
     """
 @overload
-def var(input: Tensor, unbiased: _bool = True) -> Tensor:
+def var(input: Tensor, unbiased: _bool = True) -> Tensor: ...
+@overload
+def var(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def var(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: Tensor | None = None) -> Tensor:
     """The variance; `correction` is taken off the number of elements, 1 unless given.
 
     Example:
@@ -4833,11 +4837,11 @@ def var(input: Tensor, unbiased: _bool = True) -> Tensor:
         tensor(1.6667)
     """
 @overload
-def var(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def var_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]: ...
 @overload
-def var(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: Tensor | None = None) -> Tensor: ...
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> tuple[Tensor, Tensor]: ...
 @overload
-def var_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """The variance and the average.
 
     Example:
@@ -4845,10 +4849,6 @@ def var_mean(input: Tensor, unbiased: _bool = True) -> tuple[Tensor, Tensor]:
         >>> aten.var_mean(aten.tensor([1.0, 2.0, 3.0, 4.0]))
         (tensor(1.6667), tensor(2.5000))
     """
-@overload
-def var_mean(input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> tuple[Tensor, Tensor]: ...
-@overload
-def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two vectors, the first of them conjugated.
 
@@ -4890,7 +4890,11 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([[1., 2.]])
     """
 @overload
-def view_copy(input: Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
+def view_copy(input: Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def view_copy(input: Tensor, *size: _int, out: Tensor | None = None) -> Tensor:
     """`reshape` that always copies.
 
     Example:
@@ -4900,11 +4904,11 @@ def view_copy(input: Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_fl
                 [2, 3]])
     """
 @overload
-def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
 @overload
-def view_copy(input: Tensor, *size: _int, out: Tensor | None = None) -> Tensor: ...
+def vsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
 @overload
-def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]:
     """Equal pieces along dimension 0.
 
     Example:
@@ -4912,10 +4916,6 @@ def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
         >>> aten.vsplit(aten.tensor([[1, 2], [3, 4]]), 2)
         (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-@overload
-def vsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
-@overload
-def vsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one below the other: along dimension 0, 1-d ones as rows.
 
@@ -4926,7 +4926,15 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
                 [3, 4]])
     """
 @overload
-def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def where(condition: Tensor, input: _complex | Tensor, other: Tensor) -> Tensor: ...
+@overload
+def where(condition: Tensor, input: Tensor, other: _complex | Tensor) -> Tensor: ...
+@overload
+def where(condition: Tensor, input: _complex | Tensor, other: _complex | Tensor) -> Tensor: ...
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
     """The elements of `input` where `condition` holds, else those of `other`; of a condition alone,
     the indices of what is not 0, a vector for each dimension.
 
@@ -4936,15 +4944,11 @@ def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None
         tensor([1, 4])
     """
 @overload
-def where(condition: Tensor, input: _complex | Tensor, other: Tensor) -> Tensor: ...
+def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def where(condition: Tensor, input: Tensor, other: _complex | Tensor) -> Tensor: ...
+def xlogy(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def where(condition: Tensor, input: _complex | Tensor, other: _complex | Tensor) -> Tensor: ...
-@overload
-def where(condition: Tensor) -> tuple[Tensor, ...]: ...
-@overload
-def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def xlogy(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input log(other); 0 where input is 0, unless other is NaN.
 
     Example:
@@ -4953,11 +4957,9 @@ def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0.0000, 2.1972])
     """
 @overload
-def xlogy(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
-def xlogy(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def xlogy_(input: Tensor, other: Tensor) -> Tensor:
+def xlogy_(input: Tensor, other: _complex | Tensor) -> Tensor:
     """`xlogy`, written into the tensor itself: input log(other); 0 where input is 0, unless other is NaN.
 
     Example:
@@ -4966,8 +4968,6 @@ def xlogy_(input: Tensor, other: Tensor) -> Tensor:
         >>> x.xlogy_(aten.tensor([0.0, 3.0]))
         tensor([0.0000, 2.1972])
     """
-@overload
-def xlogy_(input: Tensor, other: _complex | Tensor) -> Tensor: ...
 def zero_(input: Tensor) -> Tensor:
     """Writes 0 over every element.
 
@@ -4978,7 +4978,9 @@ def zero_(input: Tensor) -> Tensor:
         tensor([0., 0.])
     """
 @overload
-def zeros(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
+def zeros(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def zeros(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of this size, full of 0.
 
     Example:
@@ -4987,8 +4989,6 @@ def zeros(size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | ty
         tensor([[0., 0., 0.],
                 [0., 0., 0.]])
     """
-@overload
-def zeros(*size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: Tensor | None = None) -> Tensor: ...
 def zeros_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor like `input`, full of 0.
 

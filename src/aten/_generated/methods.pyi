@@ -18,55 +18,55 @@ from aten._generated import results as _results
 
 class TensorMethods:
     @overload
-    def __and__(self, other: Tensor) -> Tensor:
+    def __and__(self, other: Tensor) -> Tensor: ...
+    @overload
+    def __and__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __and__(self, other: _complex | Tensor) -> Tensor: ...
+    def __iand__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __iand__(self, other: Tensor) -> Tensor:
+    def __iand__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __iand__(self, other: _complex | Tensor) -> Tensor: ...
+    def __ilshift__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __ilshift__(self, other: Tensor) -> Tensor:
+    def __ilshift__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __ilshift__(self, other: _complex | Tensor) -> Tensor: ...
+    def __ior__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __ior__(self, other: Tensor) -> Tensor:
+    def __ior__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __ior__(self, other: _complex | Tensor) -> Tensor: ...
+    def __irshift__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __irshift__(self, other: Tensor) -> Tensor:
+    def __irshift__(self, other: _complex | Tensor) -> Tensor:
         """`__irshift_`, written into the tensor itself: copies of the sign come in from the left."""
     @overload
-    def __irshift__(self, other: _complex | Tensor) -> Tensor: ...
+    def __ixor__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __ixor__(self, other: Tensor) -> Tensor:
+    def __ixor__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __ixor__(self, other: _complex | Tensor) -> Tensor: ...
+    def __lshift__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __lshift__(self, other: Tensor) -> Tensor:
+    def __lshift__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __lshift__(self, other: _complex | Tensor) -> Tensor: ...
+    def __or__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __or__(self, other: Tensor) -> Tensor:
+    def __or__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
     @overload
-    def __or__(self, other: _complex | Tensor) -> Tensor: ...
+    def __rshift__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __rshift__(self, other: Tensor) -> Tensor:
+    def __rshift__(self, other: _complex | Tensor) -> Tensor:
         """Copies of the sign come in from the left."""
     @overload
-    def __rshift__(self, other: _complex | Tensor) -> Tensor: ...
+    def __xor__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __xor__(self, other: Tensor) -> Tensor:
+    def __xor__(self, other: _complex | Tensor) -> Tensor:
         """An operator without a function of its own."""
-    @overload
-    def __xor__(self, other: _complex | Tensor) -> Tensor: ...
     def _addmm_activation(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False) -> Tensor:
         """relu, or gelu, of addmm."""
     def _conj(self) -> Tensor:
@@ -146,7 +146,9 @@ class TensorMethods:
             tensor([0.0000, 1.3170, 2.9932])
         """
     @overload
-    def add(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+    def add(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+    @overload
+    def add(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
         """input + alpha × other.
 
         Example:
@@ -155,9 +157,9 @@ class TensorMethods:
             tensor([21., 42.])
         """
     @overload
-    def add(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def add_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def add_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+    def add_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
         """`add`, written into the tensor itself: input + alpha × other.
 
         Example:
@@ -166,8 +168,6 @@ class TensorMethods:
             >>> x.add_(aten.tensor([10.0, 20.0]), alpha=2)
             tensor([21., 42.])
         """
-    @overload
-    def add_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
         """`beta input + alpha Σ batch1 @ batch2`: batch1 (b, n, m), batch2 (b, m, p), input (n, p).
 
@@ -222,7 +222,9 @@ class TensorMethods:
             tensor([5.0000, 8.5000])
         """
     @overload
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
+    @overload
+    def addmm(self, mat1: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
         """beta × input + alpha × (mat1 @ mat2), for matrices.
 
         Example:
@@ -231,8 +233,6 @@ class TensorMethods:
             tensor([[2., 3.],
                     [4., 5.]])
         """
-    @overload
-    def addmm(self, mat1: Tensor, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
         """`addmm`, written into the tensor itself: beta × input + alpha × (mat1 @ mat2), for matrices.
 
@@ -289,7 +289,11 @@ class TensorMethods:
                     [2.-0.j, 4.-0.j]])
         """
     @overload
-    def all(self) -> Tensor:
+    def all(self) -> Tensor: ...
+    @overload
+    def all(self, dim: _int, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def all(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are true, or all along `dim`; what is not 0 is true.
 
         Example:
@@ -297,10 +301,6 @@ class TensorMethods:
             >>> aten.all(aten.tensor([[True, True], [True, False]]), dim=1)
             tensor([ True, False])
         """
-    @overload
-    def all(self, dim: _int, keepdim: _bool = False) -> Tensor: ...
-    @overload
-    def all(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor: ...
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all elements are close, as `isclose` says.
 
@@ -342,7 +342,11 @@ class TensorMethods:
             tensor([0.7854, 3.1416])
         """
     @overload
-    def any(self) -> Tensor:
+    def any(self) -> Tensor: ...
+    @overload
+    def any(self, dim: _int, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def any(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether an element is true, or one along `dim`; what is not 0 is true.
 
         Example:
@@ -350,10 +354,6 @@ class TensorMethods:
             >>> aten.any(aten.tensor([[0, 0], [0, 2]]), dim=1)
             tensor([False,  True])
         """
-    @overload
-    def any(self, dim: _int, keepdim: _bool = False) -> Tensor: ...
-    @overload
-    def any(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor: ...
     def arccos(self) -> Tensor:
         """Another name of `acos`. The angle in [0, π] whose cosine each element is; NaN outside of [-1, 1].
 
@@ -490,7 +490,9 @@ class TensorMethods:
             tensor([0, 1])
         """
     @overload
-    def argsort(self, *, stable: _bool, dim: _int = -1, descending: _bool = False) -> Tensor:
+    def argsort(self, *, stable: _bool, dim: _int = -1, descending: _bool = False) -> Tensor: ...
+    @overload
+    def argsort(self, dim: _int = -1, descending: _bool = False) -> Tensor:
         """Where the elements are that `sort` gives.
 
         Example:
@@ -498,8 +500,6 @@ class TensorMethods:
             >>> aten.argsort(aten.tensor([3, 1, 2]))
             tensor([1, 2, 0])
         """
-    @overload
-    def argsort(self, dim: _int = -1, descending: _bool = False) -> Tensor: ...
     def argwhere(self) -> Tensor:
         """The indices of the elements that are not 0, a row for each.
 
@@ -622,7 +622,9 @@ class TensorMethods:
             tensor([0.0000, 0.5493,    inf])
         """
     @overload
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
+    @overload
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
         """beta × input + alpha × (batch1 @ batch2), matrix by matrix.
 
         Example:
@@ -631,8 +633,6 @@ class TensorMethods:
             tensor([[[3., 3.],
                      [3., 3.]]])
         """
-    @overload
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor: ...
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1) -> Tensor:
         """`baddbmm`, written into the tensor itself: beta × input + alpha × (batch1 @ batch2), matrix by matrix.
 
@@ -644,7 +644,11 @@ class TensorMethods:
                      [3., 3.]]])
         """
     @overload
-    def bernoulli(self, *, generator: _Generator | None = None) -> Tensor:
+    def bernoulli(self, *, generator: _Generator | None = None) -> Tensor: ...
+    @overload
+    def bernoulli(self, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
+    @overload
+    def bernoulli(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor:
         """1 with the probability that stands in its place, else 0.
 
         Example:
@@ -653,11 +657,9 @@ class TensorMethods:
             tensor([0., 1.])
         """
     @overload
-    def bernoulli(self, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
+    def bernoulli_(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor: ...
     @overload
-    def bernoulli(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor: ...
-    @overload
-    def bernoulli_(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor:
+    def bernoulli_(self, p: _float = 0.5, *, generator: _Generator | None = None) -> Tensor:
         """`bernoulli`, written into the tensor itself: 1 with the probability of the same place of `p`, which is broadcast, else 0.
 
         Example:
@@ -666,8 +668,6 @@ class TensorMethods:
             >>> x.bernoulli_(1.0)
             tensor([1., 1.])
         """
-    @overload
-    def bernoulli_(self, p: _float = 0.5, *, generator: _Generator | None = None) -> Tensor: ...
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of the numbers 0, 1, … occurs, or the sums of their weights.
 
@@ -677,7 +677,9 @@ class TensorMethods:
             tensor([1, 1, 2])
         """
     @overload
-    def bitwise_and(self, other: Tensor) -> Tensor:
+    def bitwise_and(self, other: Tensor) -> Tensor: ...
+    @overload
+    def bitwise_and(self, other: _complex | Tensor) -> Tensor:
         """The bits that are set in both; for bool, whether both are true.
 
         Example:
@@ -686,9 +688,9 @@ class TensorMethods:
             tensor([2, 4])
         """
     @overload
-    def bitwise_and(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_and_(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_and_(self, other: Tensor) -> Tensor:
+    def bitwise_and_(self, other: _complex | Tensor) -> Tensor:
         """`bitwise_and`, written into the tensor itself: the bits that are set in both; for bool, whether both are true.
 
         Example:
@@ -698,9 +700,9 @@ class TensorMethods:
             tensor([2, 4])
         """
     @overload
-    def bitwise_and_(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_left_shift(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_left_shift(self, other: Tensor) -> Tensor:
+    def bitwise_left_shift(self, other: _complex | Tensor) -> Tensor:
         """input with its bits moved up by `other`: input × 2 to that.
 
         Example:
@@ -709,9 +711,9 @@ class TensorMethods:
             tensor([4, 6])
         """
     @overload
-    def bitwise_left_shift(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_left_shift_(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_left_shift_(self, other: Tensor) -> Tensor:
+    def bitwise_left_shift_(self, other: _complex | Tensor) -> Tensor:
         """`bitwise_left_shift`, written into the tensor itself: input with its bits moved up by `other`: input × 2 to that.
 
         Example:
@@ -720,8 +722,6 @@ class TensorMethods:
             >>> x.bitwise_left_shift_(aten.tensor([2, 1]))
             tensor([4, 6])
         """
-    @overload
-    def bitwise_left_shift_(self, other: _complex | Tensor) -> Tensor: ...
     def bitwise_not(self) -> Tensor:
         """Each element with all bits turned over; for bool, whether it is false.
 
@@ -740,7 +740,9 @@ class TensorMethods:
             tensor([-1, -6,  0])
         """
     @overload
-    def bitwise_or(self, other: Tensor) -> Tensor:
+    def bitwise_or(self, other: Tensor) -> Tensor: ...
+    @overload
+    def bitwise_or(self, other: _complex | Tensor) -> Tensor:
         """The bits that are set in either; for bool, whether one is true.
 
         Example:
@@ -749,9 +751,9 @@ class TensorMethods:
             tensor([7, 5])
         """
     @overload
-    def bitwise_or(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_or_(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_or_(self, other: Tensor) -> Tensor:
+    def bitwise_or_(self, other: _complex | Tensor) -> Tensor:
         """`bitwise_or`, written into the tensor itself: the bits that are set in either; for bool, whether one is true.
 
         Example:
@@ -761,9 +763,9 @@ class TensorMethods:
             tensor([7, 5])
         """
     @overload
-    def bitwise_or_(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_right_shift(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_right_shift(self, other: Tensor) -> Tensor:
+    def bitwise_right_shift(self, other: _complex | Tensor) -> Tensor:
         """input with its bits moved down by `other`; copies of the sign come in from the left.
 
         Example:
@@ -772,9 +774,9 @@ class TensorMethods:
             tensor([ 2, -4])
         """
     @overload
-    def bitwise_right_shift(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_right_shift_(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_right_shift_(self, other: Tensor) -> Tensor:
+    def bitwise_right_shift_(self, other: _complex | Tensor) -> Tensor:
         """`bitwise_right_shift`, written into the tensor itself: input with its bits moved down by `other`; copies of the sign come in from the left.
 
         Example:
@@ -784,9 +786,9 @@ class TensorMethods:
             tensor([ 2, -4])
         """
     @overload
-    def bitwise_right_shift_(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_xor(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_xor(self, other: Tensor) -> Tensor:
+    def bitwise_xor(self, other: _complex | Tensor) -> Tensor:
         """The bits that are set in one of them only; for bool, whether they differ.
 
         Example:
@@ -795,9 +797,9 @@ class TensorMethods:
             tensor([5, 1])
         """
     @overload
-    def bitwise_xor(self, other: _complex | Tensor) -> Tensor: ...
+    def bitwise_xor_(self, other: Tensor) -> Tensor: ...
     @overload
-    def bitwise_xor_(self, other: Tensor) -> Tensor:
+    def bitwise_xor_(self, other: _complex | Tensor) -> Tensor:
         """`bitwise_xor`, written into the tensor itself: the bits that are set in one of them only; for bool, whether they differ.
 
         Example:
@@ -807,9 +809,9 @@ class TensorMethods:
             tensor([5, 1])
         """
     @overload
-    def bitwise_xor_(self, other: _complex | Tensor) -> Tensor: ...
+    def bmm(self, mat2: Tensor) -> Tensor: ...
     @overload
-    def bmm(self, mat2: Tensor) -> Tensor:
+    def bmm(self, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor:
         """Products of matrices, one for each pair in the batches (b, n, m) and (b, m, p).
 
         Example:
@@ -820,9 +822,9 @@ class TensorMethods:
                     [[3.]]])
         """
     @overload
-    def bmm(self, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor: ...
     @overload
-    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+    def broadcast_to(self, *size: _int) -> Tensor:
         """A view with the sizes given, in which dimensions of size 1 repeat their element.
 
         Example:
@@ -831,8 +833,6 @@ class TensorMethods:
             tensor([[1, 2],
                     [1, 2]])
         """
-    @overload
-    def broadcast_to(self, *size: _int) -> Tensor: ...
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
         """`cauchy`, written into the tensor itself: cauchy numbers around `median`. Raises RuntimeError where sigma is not positive.
 
@@ -894,7 +894,9 @@ class TensorMethods:
             (tensor([0, 1, 2]), tensor([3, 4]))
         """
     @overload
-    def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
+    @overload
+    def clamp(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor:
         """Each element, moved to the nearest bound where it lies outside of [min, max].
 
         Example:
@@ -903,9 +905,9 @@ class TensorMethods:
             tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def clamp(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
+    def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
     @overload
-    def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    def clamp_(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor:
         """`clamp`, written into the tensor itself: each element, moved to the nearest bound where it lies outside of [min, max].
 
         Example:
@@ -915,9 +917,9 @@ class TensorMethods:
             tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def clamp_(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
+    def clamp_max(self, max: Tensor) -> Tensor: ...
     @overload
-    def clamp_max(self, max: Tensor) -> Tensor:
+    def clamp_max(self, max: _complex | Tensor) -> Tensor:
         """Each element, or `max` where it is more.
 
         Example:
@@ -926,9 +928,9 @@ class TensorMethods:
             tensor([-2.0000,  0.5000,  1.0000])
         """
     @overload
-    def clamp_max(self, max: _complex | Tensor) -> Tensor: ...
+    def clamp_max_(self, max: Tensor) -> Tensor: ...
     @overload
-    def clamp_max_(self, max: Tensor) -> Tensor:
+    def clamp_max_(self, max: _complex | Tensor) -> Tensor:
         """`clamp_max`, written into the tensor itself: each element, or `max` where it is more.
 
         Example:
@@ -938,9 +940,9 @@ class TensorMethods:
             tensor([-2.0000,  0.5000,  1.0000])
         """
     @overload
-    def clamp_max_(self, max: _complex | Tensor) -> Tensor: ...
+    def clamp_min(self, min: Tensor) -> Tensor: ...
     @overload
-    def clamp_min(self, min: Tensor) -> Tensor:
+    def clamp_min(self, min: _complex | Tensor) -> Tensor:
         """Each element, or `min` where it is less.
 
         Example:
@@ -949,9 +951,9 @@ class TensorMethods:
             tensor([0.0000, 0.5000, 3.0000])
         """
     @overload
-    def clamp_min(self, min: _complex | Tensor) -> Tensor: ...
+    def clamp_min_(self, min: Tensor) -> Tensor: ...
     @overload
-    def clamp_min_(self, min: Tensor) -> Tensor:
+    def clamp_min_(self, min: _complex | Tensor) -> Tensor:
         """`clamp_min`, written into the tensor itself: each element, or `min` where it is less.
 
         Example:
@@ -961,9 +963,9 @@ class TensorMethods:
             tensor([0.0000, 0.5000, 3.0000])
         """
     @overload
-    def clamp_min_(self, min: _complex | Tensor) -> Tensor: ...
+    def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
     @overload
-    def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    def clip(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor:
         """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
 
         Example:
@@ -972,9 +974,9 @@ class TensorMethods:
             tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def clip(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
+    def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor: ...
     @overload
-    def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    def clip_(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor:
         """Another name of `clamp`. Each element, moved to the nearest bound where it lies outside of [min, max].
 
         Example:
@@ -983,8 +985,6 @@ class TensorMethods:
             >>> x.clip_(min=0.0, max=1.0)
             tensor([0.0000, 0.5000, 1.0000])
         """
-    @overload
-    def clip_(self, min: _complex | Tensor | None = None, max: _complex | Tensor | None = None) -> Tensor: ...
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy of the tensor, in memory of its own.
 
@@ -1036,7 +1036,9 @@ class TensorMethods:
             tensor([1., 2.])
         """
     @overload
-    def copysign(self, other: Tensor) -> Tensor:
+    def copysign(self, other: Tensor) -> Tensor: ...
+    @overload
+    def copysign(self, other: _complex | Tensor) -> Tensor:
         """The magnitude of `input` with the sign of `other`.
 
         Example:
@@ -1045,9 +1047,9 @@ class TensorMethods:
             tensor([-1.,  2.])
         """
     @overload
-    def copysign(self, other: _complex | Tensor) -> Tensor: ...
+    def copysign_(self, other: Tensor) -> Tensor: ...
     @overload
-    def copysign_(self, other: Tensor) -> Tensor:
+    def copysign_(self, other: _complex | Tensor) -> Tensor:
         """`copysign`, written into the tensor itself: the magnitude of `input` with the sign of `other`.
 
         Example:
@@ -1056,8 +1058,6 @@ class TensorMethods:
             >>> x.copysign_(aten.tensor([-1.0, 1.0]))
             tensor([-1.,  2.])
         """
-    @overload
-    def copysign_(self, other: _complex | Tensor) -> Tensor: ...
     def corrcoef(self) -> Tensor:
         """The correlation coefficients of the rows, within [-1, 1].
 
@@ -1102,7 +1102,11 @@ class TensorMethods:
             tensor([1.0000, 1.5431, 1.5431])
         """
     @overload
-    def count_nonzero(self, dim: _int | None = None) -> Tensor:
+    def count_nonzero(self, dim: _int | None = None) -> Tensor: ...
+    @overload
+    def count_nonzero(self, dim: Sequence[_int]) -> Tensor: ...
+    @overload
+    def count_nonzero(self, *dim: _int) -> Tensor:
         """How many elements are not 0, of all or along `dim`.
 
         Example:
@@ -1110,10 +1114,6 @@ class TensorMethods:
             >>> aten.count_nonzero(aten.tensor([[1, 0], [2, 3]]), dim=1)
             tensor([1, 2])
         """
-    @overload
-    def count_nonzero(self, dim: Sequence[_int]) -> Tensor: ...
-    @overload
-    def count_nonzero(self, *dim: _int) -> Tensor: ...
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariances of the rows, which are variables; columns are observations.
 
@@ -1305,7 +1305,13 @@ class TensorMethods:
             tensor(5.)
         """
     @overload
-    def div(self, other: Tensor | _complex) -> Tensor:
+    def div(self, other: Tensor | _complex) -> Tensor: ...
+    @overload
+    def div(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
+    @overload
+    def div(self, other: _complex | Tensor) -> Tensor: ...
+    @overload
+    def div(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor:
         """input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
 
         Example:
@@ -1314,13 +1320,13 @@ class TensorMethods:
             tensor([ 3, -4])
         """
     @overload
-    def div(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
+    def div_(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def div(self, other: _complex | Tensor) -> Tensor: ...
+    def div_(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
-    def div(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
+    def div_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def div_(self, other: Tensor | _complex) -> Tensor:
+    def div_(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor:
         """`div`, written into the tensor itself: input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
 
         Example:
@@ -1330,13 +1336,13 @@ class TensorMethods:
             tensor([ 3, -4])
         """
     @overload
-    def div_(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
+    def divide(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def div_(self, other: _complex | Tensor) -> Tensor: ...
+    def divide(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
-    def div_(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
+    def divide(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def divide(self, other: Tensor | _complex) -> Tensor:
+    def divide(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor:
         """Another name of `div`. input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
 
         Example:
@@ -1345,13 +1351,13 @@ class TensorMethods:
             tensor([ 3, -4])
         """
     @overload
-    def divide(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
+    def divide_(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def divide(self, other: _complex | Tensor) -> Tensor: ...
+    def divide_(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
     @overload
-    def divide(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
+    def divide_(self, other: _complex | Tensor) -> Tensor: ...
     @overload
-    def divide_(self, other: Tensor | _complex) -> Tensor:
+    def divide_(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor:
         """Another name of `div`. input / other; `rounding_mode` "floor" or "trunc" makes whole numbers of the quotients.
 
         Example:
@@ -1360,12 +1366,6 @@ class TensorMethods:
             >>> x.divide_(2, rounding_mode="floor")
             tensor([ 3, -4])
         """
-    @overload
-    def divide_(self, other: Tensor | _complex, *, rounding_mode: _str | None) -> Tensor: ...
-    @overload
-    def divide_(self, other: _complex | Tensor) -> Tensor: ...
-    @overload
-    def divide_(self, other: _complex | Tensor, *, rounding_mode: _str | None) -> Tensor: ...
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements.
 
@@ -1375,7 +1375,11 @@ class TensorMethods:
             tensor(11.)
         """
     @overload
-    def dsplit(self, sections: _int) -> tuple[Tensor, ...]:
+    def dsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, *indices: _int) -> tuple[Tensor, ...]:
         """Equal pieces along dimension 2.
 
         Example:
@@ -1386,11 +1390,9 @@ class TensorMethods:
                      [3]]]))
         """
     @overload
-    def dsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
+    def eq(self, other: Tensor) -> Tensor: ...
     @overload
-    def dsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
-    @overload
-    def eq(self, other: Tensor) -> Tensor:
+    def eq(self, other: _complex | Tensor) -> Tensor:
         """Whether elements are equal.
 
         Example:
@@ -1399,9 +1401,9 @@ class TensorMethods:
             tensor([ True, False])
         """
     @overload
-    def eq(self, other: _complex | Tensor) -> Tensor: ...
+    def eq_(self, other: Tensor) -> Tensor: ...
     @overload
-    def eq_(self, other: Tensor) -> Tensor:
+    def eq_(self, other: _complex | Tensor) -> Tensor:
         """`eq`, written into the tensor itself: whether elements are equal.
 
         Example:
@@ -1410,8 +1412,6 @@ class TensorMethods:
             >>> x.eq_(aten.tensor([1, 3]))
             tensor([1, 0])
         """
-    @overload
-    def eq_(self, other: _complex | Tensor) -> Tensor: ...
     def equal(self, other: Tensor) -> _bool:
         """Whether shapes and all elements are equal; NaN equals nothing.
 
@@ -1506,7 +1506,9 @@ class TensorMethods:
             tensor([1.0000, 2.7183, 0.3679])
         """
     @overload
-    def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor:
+    def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor: ...
+    @overload
+    def expand(self, *size: _int, implicit: _bool = False) -> Tensor:
         """A view with larger sizes, in which dimensions of size 1 repeat their element; -1 keeps a size.
 
         Example:
@@ -1515,8 +1517,6 @@ class TensorMethods:
             tensor([[1, 1, 1],
                     [2, 2, 2]])
         """
-    @overload
-    def expand(self, *size: _int, implicit: _bool = False) -> Tensor: ...
     def expand_as(self, other: Tensor) -> Tensor:
         """`expand` to the size of another tensor.
 
@@ -1552,7 +1552,9 @@ class TensorMethods:
             aten.Size([3])
         """
     @overload
-    def fill_(self, value: Tensor) -> Tensor:
+    def fill_(self, value: Tensor) -> Tensor: ...
+    @overload
+    def fill_(self, value: _complex | Tensor) -> Tensor:
         """`fill`, written into the tensor itself: a tensor like `input` whose elements are all `value`.
 
         Example:
@@ -1561,8 +1563,6 @@ class TensorMethods:
             >>> x.fill_(5)
             tensor([5., 5.])
         """
-    @overload
-    def fill_(self, value: _complex | Tensor) -> Tensor: ...
     def fix(self) -> Tensor:
         """Another name of `trunc`. Each element without what is behind the point.
 
@@ -1589,7 +1589,9 @@ class TensorMethods:
             tensor([1, 2, 3, 4])
         """
     @overload
-    def flip(self, dims: Sequence[_int]) -> Tensor:
+    def flip(self, dims: Sequence[_int]) -> Tensor: ...
+    @overload
+    def flip(self, *dims: _int) -> Tensor:
         """The order along `dims` reversed. Raises RuntimeError for a dimension named twice.
 
         Example:
@@ -1598,8 +1600,6 @@ class TensorMethods:
             tensor([[3, 4],
                     [1, 2]])
         """
-    @overload
-    def flip(self, *dims: _int) -> Tensor: ...
     def fliplr(self) -> Tensor:
         """Columns in reverse order. Raises RuntimeError for tensors of less than 2 dimensions.
 
@@ -1619,7 +1619,9 @@ class TensorMethods:
                     [1, 2]])
         """
     @overload
-    def float_power(self, exponent: Tensor) -> Tensor:
+    def float_power(self, exponent: Tensor) -> Tensor: ...
+    @overload
+    def float_power(self, exponent: _complex | Tensor) -> Tensor:
         """The power in float64, or in complex128.
 
         Example:
@@ -1628,9 +1630,9 @@ class TensorMethods:
             tensor([1., 4., 9.], dtype=aten.float64)
         """
     @overload
-    def float_power(self, exponent: _complex | Tensor) -> Tensor: ...
+    def float_power_(self, exponent: Tensor) -> Tensor: ...
     @overload
-    def float_power_(self, exponent: Tensor) -> Tensor:
+    def float_power_(self, exponent: _complex | Tensor) -> Tensor:
         """`float_power`, written into the tensor itself: raises RuntimeError unless the base has the result's dtype.
 
         Example:
@@ -1639,8 +1641,6 @@ class TensorMethods:
             >>> x.float_power_(2)
             tensor([1., 4., 9.], dtype=aten.float64)
         """
-    @overload
-    def float_power_(self, exponent: _complex | Tensor) -> Tensor: ...
     def floor(self) -> Tensor:
         """Each element rounded down to a whole number.
 
@@ -1659,7 +1659,9 @@ class TensorMethods:
             tensor([-2.,  0.,  2.])
         """
     @overload
-    def floor_divide(self, other: Tensor | _complex) -> Tensor:
+    def floor_divide(self, other: Tensor | _complex) -> Tensor: ...
+    @overload
+    def floor_divide(self, other: _complex | Tensor) -> Tensor:
         """input / other, rounded down; exact in floating point too.
 
         Example:
@@ -1668,9 +1670,9 @@ class TensorMethods:
             tensor([ 3, -4])
         """
     @overload
-    def floor_divide(self, other: _complex | Tensor) -> Tensor: ...
+    def floor_divide_(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def floor_divide_(self, other: Tensor | _complex) -> Tensor:
+    def floor_divide_(self, other: _complex | Tensor) -> Tensor:
         """`floor_divide`, written into the tensor itself: input / other, rounded down; exact in floating point too.
 
         Example:
@@ -1679,8 +1681,6 @@ class TensorMethods:
             >>> x.floor_divide_(2)
             tensor([ 3, -4])
         """
-    @overload
-    def floor_divide_(self, other: _complex | Tensor) -> Tensor: ...
     def fmax(self, other: Tensor) -> Tensor:
         """The larger of two elements; the other one where one is NaN.
 
@@ -1698,7 +1698,9 @@ class TensorMethods:
             tensor([1., 3.])
         """
     @overload
-    def fmod(self, other: Tensor) -> Tensor:
+    def fmod(self, other: Tensor) -> Tensor: ...
+    @overload
+    def fmod(self, other: _complex | Tensor) -> Tensor:
         """What is left of input / other where the quotient is cut towards 0; it has the sign of `input`.
 
         Example:
@@ -1707,9 +1709,9 @@ class TensorMethods:
             tensor([-2.,  2.])
         """
     @overload
-    def fmod(self, other: _complex | Tensor) -> Tensor: ...
+    def fmod_(self, other: Tensor) -> Tensor: ...
     @overload
-    def fmod_(self, other: Tensor) -> Tensor:
+    def fmod_(self, other: _complex | Tensor) -> Tensor:
         """`fmod`, written into the tensor itself: what is left of input / other where the quotient is cut towards 0; it has the sign of `input`.
 
         Example:
@@ -1718,8 +1720,6 @@ class TensorMethods:
             >>> x.fmod_(3)
             tensor([-2.,  2.])
         """
-    @overload
-    def fmod_(self, other: _complex | Tensor) -> Tensor: ...
     def frac(self) -> Tensor:
         """The part of each element behind the point, with its sign.
 
@@ -1772,7 +1772,9 @@ class TensorMethods:
             tensor([6, 7])
         """
     @overload
-    def ge(self, other: Tensor) -> Tensor:
+    def ge(self, other: Tensor) -> Tensor: ...
+    @overload
+    def ge(self, other: _complex | Tensor) -> Tensor:
         """Whether elements are at least those of `other`.
 
         Example:
@@ -1781,9 +1783,9 @@ class TensorMethods:
             tensor([False,  True,  True])
         """
     @overload
-    def ge(self, other: _complex | Tensor) -> Tensor: ...
+    def ge_(self, other: Tensor) -> Tensor: ...
     @overload
-    def ge_(self, other: Tensor) -> Tensor:
+    def ge_(self, other: _complex | Tensor) -> Tensor:
         """`ge`, written into the tensor itself: whether elements are at least those of `other`.
 
         Example:
@@ -1792,8 +1794,6 @@ class TensorMethods:
             >>> x.ge_(2)
             tensor([0, 1, 1])
         """
-    @overload
-    def ge_(self, other: _complex | Tensor) -> Tensor: ...
     def geometric_(self, p: _float, *, generator: _Generator | None = None) -> Tensor:
         """`geometric`, written into the tensor itself: trials up to the first success. Raises RuntimeError for p outside of (0, 1).
 
@@ -1820,7 +1820,9 @@ class TensorMethods:
                     [6, 8]])
         """
     @overload
-    def greater(self, other: Tensor) -> Tensor:
+    def greater(self, other: Tensor) -> Tensor: ...
+    @overload
+    def greater(self, other: _complex | Tensor) -> Tensor:
         """Another name of `gt`. Whether elements are more than those of `other`.
 
         Example:
@@ -1829,9 +1831,9 @@ class TensorMethods:
             tensor([False, False,  True])
         """
     @overload
-    def greater(self, other: _complex | Tensor) -> Tensor: ...
+    def greater_(self, other: Tensor) -> Tensor: ...
     @overload
-    def greater_(self, other: Tensor) -> Tensor:
+    def greater_(self, other: _complex | Tensor) -> Tensor:
         """Another name of `gt`. Whether elements are more than those of `other`.
 
         Example:
@@ -1841,9 +1843,9 @@ class TensorMethods:
             tensor([0, 0, 1])
         """
     @overload
-    def greater_(self, other: _complex | Tensor) -> Tensor: ...
+    def greater_equal(self, other: Tensor) -> Tensor: ...
     @overload
-    def greater_equal(self, other: Tensor) -> Tensor:
+    def greater_equal(self, other: _complex | Tensor) -> Tensor:
         """Another name of `ge`. Whether elements are at least those of `other`.
 
         Example:
@@ -1852,9 +1854,9 @@ class TensorMethods:
             tensor([False,  True,  True])
         """
     @overload
-    def greater_equal(self, other: _complex | Tensor) -> Tensor: ...
+    def greater_equal_(self, other: Tensor) -> Tensor: ...
     @overload
-    def greater_equal_(self, other: Tensor) -> Tensor:
+    def greater_equal_(self, other: _complex | Tensor) -> Tensor:
         """Another name of `ge`. Whether elements are at least those of `other`.
 
         Example:
@@ -1864,9 +1866,9 @@ class TensorMethods:
             tensor([0, 1, 1])
         """
     @overload
-    def greater_equal_(self, other: _complex | Tensor) -> Tensor: ...
+    def gt(self, other: Tensor) -> Tensor: ...
     @overload
-    def gt(self, other: Tensor) -> Tensor:
+    def gt(self, other: _complex | Tensor) -> Tensor:
         """Whether elements are more than those of `other`.
 
         Example:
@@ -1875,9 +1877,9 @@ class TensorMethods:
             tensor([False, False,  True])
         """
     @overload
-    def gt(self, other: _complex | Tensor) -> Tensor: ...
+    def gt_(self, other: Tensor) -> Tensor: ...
     @overload
-    def gt_(self, other: Tensor) -> Tensor:
+    def gt_(self, other: _complex | Tensor) -> Tensor:
         """`gt`, written into the tensor itself: whether elements are more than those of `other`.
 
         Example:
@@ -1886,8 +1888,6 @@ class TensorMethods:
             >>> x.gt_(2)
             tensor([0, 0, 1])
         """
-    @overload
-    def gt_(self, other: _complex | Tensor) -> Tensor: ...
     def hardshrink(self, lambd: _complex | Tensor = 0.5) -> Tensor:
         """Each element, or 0 where it lies in [-lambd, lambd].
 
@@ -1897,7 +1897,9 @@ class TensorMethods:
             tensor([-1.0000,  0.0000,  0.7500])
         """
     @overload
-    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
+    @overload
+    def hash_tensor(self, *dim: _int, keepdim: _bool = False, mode: _int = 0) -> Tensor:
         """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0).
 
         Example:
@@ -1905,8 +1907,6 @@ class TensorMethods:
             >>> aten.hash_tensor(aten.tensor([1, 2, 3]))
             tensor(0, dtype=aten.uint64)
         """
-    @overload
-    def hash_tensor(self, *dim: _int, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
     def heaviside(self, values: Tensor) -> Tensor:
         """The unit step: 0 below zero, `values` at zero, 1 above; 0 for NaN.
 
@@ -1933,7 +1933,9 @@ class TensorMethods:
             tensor([2., 1.])
         """
     @overload
-    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results.histogram:
+    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results.histogram: ...
+    @overload
+    def histogram(self, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogram:
         """The elements' weights, one each by default, summed by bin; the edges are `bins`.
 
         Example:
@@ -1942,9 +1944,11 @@ class TensorMethods:
             histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
         """
     @overload
-    def histogram(self, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogram: ...
+    def hsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
     @overload
-    def hsplit(self, sections: _int) -> tuple[Tensor, ...]:
+    def hsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, *indices: _int) -> tuple[Tensor, ...]:
         """Equal pieces along dimension 1, or 0 of a 1-d tensor.
 
         Example:
@@ -1952,10 +1956,6 @@ class TensorMethods:
             >>> aten.hsplit(aten.arange(4), 2)
             (tensor([0, 1]), tensor([2, 3]))
         """
-    @overload
-    def hsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
-    @overload
-    def hsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
     def hypot(self, other: Tensor) -> Tensor:
         """sqrt(input^2 + other^2) without overflow between: scaled by the larger of the two.
 
@@ -2067,7 +2067,9 @@ class TensorMethods:
             tensor([1., 0., 5.])
         """
     @overload
-    def index_fill(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+    def index_fill(self, dim: _int, index: Tensor, value: Tensor) -> Tensor: ...
+    @overload
+    def index_fill(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor:
         """The tensor with `value` in each slice of `dim` that `index` names.
 
         Example:
@@ -2076,9 +2078,9 @@ class TensorMethods:
             tensor([7., 0., 7.])
         """
     @overload
-    def index_fill(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
+    def index_fill_(self, dim: _int, index: Tensor, value: Tensor) -> Tensor: ...
     @overload
-    def index_fill_(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+    def index_fill_(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor:
         """`index_fill`, written into the tensor itself: the tensor with `value` in each slice of `dim` that `index` names.
 
         Example:
@@ -2087,8 +2089,6 @@ class TensorMethods:
             >>> x.index_fill_(0, aten.tensor([0, 2]), 7)
             tensor([7., 0., 7.])
         """
-    @overload
-    def index_fill_(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
         """Writes `values`, broadcast, to the elements `index` would give; or adds them.
 
@@ -2283,7 +2283,9 @@ class TensorMethods:
             tensor([4.0000, 1.5000])
         """
     @overload
-    def le(self, other: Tensor) -> Tensor:
+    def le(self, other: Tensor) -> Tensor: ...
+    @overload
+    def le(self, other: _complex | Tensor) -> Tensor:
         """Whether elements are at most those of `other`.
 
         Example:
@@ -2292,9 +2294,9 @@ class TensorMethods:
             tensor([ True,  True, False])
         """
     @overload
-    def le(self, other: _complex | Tensor) -> Tensor: ...
+    def le_(self, other: Tensor) -> Tensor: ...
     @overload
-    def le_(self, other: Tensor) -> Tensor:
+    def le_(self, other: _complex | Tensor) -> Tensor:
         """`le`, written into the tensor itself: whether elements are at most those of `other`.
 
         Example:
@@ -2304,9 +2306,9 @@ class TensorMethods:
             tensor([1, 1, 0])
         """
     @overload
-    def le_(self, other: _complex | Tensor) -> Tensor: ...
+    def lerp(self, end: Tensor, weight: Tensor) -> Tensor: ...
     @overload
-    def lerp(self, end: Tensor, weight: Tensor) -> Tensor:
+    def lerp(self, end: Tensor, weight: _complex | Tensor) -> Tensor:
         """start + weight × (end - start), from whichever end is nearer, so that weights 0 and 1 give the
         ends themselves.
 
@@ -2316,9 +2318,9 @@ class TensorMethods:
             tensor([ 2.5000, 12.5000])
         """
     @overload
-    def lerp(self, end: Tensor, weight: _complex | Tensor) -> Tensor: ...
+    def lerp_(self, end: Tensor, weight: Tensor) -> Tensor: ...
     @overload
-    def lerp_(self, end: Tensor, weight: Tensor) -> Tensor:
+    def lerp_(self, end: Tensor, weight: _complex | Tensor) -> Tensor:
         """`lerp`, written into the tensor itself: start + weight × (end - start), from whichever end is nearer, so that weights 0 and 1 give the
         ends themselves.
 
@@ -2329,9 +2331,9 @@ class TensorMethods:
             tensor([ 2.5000, 12.5000])
         """
     @overload
-    def lerp_(self, end: Tensor, weight: _complex | Tensor) -> Tensor: ...
+    def less(self, other: Tensor) -> Tensor: ...
     @overload
-    def less(self, other: Tensor) -> Tensor:
+    def less(self, other: _complex | Tensor) -> Tensor:
         """Another name of `lt`. Whether elements are less than those of `other`.
 
         Example:
@@ -2340,9 +2342,9 @@ class TensorMethods:
             tensor([ True, False, False])
         """
     @overload
-    def less(self, other: _complex | Tensor) -> Tensor: ...
+    def less_(self, other: Tensor) -> Tensor: ...
     @overload
-    def less_(self, other: Tensor) -> Tensor:
+    def less_(self, other: _complex | Tensor) -> Tensor:
         """Another name of `lt`. Whether elements are less than those of `other`.
 
         Example:
@@ -2352,9 +2354,9 @@ class TensorMethods:
             tensor([1, 0, 0])
         """
     @overload
-    def less_(self, other: _complex | Tensor) -> Tensor: ...
+    def less_equal(self, other: Tensor) -> Tensor: ...
     @overload
-    def less_equal(self, other: Tensor) -> Tensor:
+    def less_equal(self, other: _complex | Tensor) -> Tensor:
         """Another name of `le`. Whether elements are at most those of `other`.
 
         Example:
@@ -2363,9 +2365,9 @@ class TensorMethods:
             tensor([ True,  True, False])
         """
     @overload
-    def less_equal(self, other: _complex | Tensor) -> Tensor: ...
+    def less_equal_(self, other: Tensor) -> Tensor: ...
     @overload
-    def less_equal_(self, other: Tensor) -> Tensor:
+    def less_equal_(self, other: _complex | Tensor) -> Tensor:
         """Another name of `le`. Whether elements are at most those of `other`.
 
         Example:
@@ -2374,8 +2376,6 @@ class TensorMethods:
             >>> x.less_equal_(2)
             tensor([1, 1, 0])
         """
-    @overload
-    def less_equal_(self, other: _complex | Tensor) -> Tensor: ...
     def lgamma(self) -> Tensor:
         """The logarithm of the magnitude of the gamma function.
 
@@ -2603,7 +2603,9 @@ class TensorMethods:
             tensor(1000.)
         """
     @overload
-    def lt(self, other: Tensor) -> Tensor:
+    def lt(self, other: Tensor) -> Tensor: ...
+    @overload
+    def lt(self, other: _complex | Tensor) -> Tensor:
         """Whether elements are less than those of `other`.
 
         Example:
@@ -2612,9 +2614,9 @@ class TensorMethods:
             tensor([ True, False, False])
         """
     @overload
-    def lt(self, other: _complex | Tensor) -> Tensor: ...
+    def lt_(self, other: Tensor) -> Tensor: ...
     @overload
-    def lt_(self, other: Tensor) -> Tensor:
+    def lt_(self, other: _complex | Tensor) -> Tensor:
         """`lt`, written into the tensor itself: whether elements are less than those of `other`.
 
         Example:
@@ -2623,8 +2625,6 @@ class TensorMethods:
             >>> x.lt_(2)
             tensor([1, 0, 0])
         """
-    @overload
-    def lt_(self, other: _complex | Tensor) -> Tensor: ...
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """X with A X = input, for the factors of A that `linalg.lu_factor` gives.
 
@@ -2654,7 +2654,9 @@ class TensorMethods:
                     [2]])
         """
     @overload
-    def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor:
+    def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor: ...
+    @overload
+    def masked_fill(self, mask: Tensor, value: _complex | Tensor) -> Tensor:
         """`value` where `mask` is true, else the elements of `input`.
 
         Example:
@@ -2663,9 +2665,9 @@ class TensorMethods:
             tensor([0, 2, 0])
         """
     @overload
-    def masked_fill(self, mask: Tensor, value: _complex | Tensor) -> Tensor: ...
+    def masked_fill_(self, mask: Tensor, value: Tensor) -> Tensor: ...
     @overload
-    def masked_fill_(self, mask: Tensor, value: Tensor) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: _complex | Tensor) -> Tensor:
         """`masked_fill`, written into the tensor itself: `value` where `mask` is true, else the elements of `input`.
 
         Example:
@@ -2674,8 +2676,6 @@ class TensorMethods:
             >>> x.masked_fill_(aten.tensor([True, False, True]), 0)
             tensor([0, 2, 0])
         """
-    @overload
-    def masked_fill_(self, mask: Tensor, value: _complex | Tensor) -> Tensor: ...
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """`input`, broadcast with `mask`, with elements of `source` in order where `mask` is true.
 
@@ -2729,7 +2729,11 @@ class TensorMethods:
                     [0., 1.]])
         """
     @overload
-    def max(self) -> Tensor:
+    def max(self) -> Tensor: ...
+    @overload
+    def max(self, other: Tensor) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = False) -> _results.max:
         """The largest element; of a dimension, its largest elements and where they are; of two tensors,
         the larger elements. NaN where one is.
 
@@ -2738,10 +2742,6 @@ class TensorMethods:
             >>> aten.max(aten.tensor([[1, 5], [7, 3]]), 1)
             max(values=tensor([5, 7]), indices=tensor([1, 0]))
         """
-    @overload
-    def max(self, other: Tensor) -> Tensor: ...
-    @overload
-    def max(self, dim: _int, keepdim: _bool = False) -> _results.max: ...
     def maximum(self, other: Tensor) -> Tensor:
         """The larger of two elements; NaN if either is.
 
@@ -2751,7 +2751,9 @@ class TensorMethods:
             tensor([3, 5])
         """
     @overload
-    def mean(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+    def mean(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
+    @overload
+    def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
         """The average of all elements, or of those along `dim`.
 
         Example:
@@ -2760,9 +2762,9 @@ class TensorMethods:
             tensor([2., 3.])
         """
     @overload
-    def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
+    def median(self) -> Tensor: ...
     @overload
-    def median(self) -> Tensor:
+    def median(self, dim: _int, keepdim: _bool = False) -> _results.median:
         """The lower median: of all elements, or along `dim`, with its place. NaN where an element is.
 
         Example:
@@ -2771,9 +2773,11 @@ class TensorMethods:
             tensor(2)
         """
     @overload
-    def median(self, dim: _int, keepdim: _bool = False) -> _results.median: ...
+    def min(self) -> Tensor: ...
     @overload
-    def min(self) -> Tensor:
+    def min(self, other: Tensor) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = False) -> _results.min:
         """The smallest element; of a dimension, its smallest elements and where they are; of two tensors,
         the smaller elements. NaN where one is.
 
@@ -2782,10 +2786,6 @@ class TensorMethods:
             >>> aten.min(aten.tensor([[1, 5], [7, 3]]), 1)
             min(values=tensor([1, 3]), indices=tensor([0, 1]))
         """
-    @overload
-    def min(self, other: Tensor) -> Tensor: ...
-    @overload
-    def min(self, dim: _int, keepdim: _bool = False) -> _results.min: ...
     def minimum(self, other: Tensor) -> Tensor:
         """The smaller of two elements; NaN if either is.
 
@@ -2795,7 +2795,9 @@ class TensorMethods:
             tensor([1, 2])
         """
     @overload
-    def mm(self, mat2: Tensor) -> Tensor:
+    def mm(self, mat2: Tensor) -> Tensor: ...
+    @overload
+    def mm(self, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor:
         """The product of two matrices (n, m) and (m, p).
 
         Example:
@@ -2804,8 +2806,6 @@ class TensorMethods:
             tensor([[3.],
                     [7.]])
         """
-    @overload
-    def mm(self, mat2: Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> _results.mode:
         """The most frequent element along `dim`, the least of several, and where it stands last.
 
@@ -2815,7 +2815,9 @@ class TensorMethods:
             mode(values=tensor(2), indices=tensor(2))
         """
     @overload
-    def moveaxis(self, source: _int, destination: _int) -> Tensor:
+    def moveaxis(self, source: _int, destination: _int) -> Tensor: ...
+    @overload
+    def moveaxis(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
         """Dimensions `source` at the places `destination`; the others keep their order.
 
         Example:
@@ -2824,9 +2826,9 @@ class TensorMethods:
             aten.Size([3, 4, 2])
         """
     @overload
-    def moveaxis(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
+    def movedim(self, source: _int, destination: _int) -> Tensor: ...
     @overload
-    def movedim(self, source: _int, destination: _int) -> Tensor:
+    def movedim(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
         """Dimensions `source` at the places `destination`; the others keep their order.
 
         Example:
@@ -2834,8 +2836,6 @@ class TensorMethods:
             >>> aten.movedim(aten.ones(2, 3, 4), 0, -1).shape
             aten.Size([3, 4, 2])
         """
-    @overload
-    def movedim(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor: ...
     def msort(self) -> Tensor:
         """The elements sorted along the first dimension.
 
@@ -2846,7 +2846,9 @@ class TensorMethods:
                     [3, 2]])
         """
     @overload
-    def mul(self, other: Tensor | _complex) -> Tensor:
+    def mul(self, other: Tensor | _complex) -> Tensor: ...
+    @overload
+    def mul(self, other: _complex | Tensor) -> Tensor:
         """input × other.
 
         Example:
@@ -2855,9 +2857,9 @@ class TensorMethods:
             tensor([2, 4, 6])
         """
     @overload
-    def mul(self, other: _complex | Tensor) -> Tensor: ...
+    def mul_(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def mul_(self, other: Tensor | _complex) -> Tensor:
+    def mul_(self, other: _complex | Tensor) -> Tensor:
         """`mul`, written into the tensor itself: input × other.
 
         Example:
@@ -2866,8 +2868,6 @@ class TensorMethods:
             >>> x.mul_(2)
             tensor([2, 4, 6])
         """
-    @overload
-    def mul_(self, other: _complex | Tensor) -> Tensor: ...
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None) -> Tensor:
         """Indices into each row of weights (n) or (m, n), drawn with or without replacement.
 
@@ -2877,7 +2877,9 @@ class TensorMethods:
             tensor([1])
         """
     @overload
-    def multiply(self, other: Tensor | _complex) -> Tensor:
+    def multiply(self, other: Tensor | _complex) -> Tensor: ...
+    @overload
+    def multiply(self, other: _complex | Tensor) -> Tensor:
         """Another name of `mul`. input × other.
 
         Example:
@@ -2886,9 +2888,9 @@ class TensorMethods:
             tensor([2, 4, 6])
         """
     @overload
-    def multiply(self, other: _complex | Tensor) -> Tensor: ...
+    def multiply_(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def multiply_(self, other: Tensor | _complex) -> Tensor:
+    def multiply_(self, other: _complex | Tensor) -> Tensor:
         """Another name of `mul`. input × other.
 
         Example:
@@ -2897,8 +2899,6 @@ class TensorMethods:
             >>> x.multiply_(2)
             tensor([2, 4, 6])
         """
-    @overload
-    def multiply_(self, other: _complex | Tensor) -> Tensor: ...
     def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix (n, m) and a vector (m).
 
@@ -2950,7 +2950,9 @@ class TensorMethods:
             tensor(2.)
         """
     @overload
-    def nanmedian(self) -> Tensor:
+    def nanmedian(self) -> Tensor: ...
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = False) -> _results.nanmedian:
         """The lower median of the elements that are not NaN.
 
         Example:
@@ -2959,9 +2961,9 @@ class TensorMethods:
             tensor(1.)
         """
     @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = False) -> _results.nanmedian: ...
+    def nanquantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
     @overload
-    def nanquantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor:
+    def nanquantile(self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor:
         """The quantiles `q` of the elements that are not NaN; NaN where all are.
 
         Example:
@@ -2969,8 +2971,6 @@ class TensorMethods:
             >>> aten.nanquantile(aten.tensor([1.0, float("nan"), 3.0]), 0.5)
             tensor(2.)
         """
-    @overload
-    def nanquantile(self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
         """The sum of what is not NaN. Integers have no NaN, and none comes of floating numbers.
 
@@ -2980,7 +2980,9 @@ class TensorMethods:
             tensor(4.)
         """
     @overload
-    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor:
+    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+    @overload
+    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
         """`length` indices of `dim` from `start` on; a negative `start` counts from the end.
 
         Example:
@@ -2988,8 +2990,6 @@ class TensorMethods:
             >>> aten.narrow(aten.arange(5), 0, 1, 3)
             tensor([1, 2, 3])
         """
-    @overload
-    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor: ...
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """`narrow` as a copy; a dimension past the last is RuntimeError here.
 
@@ -2999,7 +2999,9 @@ class TensorMethods:
             tensor([1, 2, 3])
         """
     @overload
-    def ne(self, other: Tensor) -> Tensor:
+    def ne(self, other: Tensor) -> Tensor: ...
+    @overload
+    def ne(self, other: _complex | Tensor) -> Tensor:
         """Whether elements differ.
 
         Example:
@@ -3008,9 +3010,9 @@ class TensorMethods:
             tensor([False,  True])
         """
     @overload
-    def ne(self, other: _complex | Tensor) -> Tensor: ...
+    def ne_(self, other: Tensor) -> Tensor: ...
     @overload
-    def ne_(self, other: Tensor) -> Tensor:
+    def ne_(self, other: _complex | Tensor) -> Tensor:
         """`ne`, written into the tensor itself: whether elements differ.
 
         Example:
@@ -3019,8 +3021,6 @@ class TensorMethods:
             >>> x.ne_(aten.tensor([1, 3]))
             tensor([0, 1])
         """
-    @overload
-    def ne_(self, other: _complex | Tensor) -> Tensor: ...
     def neg(self) -> Tensor:
         """Each element with the other sign.
 
@@ -3056,7 +3056,9 @@ class TensorMethods:
             tensor([-1,  2,  0])
         """
     @overload
-    def new_empty(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+    def new_empty(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    @overload
+    def new_empty(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
         """`empty` with this tensor's dtype and device.
 
         Example:
@@ -3064,8 +3066,6 @@ class TensorMethods:
             >>> aten.ones(2).new_empty((2, 3)).shape
             aten.Size([2, 3])
         """
-    @overload
-    def new_empty(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
     def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
         """`empty_strided` with this tensor's dtype and device.
 
@@ -3083,7 +3083,9 @@ class TensorMethods:
             tensor([7, 7])
         """
     @overload
-    def new_ones(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+    def new_ones(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    @overload
+    def new_ones(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
         """`ones` with this tensor's dtype and device.
 
         Example:
@@ -3092,9 +3094,9 @@ class TensorMethods:
             tensor([1, 1])
         """
     @overload
-    def new_ones(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
+    def new_zeros(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
     @overload
-    def new_zeros(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
+    def new_zeros(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor:
         """`zeros` with this tensor's dtype and device.
 
         Example:
@@ -3102,8 +3104,6 @@ class TensorMethods:
             >>> aten.tensor([1, 2]).new_zeros(2)
             tensor([0, 0])
         """
-    @overload
-    def new_zeros(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None) -> Tensor: ...
     def nextafter(self, other: Tensor) -> Tensor:
         """The next number of the tensor's own type: a step of its bit pattern, away from zero or back.
 
@@ -3132,7 +3132,13 @@ class TensorMethods:
                     [-1]])
         """
     @overload
-    def norm(self, p: _complex | Tensor = 2) -> Tensor:
+    def norm(self, p: _complex | Tensor = 2) -> Tensor: ...
+    @overload
+    def norm(self, p: _complex | Tensor | None, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def norm(self, p: _complex | Tensor | None, dim: _int | Sequence[_int], keepdim: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
+    @overload
+    def norm(self, p: _complex | Tensor | None, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor:
         """A vector norm of all dimensions or those listed.
 
         Example:
@@ -3140,12 +3146,6 @@ class TensorMethods:
             >>> aten.tensor([3.0, 4.0]).norm()
             tensor(5.)
         """
-    @overload
-    def norm(self, p: _complex | Tensor | None, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor: ...
-    @overload
-    def norm(self, p: _complex | Tensor | None, dim: _int | Sequence[_int], keepdim: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
-    @overload
-    def norm(self, p: _complex | Tensor | None, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None) -> Tensor:
         """Writes normal numbers of `mean` and deviation `std` over every element.
 
@@ -3155,7 +3155,9 @@ class TensorMethods:
             tensor([5., 5.])
         """
     @overload
-    def not_equal(self, other: Tensor) -> Tensor:
+    def not_equal(self, other: Tensor) -> Tensor: ...
+    @overload
+    def not_equal(self, other: _complex | Tensor) -> Tensor:
         """Another name of `ne`. Whether elements differ.
 
         Example:
@@ -3164,9 +3166,9 @@ class TensorMethods:
             tensor([False,  True])
         """
     @overload
-    def not_equal(self, other: _complex | Tensor) -> Tensor: ...
+    def not_equal_(self, other: Tensor) -> Tensor: ...
     @overload
-    def not_equal_(self, other: Tensor) -> Tensor:
+    def not_equal_(self, other: _complex | Tensor) -> Tensor:
         """Another name of `ne`. Whether elements differ.
 
         Example:
@@ -3175,8 +3177,6 @@ class TensorMethods:
             >>> x.not_equal_(aten.tensor([1, 3]))
             tensor([0, 1])
         """
-    @overload
-    def not_equal_(self, other: _complex | Tensor) -> Tensor: ...
     def numel(self) -> _int:
         """How many elements the tensor has.
 
@@ -3215,7 +3215,9 @@ class TensorMethods:
                     [6, 8]])
         """
     @overload
-    def permute(self, dims: Sequence[_int]) -> Tensor:
+    def permute(self, dims: Sequence[_int]) -> Tensor: ...
+    @overload
+    def permute(self, *dims: _int) -> Tensor:
         """A view with the dimensions in the order `dims`.
 
         Example:
@@ -3223,8 +3225,6 @@ class TensorMethods:
             >>> aten.permute(aten.ones(2, 3, 4), (2, 0, 1)).shape
             aten.Size([4, 2, 3])
         """
-    @overload
-    def permute(self, *dims: _int) -> Tensor: ...
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudo-inverse of a matrix; singular values up to `rcond` times the largest count as 0.
 
@@ -3252,7 +3252,9 @@ class TensorMethods:
             tensor([ 1, -2])
         """
     @overload
-    def pow(self, exponent: Tensor) -> Tensor:
+    def pow(self, exponent: Tensor) -> Tensor: ...
+    @overload
+    def pow(self, exponent: _complex | Tensor) -> Tensor:
         """input to the power `exponent`; one of them may be a number.
 
         Example:
@@ -3261,9 +3263,9 @@ class TensorMethods:
             tensor([1., 4., 9.])
         """
     @overload
-    def pow(self, exponent: _complex | Tensor) -> Tensor: ...
+    def pow_(self, exponent: Tensor) -> Tensor: ...
     @overload
-    def pow_(self, exponent: Tensor) -> Tensor:
+    def pow_(self, exponent: _complex | Tensor) -> Tensor:
         """`pow`, written into the tensor itself: input to the power `exponent`; one of them may be a number.
 
         Example:
@@ -3272,8 +3274,6 @@ class TensorMethods:
             >>> x.pow_(2)
             tensor([1., 4., 9.])
         """
-    @overload
-    def pow_(self, exponent: _complex | Tensor) -> Tensor: ...
     def prelu(self, weight: Tensor) -> Tensor:
         """Elements below zero times `weight`: one number, or one for each channel (dimension 1).
 
@@ -3283,7 +3283,9 @@ class TensorMethods:
             tensor([-1.,  3.])
         """
     @overload
-    def prod(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+    def prod(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
+    @overload
+    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
         """The product of all elements, or of those along `dim`.
 
         Example:
@@ -3291,8 +3293,6 @@ class TensorMethods:
             >>> aten.prod(aten.tensor([[1, 2], [3, 4]]), dim=1)
             tensor([ 2, 12])
         """
-    @overload
-    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """Writes, or adds, the elements of `source` in order to positions among all of `input`.
 
@@ -3322,7 +3322,9 @@ class TensorMethods:
                     [0., 3.]])
         """
     @overload
-    def quantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor:
+    def quantile(self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
+    @overload
+    def quantile(self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor:
         """The quantiles `q`, in [0, 1], along `dim`: NaN where an element is; q's dimension is first.
 
         Example:
@@ -3330,8 +3332,6 @@ class TensorMethods:
             >>> aten.quantile(aten.tensor([1.0, 2.0, 3.0, 4.0]), aten.tensor([0.25, 0.5]))
             tensor([1.7500, 2.5000])
         """
-    @overload
-    def quantile(self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear') -> Tensor: ...
     def rad2deg(self) -> Tensor:
         """Radians as degrees: x 180 / π.
 
@@ -3350,7 +3350,11 @@ class TensorMethods:
             tensor([  0.,  90., 180.])
         """
     @overload
-    def random_(self, *, generator: _Generator | None = None) -> Tensor:
+    def random_(self, *, generator: _Generator | None = None) -> Tensor: ...
+    @overload
+    def random_(self, from_: _int, to: _int | None, *, generator: _Generator | None = None) -> Tensor: ...
+    @overload
+    def random_(self, to: _int, *, generator: _Generator | None = None) -> Tensor:
         """`random`, written into the tensor itself: integers from 0 to the largest the dtype holds; for floating dtypes, holds with all before.
 
         Example:
@@ -3358,10 +3362,6 @@ class TensorMethods:
             >>> aten.zeros(3).random_(1)
             tensor([0., 0., 0.])
         """
-    @overload
-    def random_(self, from_: _int, to: _int | None, *, generator: _Generator | None = None) -> Tensor: ...
-    @overload
-    def random_(self, to: _int, *, generator: _Generator | None = None) -> Tensor: ...
     def ravel(self) -> Tensor:
         """The elements as a vector; a view where memory allows.
 
@@ -3413,7 +3413,9 @@ class TensorMethods:
             tensor([0., 0., 2.])
         """
     @overload
-    def remainder(self, other: Tensor) -> Tensor:
+    def remainder(self, other: Tensor) -> Tensor: ...
+    @overload
+    def remainder(self, other: _complex | Tensor) -> Tensor:
         """What is left of input / other where the quotient is rounded down; it has the sign of `other`.
 
         Example:
@@ -3422,9 +3424,9 @@ class TensorMethods:
             tensor([1, 2])
         """
     @overload
-    def remainder(self, other: _complex | Tensor) -> Tensor: ...
+    def remainder_(self, other: Tensor) -> Tensor: ...
     @overload
-    def remainder_(self, other: Tensor) -> Tensor:
+    def remainder_(self, other: _complex | Tensor) -> Tensor:
         """`remainder`, written into the tensor itself: what is left of input / other where the quotient is rounded down; it has the sign of `other`.
 
         Example:
@@ -3433,8 +3435,6 @@ class TensorMethods:
             >>> x.remainder_(3)
             tensor([1, 2])
         """
-    @overload
-    def remainder_(self, other: _complex | Tensor) -> Tensor: ...
     def renorm(self, p: _complex | Tensor, dim: _int, maxnorm: _complex | Tensor) -> Tensor:
         """`input` with each slice along `dim` of a p-norm above maxnorm scaled down to it.
 
@@ -3455,7 +3455,9 @@ class TensorMethods:
                     [0.3000, 0.4000]])
         """
     @overload
-    def repeat(self, repeats: Sequence[_int]) -> Tensor:
+    def repeat(self, repeats: Sequence[_int]) -> Tensor: ...
+    @overload
+    def repeat(self, *repeats: _int) -> Tensor:
         """The tensor so many times along each dimension; further repeats are dimensions in front.
 
         Example:
@@ -3465,9 +3467,9 @@ class TensorMethods:
                     [1, 2, 1, 2]])
         """
     @overload
-    def repeat(self, *repeats: _int) -> Tensor: ...
+    def repeat_interleave(self, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
     @overload
-    def repeat_interleave(self, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each element, or slice of `dim`, as often as `repeats` says; of `repeats` alone, the numbers 0,
         1, … as often.
 
@@ -3477,9 +3479,9 @@ class TensorMethods:
             tensor([7, 7, 8])
         """
     @overload
-    def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor: ...
+    def reshape(self, shape: Sequence[_int]) -> Tensor: ...
     @overload
-    def reshape(self, shape: Sequence[_int]) -> Tensor:
+    def reshape(self, *shape: _int) -> Tensor:
         """A view with `shape` where strides allow one, else a copy.
 
         Example:
@@ -3488,8 +3490,6 @@ class TensorMethods:
             tensor([[0, 1],
                     [2, 3]])
         """
-    @overload
-    def reshape(self, *shape: _int) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """`reshape` to the size of another tensor.
 
@@ -3500,7 +3500,9 @@ class TensorMethods:
                     [2, 3]])
         """
     @overload
-    def resize(self, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> Tensor:
+    def resize(self, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> Tensor: ...
+    @overload
+    def resize(self, *size: _int, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor with other sizes, over the same elements in order.
 
         Example:
@@ -3509,9 +3511,9 @@ class TensorMethods:
             aten.Size([2, 2])
         """
     @overload
-    def resize(self, *size: _int, memory_format: _memory_format | None = None) -> Tensor: ...
+    def resize_(self, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> Tensor: ...
     @overload
-    def resize_(self, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> Tensor:
+    def resize_(self, *size: _int, memory_format: _memory_format | None = None) -> Tensor:
         """Gives the tensor other sizes over the elements it has; memory grows where it must, and what is
         new in it is whatever memory held.
 
@@ -3521,8 +3523,6 @@ class TensorMethods:
             tensor([[0, 1],
                     [2, 3]])
         """
-    @overload
-    def resize_(self, *size: _int, memory_format: _memory_format | None = None) -> Tensor: ...
     def resize_as(self, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor with the sizes of another one.
 
@@ -3574,7 +3574,9 @@ class TensorMethods:
                     [1, 3]])
         """
     @overload
-    def round(self) -> Tensor:
+    def round(self) -> Tensor: ...
+    @overload
+    def round(self, *, decimals: _int) -> Tensor:
         """Each element rounded to a whole number, halves to even; with `decimals`, to that many places.
 
         Example:
@@ -3583,9 +3585,9 @@ class TensorMethods:
             tensor([0.5000, 1.5000, 2.7000])
         """
     @overload
-    def round(self, *, decimals: _int) -> Tensor: ...
+    def round_(self) -> Tensor: ...
     @overload
-    def round_(self) -> Tensor:
+    def round_(self, *, decimals: _int) -> Tensor:
         """`round`, written into the tensor itself: each element rounded to a whole number, halves to even; with `decimals`, to that many places.
 
         Example:
@@ -3594,8 +3596,6 @@ class TensorMethods:
             >>> x.round_(decimals=1)
             tensor([0.5000, 1.5000, 2.7000])
         """
-    @overload
-    def round_(self, *, decimals: _int) -> Tensor: ...
     def rsqrt(self) -> Tensor:
         """1 / √x.
 
@@ -3614,7 +3614,13 @@ class TensorMethods:
             tensor([1.0000, 0.5000, 2.0000])
         """
     @overload
-    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str) -> Tensor:
         """input[index[i][j][k]][j][k] = src[i][j][k] for dim 0, and so on; the last of several stays.
 
         Example:
@@ -3624,13 +3630,13 @@ class TensorMethods:
                     [0., 0., 6.]])
         """
     @overload
-    def scatter(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
     @overload
-    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Tensor: ...
+    def scatter_(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
     @overload
-    def scatter(self, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str) -> Tensor: ...
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Tensor: ...
     @overload
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_(self, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str) -> Tensor:
         """`scatter`, written into the tensor itself: input[index[i][j][k]][j][k] = src[i][j][k] for dim 0, and so on; the last of several stays.
 
         Example:
@@ -3640,12 +3646,6 @@ class TensorMethods:
             tensor([[5., 0., 0.],
                     [0., 0., 6.]])
         """
-    @overload
-    def scatter_(self, dim: _int, index: Tensor, value: _complex | Tensor) -> Tensor: ...
-    @overload
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Tensor: ...
-    @overload
-    def scatter_(self, dim: _int, index: Tensor, value: _complex | Tensor, *, reduce: _str) -> Tensor: ...
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """As `scatter`, adding into what is there, in order.
 
@@ -3698,14 +3698,7 @@ class TensorMethods:
                     [1., 2.]])
         """
     @overload
-    def set_(self) -> Tensor:
-        """Makes the tensor show other memory: that of a tensor or a storage, with sizes and strides.
-
-        Example:
-
-            >>> aten.zeros(1).set_(aten.tensor([1.0, 2.0]))
-            tensor([1., 2.])
-        """
+    def set_(self) -> Tensor: ...
     @overload
     def set_(self, source: Tensor) -> Tensor: ...
     @overload
@@ -3713,7 +3706,14 @@ class TensorMethods:
     @overload
     def set_(self, source: _Storage, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor: ...
     @overload
-    def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor: ...
+    def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor:
+        """Makes the tensor show other memory: that of a tensor or a storage, with sizes and strides.
+
+        Example:
+
+            >>> aten.zeros(1).set_(aten.tensor([1.0, 2.0]))
+            tensor([1., 2.])
+        """
     def sgn(self) -> Tensor:
         """The sign; for complex numbers the number on the unit circle in the same direction.
 
@@ -3857,7 +3857,9 @@ class TensorMethods:
             tensor([0.0900, 0.2447, 0.6652])
         """
     @overload
-    def sort(self, dim: _int = -1, descending: _bool = False) -> _results.sort:
+    def sort(self, dim: _int = -1, descending: _bool = False) -> _results.sort: ...
+    @overload
+    def sort(self, *, stable: _bool | None, dim: _int = -1, descending: _bool = False) -> _results.sort:
         """The elements along `dim` in order, and where they were; laid out as `input`, without gaps.
 
         Example:
@@ -3866,9 +3868,9 @@ class TensorMethods:
             sort(values=tensor([1, 2, 3]), indices=tensor([1, 2, 0]))
         """
     @overload
-    def sort(self, *, stable: _bool | None, dim: _int = -1, descending: _bool = False) -> _results.sort: ...
+    def split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of `split_size` along `dim`; the last one may be smaller.
 
         Example:
@@ -3876,8 +3878,6 @@ class TensorMethods:
             >>> aten.arange(5).split(2)
             (tensor([0, 1]), tensor([2, 3]), tensor([4]))
         """
-    @overload
-    def split(self, split_size: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of these sizes along `dim`, which together must make it up.
 
@@ -3921,7 +3921,13 @@ class TensorMethods:
             tensor([4.0000, 0.2500, 9.0000])
         """
     @overload
-    def squeeze(self) -> Tensor:
+    def squeeze(self) -> Tensor: ...
+    @overload
+    def squeeze(self, dim: _int) -> Tensor: ...
+    @overload
+    def squeeze(self, dim: Sequence[_int]) -> Tensor: ...
+    @overload
+    def squeeze(self, *dim: _int) -> Tensor:
         """A view without the dimensions of size 1, or without `dim` where it has that size.
 
         Example:
@@ -3930,13 +3936,13 @@ class TensorMethods:
             aten.Size([2, 3])
         """
     @overload
-    def squeeze(self, dim: _int) -> Tensor: ...
+    def squeeze_(self) -> Tensor: ...
     @overload
-    def squeeze(self, dim: Sequence[_int]) -> Tensor: ...
+    def squeeze_(self, dim: _int) -> Tensor: ...
     @overload
-    def squeeze(self, *dim: _int) -> Tensor: ...
+    def squeeze_(self, dim: Sequence[_int]) -> Tensor: ...
     @overload
-    def squeeze_(self) -> Tensor:
+    def squeeze_(self, *dim: _int) -> Tensor:
         """`squeeze`, written into the tensor itself: a view without the dimensions of size 1, or without `dim` where it has that size.
 
         Example:
@@ -3947,13 +3953,11 @@ class TensorMethods:
                     [1., 1., 1.]])
         """
     @overload
-    def squeeze_(self, dim: _int) -> Tensor: ...
+    def std(self, unbiased: _bool = True) -> Tensor: ...
     @overload
-    def squeeze_(self, dim: Sequence[_int]) -> Tensor: ...
+    def std(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
     @overload
-    def squeeze_(self, *dim: _int) -> Tensor: ...
-    @overload
-    def std(self, unbiased: _bool = True) -> Tensor:
+    def std(self, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False) -> Tensor:
         """The standard deviation; `correction` is taken off the number of elements, 1 unless given.
 
         Example:
@@ -3962,11 +3966,9 @@ class TensorMethods:
             tensor(1.2910)
         """
     @overload
-    def std(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
     @overload
-    def std(self, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False) -> Tensor: ...
-    @overload
-    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """The spectra (*, frequencies, frames) of overlapping frames of a signal (*, samples).
 
         Example:
@@ -3975,9 +3977,9 @@ class TensorMethods:
             aten.Size([3, 9])
         """
     @overload
-    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor: ...
+    def sub(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def sub(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+    def sub(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
         """input - alpha × other.
 
         Example:
@@ -3986,9 +3988,9 @@ class TensorMethods:
             tensor([3., 2.])
         """
     @overload
-    def sub(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def sub_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def sub_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+    def sub_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
         """`sub`, written into the tensor itself: input - alpha × other.
 
         Example:
@@ -3998,9 +4000,9 @@ class TensorMethods:
             tensor([3., 2.])
         """
     @overload
-    def sub_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def subtract(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def subtract(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+    def subtract(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
         """Another name of `sub`. input - alpha × other.
 
         Example:
@@ -4009,9 +4011,9 @@ class TensorMethods:
             tensor([3., 2.])
         """
     @overload
-    def subtract(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def subtract_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor: ...
     @overload
-    def subtract_(self, other: Tensor | _complex, *, alpha: _complex | Tensor = 1) -> Tensor:
+    def subtract_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
         """Another name of `sub`. input - alpha × other.
 
         Example:
@@ -4021,9 +4023,9 @@ class TensorMethods:
             tensor([3., 2.])
         """
     @overload
-    def subtract_(self, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor: ...
+    def sum(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
     @overload
-    def sum(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
+    def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
         """The sum of all elements, or of those along `dim`.
 
         Example:
@@ -4032,9 +4034,9 @@ class TensorMethods:
             tensor([4, 6])
         """
     @overload
-    def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor: ...
+    def sum_to_size(self, size: Sequence[_int]) -> Tensor: ...
     @overload
-    def sum_to_size(self, size: Sequence[_int]) -> Tensor:
+    def sum_to_size(self, *size: _int) -> Tensor:
         """The sum over all dimensions that broadcasting `size` to the tensor's shape would repeat.
 
         Example:
@@ -4042,8 +4044,6 @@ class TensorMethods:
             >>> aten.ones(2, 3).sum_to_size(1, 3)
             tensor([[2., 2., 2.]])
         """
-    @overload
-    def sum_to_size(self, *size: _int) -> Tensor: ...
     def svd(self, some: _bool = True, compute_uv: _bool = True) -> _results.svd:
         """U, S and V; zeros for U and V unless `compute_uv`.
 
@@ -4165,7 +4165,11 @@ class TensorMethods:
             tensor([ 0.0000,  0.7616, -1.0000])
         """
     @overload
-    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of equal size along `dim`, or cut where a list of indices says.
 
         Example:
@@ -4174,11 +4178,9 @@ class TensorMethods:
             (tensor([0, 1, 2]), tensor([3, 4]))
         """
     @overload
-    def tensor_split(self, sections: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    def tile(self, dims: Sequence[_int]) -> Tensor: ...
     @overload
-    def tensor_split(self, indices: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
-    @overload
-    def tile(self, dims: Sequence[_int]) -> Tensor:
+    def tile(self, *dims: _int) -> Tensor:
         """`repeat`, where missing repeats in front are 1.
 
         Example:
@@ -4188,9 +4190,13 @@ class TensorMethods:
                     [1, 2, 1, 2]])
         """
     @overload
-    def tile(self, *dims: _int) -> Tensor: ...
+    def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
     @overload
-    def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    def to(self, device: _device | _str, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
+    @overload
+    def to(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
+    @overload
+    def to(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor with another dtype or on another device; itself where it has all this already and
         `copy` is false.
 
@@ -4199,12 +4205,6 @@ class TensorMethods:
             >>> aten.tensor([1, 2]).to(aten.float32)
             tensor([1., 2.])
         """
-    @overload
-    def to(self, device: _device | _str, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-    @overload
-    def to(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
-    @overload
-    def to(self, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> Tensor: ...
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results.topk:
         """The `k` largest or smallest elements along `dim`, in order, and where they are.
 
@@ -4290,7 +4290,9 @@ class TensorMethods:
                     [0., 1.]])
         """
     @overload
-    def true_divide(self, other: Tensor | _complex) -> Tensor:
+    def true_divide(self, other: Tensor | _complex) -> Tensor: ...
+    @overload
+    def true_divide(self, other: _complex | Tensor) -> Tensor:
         """Another name of `div`: input / other.
 
         Example:
@@ -4299,9 +4301,9 @@ class TensorMethods:
             tensor([ 3.5000, -3.5000])
         """
     @overload
-    def true_divide(self, other: _complex | Tensor) -> Tensor: ...
+    def true_divide_(self, other: Tensor | _complex) -> Tensor: ...
     @overload
-    def true_divide_(self, other: Tensor | _complex) -> Tensor:
+    def true_divide_(self, other: _complex | Tensor) -> Tensor:
         """`true_divide`, written into the tensor itself: another name of `div`: input / other.
 
         Example:
@@ -4310,8 +4312,6 @@ class TensorMethods:
             >>> x.true_divide_(2)
             tensor([ 3.5000, -3.5000])
         """
-    @overload
-    def true_divide_(self, other: _complex | Tensor) -> Tensor: ...
     def trunc(self) -> Tensor:
         """Each element without what is behind the point.
 
@@ -4417,7 +4417,11 @@ class TensorMethods:
                     [2]])
         """
     @overload
-    def var(self, unbiased: _bool = True) -> Tensor:
+    def var(self, unbiased: _bool = True) -> Tensor: ...
+    @overload
+    def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
+    @overload
+    def var(self, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False) -> Tensor:
         """The variance; `correction` is taken off the number of elements, 1 unless given.
 
         Example:
@@ -4425,10 +4429,6 @@ class TensorMethods:
             >>> aten.var(aten.tensor([1.0, 2.0, 3.0, 4.0]))
             tensor(1.6667)
         """
-    @overload
-    def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor: ...
-    @overload
-    def var(self, dim: _int | Sequence[_int] | None = None, *, correction: _complex | Tensor | None = None, keepdim: _bool = False) -> Tensor: ...
     def vdot(self, other: Tensor) -> Tensor:
         """The product of two vectors, the first of them conjugated.
 
@@ -4438,7 +4438,11 @@ class TensorMethods:
             tensor(3.+0.j)
         """
     @overload
-    def view(self, size: Sequence[_int]) -> Tensor:
+    def view(self, size: Sequence[_int]) -> Tensor: ...
+    @overload
+    def view(self, *size: _int) -> Tensor: ...
+    @overload
+    def view(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor:
         """A view with other sizes or, given a dtype, of the same bytes as another type. One size may be
         -1. Raises RuntimeError where memory would have to be copied.
 
@@ -4448,10 +4452,6 @@ class TensorMethods:
             tensor([[0, 1, 2],
                     [3, 4, 5]])
         """
-    @overload
-    def view(self, *size: _int) -> Tensor: ...
-    @overload
-    def view(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """`view` with the size of another tensor.
 
@@ -4462,7 +4462,11 @@ class TensorMethods:
                     [2, 3]])
         """
     @overload
-    def vsplit(self, sections: _int) -> tuple[Tensor, ...]:
+    def vsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, *indices: _int) -> tuple[Tensor, ...]:
         """Equal pieces along dimension 0.
 
         Example:
@@ -4471,11 +4475,9 @@ class TensorMethods:
             (tensor([[1, 2]]), tensor([[3, 4]]))
         """
     @overload
-    def vsplit(self, indices: Sequence[_int]) -> tuple[Tensor, ...]: ...
+    def where(self, condition: Tensor, other: Tensor) -> Tensor: ...
     @overload
-    def vsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
-    @overload
-    def where(self, condition: Tensor, other: Tensor) -> Tensor:
+    def where(self, condition: Tensor, other: _complex | Tensor) -> Tensor:
         """The elements of `input` where `condition` holds, else those of `other`; of a condition alone,
         the indices of what is not 0, a vector for each dimension.
 
@@ -4485,9 +4487,9 @@ class TensorMethods:
             tensor([1, 4])
         """
     @overload
-    def where(self, condition: Tensor, other: _complex | Tensor) -> Tensor: ...
+    def xlogy(self, other: Tensor) -> Tensor: ...
     @overload
-    def xlogy(self, other: Tensor) -> Tensor:
+    def xlogy(self, other: _complex | Tensor) -> Tensor:
         """input log(other); 0 where input is 0, unless other is NaN.
 
         Example:
@@ -4496,9 +4498,9 @@ class TensorMethods:
             tensor([0.0000, 2.1972])
         """
     @overload
-    def xlogy(self, other: _complex | Tensor) -> Tensor: ...
+    def xlogy_(self, other: Tensor) -> Tensor: ...
     @overload
-    def xlogy_(self, other: Tensor) -> Tensor:
+    def xlogy_(self, other: _complex | Tensor) -> Tensor:
         """`xlogy`, written into the tensor itself: input log(other); 0 where input is 0, unless other is NaN.
 
         Example:
@@ -4507,8 +4509,6 @@ class TensorMethods:
             >>> x.xlogy_(aten.tensor([0.0, 3.0]))
             tensor([0.0000, 2.1972])
         """
-    @overload
-    def xlogy_(self, other: _complex | Tensor) -> Tensor: ...
     def zero_(self) -> Tensor:
         """Writes 0 over every element.
 

@@ -158,7 +158,7 @@ def _declared(function: FunctionType, name: str) -> list[str]:
     lines: list[str] = []
     for place, line in enumerate(found):
         lines += ["@overload"] if len(found) > 1 else []
-        if place or not documentation:
+        if place < len(found) - 1 or not documentation:
             lines.append(f"{line} ...")
             continue
         lines += [line, *(f"    {part}" if part else "" for part in quoted(documentation))]

@@ -121,14 +121,17 @@ def definition(
     is_method: bool = False,
     leading: tuple[str, ...] = (),
 ) -> list[str]:
-    """The lines that declare a function; the documentation is at the first way to call it."""
+    """The lines that declare a function; the documentation is at the last way to call it.
+
+    There editors find that of overloads.
+    """
     found = signatures(overloads, is_method=is_method)
     lines = []
     for place, signature in enumerate(found):
         if len(found) > 1:
             lines.append("@overload")
         declared = signature.declared(name, leading)
-        if place or not documentation:
+        if place < len(found) - 1 or not documentation:
             lines.append(f"{declared} ...")
             continue
         lines += [declared, *(f"    {line}" if line else "" for line in quoted(documentation))]

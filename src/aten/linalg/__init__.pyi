@@ -36,7 +36,9 @@ def cholesky_ex(input: Tensor, *, upper: _bool = False, check_errors: _bool = Fa
                 [1., 2.]]), info=tensor(0, dtype=aten.int32))
     """
 @overload
-def cond(input: Tensor, p: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+def cond(input: Tensor, p: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def cond(input: Tensor, p: _str, *, out: Tensor | None = None) -> Tensor:
     """The norm of A times that of its inverse; infinite for singular matrices.
 
     Example:
@@ -44,8 +46,6 @@ def cond(input: Tensor, p: _complex | Tensor | None = None, *, out: Tensor | Non
         >>> aten.linalg.cond(aten.tensor([[2.0, 0.0], [0.0, 1.0]]))
         tensor(2.)
     """
-@overload
-def cond(input: Tensor, p: _str, *, out: Tensor | None = None) -> Tensor: ...
 def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
     """The cross product along a dimension of size 3; the others broadcast.
 
@@ -216,7 +216,9 @@ def matrix_exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
                 [0., 1.]])
     """
 @overload
-def matrix_norm(input: Tensor, ord: _complex | Tensor, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+def matrix_norm(input: Tensor, ord: _complex | Tensor, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def matrix_norm(input: Tensor, ord: _str = 'fro', dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """Norms over two dimensions: "fro", "nuc", or inf, 1 and 2, or the least of these, negative.
 
     Example:
@@ -224,8 +226,6 @@ def matrix_norm(input: Tensor, ord: _complex | Tensor, dim: Sequence[_int] = (-2
         >>> aten.linalg.matrix_norm(aten.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(5.)
     """
-@overload
-def matrix_norm(input: Tensor, ord: _str = 'fro', dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """The product of n times the matrix; of -n times the inverse where n is negative.
 
@@ -236,7 +236,13 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor
                 [0., 1.]])
     """
 @overload
-def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def matrix_rank(input: Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def matrix_rank(input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def matrix_rank(input: Tensor, tol: Tensor, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """How many singular values are above max(atol, rtol times the largest).
 
     Example:
@@ -244,12 +250,6 @@ def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = False, *, out: Te
         >>> aten.linalg.matrix_rank(aten.tensor([[1.0, 2.0], [2.0, 4.0]]))
         tensor(1)
     """
-@overload
-def matrix_rank(input: Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
-@overload
-def matrix_rank(input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
-@overload
-def matrix_rank(input: Tensor, tol: Tensor, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the order that multiplies least; the first and the last may be
     vectors.
@@ -261,7 +261,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
                 [12.]])
     """
 @overload
-def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
+def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def norm(input: Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """A vector norm over one dimension, a matrix norm over two; without `ord`, of all elements
     alike.
 
@@ -271,9 +273,13 @@ def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequen
         tensor(5.)
     """
 @overload
-def norm(input: Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
+def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def pinv(input: Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def pinv(input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def pinv(input: Tensor, rcond: Tensor, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Moore-Penrose inverse (*, n, m), of the singular values above max(atol, rtol largest).
 
     Example:
@@ -282,13 +288,6 @@ def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor 
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.0000]])
     """
-@overload
-def pinv(input: Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
-@overload
-def pinv(input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: _bool = False, out: Tensor | None = None) -> Tensor: ...
-@overload
-def pinv(input: Tensor, rcond: Tensor, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
-from aten.registry import prefixed_functions as prefixed_functions
 def qr(A: Tensor, mode: _str = 'reduced', *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_qr:
     """Q (*, m, k) and R (*, k, n): k is min(m, n), or m in mode "complete"; "r" leaves out Q.
 

@@ -57,7 +57,11 @@ def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([-1.4715, -0.7812,  0.1479])
     """
 @overload
-def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def chebyshev_polynomial_t(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def chebyshev_polynomial_t(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the first kind, Tₙ(x).
 
     Example:
@@ -66,11 +70,11 @@ def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -
         tensor([-1.0000, -0.5000,  1.0000])
     """
 @overload
-def chebyshev_polynomial_t(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_t(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_u(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_u(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the second kind, Uₙ(x).
 
     Example:
@@ -79,11 +83,11 @@ def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -
         tensor([-1.0000, -0.7500,  3.0000])
     """
 @overload
-def chebyshev_polynomial_u(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_u(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_v(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_v(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the third kind, Vₙ(x).
 
     Example:
@@ -92,11 +96,11 @@ def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -
         tensor([-1., -1.,  1.])
     """
 @overload
-def chebyshev_polynomial_v(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_v(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_w(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_w(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the fourth kind, Wₙ(x).
 
     Example:
@@ -104,10 +108,6 @@ def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -
         >>> aten.special.chebyshev_polynomial_w(aten.tensor([0.0, 0.5, 1.0]), 2)
         tensor([-1.,  1.,  5.])
     """
-@overload
-def chebyshev_polynomial_w(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def chebyshev_polynomial_w(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `digamma`. The derivative of the logarithm of the gamma function.
 
@@ -205,7 +205,11 @@ def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ 0.5724,  0.0000, 12.8018])
     """
 @overload
-def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def hermite_polynomial_h(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def hermite_polynomial_h(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The physicists' Hermite polynomial Hₙ(x).
 
     Example:
@@ -214,11 +218,11 @@ def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> 
         tensor([-2., -1.,  2.])
     """
 @overload
-def hermite_polynomial_h(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hermite_polynomial_h(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hermite_polynomial_he(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def hermite_polynomial_he(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The probabilists' Hermite polynomial Heₙ(x).
 
     Example:
@@ -226,10 +230,6 @@ def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = None) ->
         >>> aten.special.hermite_polynomial_he(aten.tensor([0.0, 0.5, 1.0]), 2)
         tensor([-1.0000, -0.7500,  0.0000])
     """
-@overload
-def hermite_polynomial_he(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def hermite_polynomial_he(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `i0`. The modified Bessel function of the first kind and order 0.
 
@@ -263,7 +263,11 @@ def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0.0000, 0.2079, 0.0560])
     """
 @overload
-def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def laguerre_polynomial_l(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def laguerre_polynomial_l(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Laguerre polynomial Lₙ(x).
 
     Example:
@@ -272,11 +276,11 @@ def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = None) ->
         tensor([ 1.0000,  0.1250, -1.0000])
     """
 @overload
-def laguerre_polynomial_l(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def laguerre_polynomial_l(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def legendre_polynomial_p(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def legendre_polynomial_p(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Legendre polynomial Pₙ(x).
 
     Example:
@@ -284,10 +288,6 @@ def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = None) ->
         >>> aten.special.legendre_polynomial_p(aten.tensor([0.0, 0.5, 1.0]), 2)
         tensor([-0.5000, -0.1250,  1.0000])
     """
-@overload
-def legendre_polynomial_p(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def legendre_polynomial_p(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `log1p`. log(1 + x), exact where x is small.
 
@@ -392,7 +392,6 @@ def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.special.polygamma(1, aten.tensor([1.0, 2.0]))
         tensor([1.6449, 0.6449])
     """
-from aten.registry import prefixed_functions as prefixed_functions
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `digamma`. The derivative of the logarithm of the gamma function.
 
@@ -426,7 +425,11 @@ def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor
         tensor([2.7310, 1.6362, 0.1786])
     """
 @overload
-def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def shifted_chebyshev_polynomial_t(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def shifted_chebyshev_polynomial_t(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the first kind on [0, 1], Tₙ(2x - 1).
 
     Example:
@@ -435,11 +438,11 @@ def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None =
         tensor([ 1., -1.,  1.])
     """
 @overload
-def shifted_chebyshev_polynomial_t(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_t(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_u(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_u(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the second kind on [0, 1], Uₙ(2x - 1).
 
     Example:
@@ -448,11 +451,11 @@ def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None =
         tensor([ 3., -1.,  3.])
     """
 @overload
-def shifted_chebyshev_polynomial_u(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_u(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_v(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_v(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the third kind on [0, 1], Vₙ(2x - 1).
 
     Example:
@@ -461,11 +464,11 @@ def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None =
         tensor([ 5., -1.,  1.])
     """
 @overload
-def shifted_chebyshev_polynomial_v(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_v(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_w(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_w(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Chebyshev polynomial of the fourth kind on [0, 1], Wₙ(2x - 1).
 
     Example:
@@ -473,10 +476,6 @@ def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None =
         >>> aten.special.shifted_chebyshev_polynomial_w(aten.tensor([0.0, 0.5, 1.0]), 2)
         tensor([ 1., -1.,  5.])
     """
-@overload
-def shifted_chebyshev_polynomial_w(x: Tensor, n: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def shifted_chebyshev_polynomial_w(x: _complex | Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Another name of `sinc`. sin(pi x) / (pi x), and 1 at 0.
 
@@ -502,7 +501,11 @@ def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([1.0000, 0.8415, 0.0470])
     """
 @overload
-def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def xlog1py(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def xlog1py(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input log(1 + other); 0 where input is 0, unless other is NaN.
 
     Example:
@@ -511,11 +514,11 @@ def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([0.0000, 2.7726])
     """
 @overload
-def xlog1py(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlog1py(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def xlogy(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input log(other); 0 where input is 0, unless other is NaN.
 
     Example:
@@ -524,11 +527,11 @@ def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0.0000, 2.1972])
     """
 @overload
-def xlogy(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlogy(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def zeta(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def zeta(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of (other + k)^-input over k >= 0.
 
     Example:
@@ -536,7 +539,3 @@ def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> aten.special.zeta(aten.tensor([2.0, 4.0]), aten.tensor([1.0, 1.0]))
         tensor([1.6449, 1.0823])
     """
-@overload
-def zeta(input: Tensor, other: _complex | Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def zeta(input: _complex | Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...

@@ -17,7 +17,9 @@ from aten._generated import results as _results
 
 
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def adaptive_avg_pool1d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor:
     """Averages over `output_size` windows that cover (N, C, L) or (C, L) evenly.
 
     Example:
@@ -25,12 +27,12 @@ def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int], *, ou
         >>> aten.adaptive_avg_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """
-@overload
-def adaptive_avg_pool1d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
 from aten.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
 from aten.nn.functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover `input` evenly; None keeps a size.
 
     Example:
@@ -38,8 +40,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal
         >>> aten.nn.functional.adaptive_max_pool1d(aten.arange(4.0).view(1, 4), 1).flatten()
         tensor([3.])
     """
-@overload
-def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover `input` evenly, and where they are.
 
@@ -50,7 +50,9 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_ind
         [tensor([3.]), tensor([3])]
     """
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover `input` evenly; None keeps a size.
 
     Example:
@@ -58,8 +60,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal
         >>> aten.nn.functional.adaptive_max_pool2d(aten.arange(16.0).view(1, 4, 4), 1).flatten()
         tensor([15.])
     """
-@overload
-def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover `input` evenly, and where they are.
 
@@ -70,7 +70,9 @@ def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_ind
         [tensor([15.]), tensor([15])]
     """
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover `input` evenly; None keeps a size.
 
     Example:
@@ -78,8 +80,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal
         >>> aten.nn.functional.adaptive_max_pool3d(aten.arange(64.0).view(1, 4, 4, 4), 1).flatten()
         tensor([63.])
     """
-@overload
-def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that cover `input` evenly, and where they are.
 
@@ -143,7 +143,9 @@ def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -
                  [[3]]]])
     """
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
+@overload
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor:
     """Each filter of `weight` (out, in / groups, k), slid along `input` (N, in, L) or (in, L).
 
     Example:
@@ -152,9 +154,9 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
         tensor([[-1., -1., -1.]])
     """
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> Tensor: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor:
     """Each filter of `weight` (out, in / groups, kH, kW), slid over `input` (N, in, H, W) or (in, H,
     W).
 
@@ -166,9 +168,9 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
                  [20., 24.]]])
     """
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> Tensor: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor:
     """Each filter of `weight` (out, in / groups, kD, kH, kW), slid through `input` (N, in, D, H, W).
 
     Example:
@@ -177,8 +179,6 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
         >>> aten.conv3d(x, aten.ones(1, 1, 2, 2, 2))
         tensor([[[[28.]]]])
     """
-@overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> Tensor: ...
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A convolution over time, channels last: (T, N, C) with `weight` (window, C, out).
 
@@ -235,7 +235,9 @@ from aten.nn.functional.embedding import embedding_bag as embedding_bag
 from aten.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from aten.nn.functional.folding import fold as fold
 @overload
-def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor: ...
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that start at random.
 
     Example:
@@ -243,8 +245,6 @@ def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], out
         >>> aten.nn.functional.fractional_max_pool2d(aten.ones(1, 4, 4), 2, output_size=2).shape
         aten.Size([1, 2, 2])
     """
-@overload
-def fractional_max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that start at random, and where they are.
 
@@ -258,7 +258,9 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequen
         [aten.Size([1, 2, 2]), aten.Size([1, 2, 2])]
     """
 @overload
-def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor: ...
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that start at random.
 
     Example:
@@ -266,8 +268,6 @@ def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], out
         >>> aten.nn.functional.fractional_max_pool3d(aten.ones(1, 4, 4, 4), 2, output_size=2).shape
         aten.Size([1, 2, 2, 2])
     """
-@overload
-def fractional_max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int] | None = None, output_ratio: _float | Sequence[_float] | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The largest elements of windows that start at random, and where they are.
 
@@ -336,7 +336,9 @@ from aten.nn.functional.pooling import lp_pool2d as lp_pool2d
 from aten.nn.functional.pooling import lp_pool3d as lp_pool3d
 from aten.nn.functional.loss import margin_ranking_loss as margin_ranking_loss
 @overload
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+@overload
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The largest element of each window; steps are windows unless given.
 
     Example:
@@ -344,8 +346,6 @@ def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         >>> aten.nn.functional.max_pool1d(aten.ones(1, 4), 2).shape
         aten.Size([1, 2])
     """
-@overload
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and where it is; steps are windows unless given.
 
@@ -356,7 +356,9 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], s
         [aten.Size([1, 2]), aten.Size([1, 2])]
     """
 @overload
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+@overload
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The largest element of each window; steps are windows unless given.
 
     Example:
@@ -364,8 +366,6 @@ def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         >>> aten.nn.functional.max_pool2d(aten.ones(1, 4, 4), 2).shape
         aten.Size([1, 2, 2])
     """
-@overload
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and where it is; steps are windows unless given.
 
@@ -376,7 +376,9 @@ def max_pool2d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], s
         [aten.Size([1, 2, 2]), aten.Size([1, 2, 2])]
     """
 @overload
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+@overload
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The largest element of each window; steps are windows unless given.
 
     Example:
@@ -384,8 +386,6 @@ def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         >>> aten.nn.functional.max_pool3d(aten.ones(1, 4, 4, 4), 2).shape
         aten.Size([1, 2, 2, 2])
     """
-@overload
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_pool3d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and where it is; steps are windows unless given.
 

@@ -15,25 +15,9 @@ from aten.registry import ops
 __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
     "max_unpool1d",
     "max_unpool2d",
     "max_unpool3d",
@@ -210,14 +194,19 @@ def _fractional_largest(rank: int) -> tuple[Callable[..., Any], Callable[..., An
     return _named(fractional_max_pool, rank), _named(fractional_max_pool_with_indices, rank)
 
 
-max_pool1d, max_pool1d_with_indices = _pooled_largest(1)
-max_pool2d, max_pool2d_with_indices = _pooled_largest(2)
-max_pool3d, max_pool3d_with_indices = _pooled_largest(3)
-adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_largest(1)
-adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_largest(2)
-adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_largest(3)
-fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_largest(2)
-fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_largest(3)
+# The functions that are the same for every rank.
+_MADE = {
+    function.__name__: function
+    for ranks, make in (
+        ((1, 2, 3), _pooled_largest),
+        ((1, 2, 3), _adaptive_largest),
+        ((2, 3), _fractional_largest),
+    )
+    for rank in ranks
+    for function in make(rank)
+}
+globals().update(_MADE)
+__all__ += list(_MADE)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
