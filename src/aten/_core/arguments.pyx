@@ -22,6 +22,7 @@ from aten._core.argument_values cimport (
 from aten._core.argument_values import MISMATCH
 from aten._core.sizes import Size
 from aten._core.tensor cimport Tensor
+from aten.suggestions import suggestion
 
 cdef extern from "Python.h":
     PyObject* Py_None
@@ -337,7 +338,7 @@ cdef class ArgumentParser:
             return (f"takes {expected} positional argument{plural} but {self.failure_position} "
                     f"{verb} given")
         if self.failure == UNEXPECTED_KEYWORD:
-            return f"got an unexpected keyword argument '{detail}'"
+            return f"got an unexpected keyword argument '{detail}'{suggestion(detail, self.positions)}"
         if self.failure == GIVEN_TWICE:
             return f"got multiple values for argument '{detail}'"
         if self.failure == MISSING:

@@ -4,6 +4,7 @@
     aten ops [PATTERN]                list operators
     aten explain OP                   where an operator comes from and what runs it
     aten doctor                       versions, processor, caches, threads
+    aten --version                    the package's version
 
 Errors are one line on standard error and exit status 2; --traceback shows where they came from.
 """
@@ -12,18 +13,42 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from aten.cli import doctor, explain, ops, run
+from aten.suggestions import suggestion
 
 _COMMANDS = (run, ops, explain, doctor)
 
 
+class _Version(argparse.Action):
+    """Prints the version, for which alone the package is imported."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import aten
+
+        print(f"aten {aten.__version__}")
+        parser.exit()
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what may have been meant by a command that is not there."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        names = [command.NAME for command in _COMMANDS]
+        super().error(message + (suggestion(wrong.group(1), names) if wrong else ""))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="aten", description="ATen: the tensor library under PyTorch, in Python."
-    )
+    parser = _Parser(prog="aten", description="ATen: the tensor library under PyTorch, in Python.")
+    parser.add_argument("--version", action=_Version, help="show the package's version and leave")
     parser.add_argument(
         "--traceback", action="store_true", help="show where in the code an error came from"
     )

@@ -1,6 +1,8 @@
 """Explain an operator: its schema, where its function and kernels are, its prims, its dispatch row.
 
-OP is a name as in `add`, `add.Tensor` or `my_ops::scale`; without an overload, all are explained.
+OP is a name as in `add`, `add.Tensor`, `linalg.svd` or `my_ops::scale`; without an overload, all
+are explained. --code shows what runs: primitives, loops and machine code; or the function and
+kernels, and the way that a call goes through them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from aten.cli.code import code_text
+from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
     from aten._core.dispatcher import OpOverload
@@ -26,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> None:
-    found = list(_operators(options.op))
+    found = list(_operators(options.op)) or list(_operators(_as_operators_are_called(options.op)))
     if not found:
         raise LookupError(f"there is no operator {options.op}{_suggestion(options.op)}")
     for position, op in enumerate(found):
@@ -34,7 +39,8 @@ def execute(options: argparse.Namespace) -> None:
             print()
         _explain(op)
         if options.code:
-            print(_code(op))
+            print()
+            print(code_text(op))
 
 
 def _operators(name: str) -> Iterator[OpOverload]:
@@ -52,13 +58,21 @@ def _operators(name: str) -> Iterator[OpOverload]:
         yield op
 
 
-def _suggestion(name: str) -> str:
-    from difflib import get_close_matches
+def _as_operators_are_called(name: str) -> str:
+    """`aten.linalg.svd`, as users call it → `linalg_svd`; a method or layer by its own name."""
+    name = name.removeprefix("aten.")
+    for namespace in ("ops.aten", "nn.functional", "functional", "Tensor", "F"):
+        name = name.removeprefix(f"{namespace}.")
+    for namespace in ("linalg", "fft", "special"):
+        if name.startswith(f"{namespace}."):
+            return name.replace(".", "_", 1)
+    return name
 
+
+def _suggestion(name: str) -> str:
     from aten._generated.table import OPERATORS, PACKETS
 
-    close = get_close_matches(name, {*PACKETS, *OPERATORS}, n=3)
-    return f"; did you mean {', '.join(close)}?" if close else ""
+    return suggestion(name, {*PACKETS, *OPERATORS}, count=3)
 
 
 def _explain(op: OpOverload) -> None:
@@ -140,9 +154,3 @@ def _tests(op: OpOverload) -> list[str]:
             if named.search(text) or ("OPERATORS" in text and kind in text):
                 found.append(os.path.relpath(path, os.path.dirname(folder)))
     return found
-
-
-def _code(op: OpOverload) -> str:
-    from importlib import import_module
-
-    return str(import_module("aten.backends.cpu").explain(op.qualified_name.partition("::")[2]))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
     from aten._core.keys import DispatchKey
@@ -22,14 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> None:
-    from aten._generated.table import OPERATORS
+    from aten._generated.table import OPERATORS, PACKETS
     from aten.registry import Entry
 
     backends = _backend_keys()
-    if options.backend is not None and options.backend.lower() not in backends:
-        raise ValueError(
-            f"--backend {options.backend}: there is no such backend, only {', '.join(backends)}"
-        )
+    kinds = {row[1] for row in OPERATORS.values()}
+    _check_filter("backend", options.backend and options.backend.lower(), backends)
+    _check_filter("kind", options.kind, kinds)
+    _check_filter("tag", options.tag, {tag for row in OPERATORS.values() for tag in _tags(row[5])})
     pattern = options.pattern if set(options.pattern) & set("*?[") else f"*{options.pattern}*"
     count = 0
     for name, (schema, kind, variant, base, function, values) in OPERATORS.items():
@@ -44,7 +47,24 @@ def execute(options: argparse.Namespace) -> None:
         count += 1
         text = schema if options.schemas else name
         print(f"{text:40}  {entry.kind:10}  {' '.join(served) or 'no kernel'}")
+    if not count and not any(fnmatchcase(name, pattern) for name in OPERATORS):
+        near = suggestion(options.pattern, PACKETS, count=3)
+        raise LookupError(f"no operator's name holds {options.pattern!r}{near}")
     print(f"{count} of {len(OPERATORS)} operators")
+
+
+def _check_filter(option: str, given: str | None, known: Collection[str]) -> None:
+    """Raises ValueError for a filter that is there for no operator at all."""
+    if given is None or given in known:
+        return
+    near = suggestion(given, known) or f", only {', '.join(sorted(known))}"
+    raise ValueError(f"--{option} {given}: there is no such {option}{near}")
+
+
+def _tags(options: dict[str, object]) -> tuple[str, ...]:
+    tags = options.get("tags", ())
+    assert isinstance(tags, tuple)
+    return tags
 
 
 def _backend_keys() -> dict[str, DispatchKey]:
