@@ -2,7 +2,10 @@
 
 import re
 import runpy
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +40,60 @@ def test_files_that_are_named_are_there(page):
         inner = [PACKAGE / folder for folder in ("..", ".", "_core", "ops", "backends")]
         places = [ROOT, page.parent, *inner]
         assert any((place / name).exists() for place in places), name
+
+
+# What their code does is tested by other means, below.
+RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", "add-an-operator.md")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in RUN_OTHERWISE], ids=lambda page: page.name
+)
+def test_the_code_of_pages_runs(page, tmp_path):
+    """All blocks of a page, one after the other, in an empty folder; then its commands."""
+    code = "\n".join(blocks(page, "python"))
+    if code:
+        run(tmp_path, "-W", "error", "-c", code)
+    for line in "".join(blocks(page, "sh")).splitlines():
+        words = shlex.split(line, comments=True)
+        assert words[0] == "aten", line
+        run(tmp_path, "-m", "aten.cli", *words[1:])
+
+
+def run(folder, *arguments):
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_pictures_are_those_of_the_package():
+    pictures = runpy.run_path(str(ROOT / "tools/pictures.py"))
+    for name, draw in pictures["PICTURES"].items():
+        how = "python tools/pictures.py draws it"
+        assert (ROOT / f"docs/pictures/{name}.svg").read_text() == draw(), how
+
+
+def test_the_site_has_all_pages(tmp_path):
+    site = runpy.run_path(str(ROOT / "tools/site.py"))
+    site["stage"](tmp_path)
+    listed = {page for pages in site["PAGES"].values() for page in pages}
+    for name in listed:
+        assert (tmp_path / f"{name}.md").exists(), name
+    assert "aten.softmax(input" in (tmp_path / "reference/aten.md").read_text()
+    assert "](../" not in "".join(page.read_text() for page in tmp_path.glob("*.md"))
+
+
+def test_links_of_the_site_are_looked_at(tmp_path):
+    site = runpy.run_path(str(ROOT / "tools/site.py"))
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="#here"><a href="#gone"><a href="b.html"><a href="https://x.y">'
+        '<script src="https://x.y/z.js">'
+    )
+    assert site["broken_links"](tmp_path) == [
+        "a.html: #gone has no such place",
+        "a.html: b.html is not there",
+        "a.html: https://x.y/z.js is loaded from elsewhere",
+    ]
 
 
 def without(path, pattern):
