@@ -18,8 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# So that requests of terabytes are refused by the system where it would promise them.
+# What a process may map beside what it begins with, so that requests of terabytes are refused by the
+# system where it would promise them. Sanitizers need memory of their own, and time for each page.
 ADDRESS_SPACE = 6 << 30
+_SANITIZED_SPACE = 2 << 30
 _WORD = 8
 _SAYING = 512
 
@@ -131,9 +133,10 @@ class Worker:
         self.alive = self._process != 0
 
     def _run(self, start: int) -> None:
-        if "san.so" not in os.environ.get("LD_PRELOAD", ""):
-            # Sanitizers reserve terabytes, and have a bound of their own.
-            resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+        sanitized = "san.so" in os.environ.get("LD_PRELOAD", "")
+        # Sanitizers have reserved terabytes.
+        bound = _mapped_bytes() + (_SANITIZED_SPACE if sanitized else ADDRESS_SPACE)
+        resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         warnings.simplefilter("ignore")
         sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
@@ -150,3 +153,9 @@ class Worker:
 
     def _set(self, place: int, value: int) -> None:
         self._memory[place * _WORD : (place + 1) * _WORD] = value.to_bytes(_WORD, "little")
+
+
+def _mapped_bytes() -> int:
+    """How much address space the process has; proc(5), "/proc/pid/statm"."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
