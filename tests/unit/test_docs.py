@@ -74,7 +74,7 @@ def test_the_pictures_are_those_of_the_package():
 
 
 def test_the_site_has_all_pages(tmp_path):
-    site = runpy.run_path(str(ROOT / "tools/site.py"))
+    site = runpy.run_path(str(ROOT / "tools/documentation_site.py"))
     site["stage"](tmp_path)
     listed = {page for pages in site["PAGES"].values() for page in pages}
     for name in listed:
@@ -84,7 +84,7 @@ def test_the_site_has_all_pages(tmp_path):
 
 
 def test_links_of_the_site_are_looked_at(tmp_path):
-    site = runpy.run_path(str(ROOT / "tools/site.py"))
+    site = runpy.run_path(str(ROOT / "tools/documentation_site.py"))
     (tmp_path / "a.html").write_text(
         '<p id="here"><a href="#here"><a href="#gone"><a href="b.html"><a href="https://x.y">'
         '<script src="https://x.y/z.js">'

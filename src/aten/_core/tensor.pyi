@@ -100,7 +100,40 @@ class Tensor(TensorImpl, InstalledMethods, TensorMethods):
     def mT(self) -> Tensor: ...  # noqa: N802
     def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor: ...
-    def type(self, dtype: Any = ..., non_blocking: _bool = ...) -> Any: ...
+    @overload
+    def type(self, dtype: None = None, non_blocking: _bool = ...) -> str: ...
+    @overload
+    def type(self, dtype: Any, non_blocking: _bool = ...) -> Tensor: ...
+    @overload
+    def unique(
+        self,
+        sorted: _bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: _int | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique(
+        self,
+        sorted: _bool = True,
+        return_inverse: _bool = False,
+        return_counts: _bool = False,
+        dim: _int | None = None,
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def unique_consecutive(
+        self,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: _int | None = None,
+    ) -> Tensor: ...
+    @overload
+    def unique_consecutive(
+        self,
+        return_inverse: _bool = False,
+        return_counts: _bool = False,
+        dim: _int | None = None,
+    ) -> tuple[Tensor, ...]: ...
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]: ...
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from aten._core.sizes import Size
 from aten._core.tensor import Tensor
@@ -120,6 +120,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return ops.aten.block_diag(tensors)  # type: ignore[no-any-return]
 
 
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]: ...
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensor with one dimension or more; of several, all of them.
 
@@ -131,6 +137,12 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _each("atleast_1d", tensors)
 
 
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]: ...
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensor with two dimensions or more; of several, all of them.
 
@@ -142,6 +154,12 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _each("atleast_2d", tensors)
 
 
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]: ...
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensor with three dimensions or more; of several, all of them.
 

@@ -1,6 +1,6 @@
 """Build the documentation site: the pages of `docs/`, and a reference made from the package.
 
-    python tools/site.py [FOLDER]
+    python tools/documentation_site.py [FOLDER]
 
 Needs the extra `docs`; no network. Warnings are errors, and every link between pages and every
 picture must lead somewhere. FOLDER (build/site unless given) then holds pages that can be opened as
