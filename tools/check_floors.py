@@ -31,6 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "tensor_types",
         "type_info",
         "functional",
+        "array_api",
         "surface",
         "nn",
         "linalg",

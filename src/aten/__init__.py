@@ -50,6 +50,7 @@ registry.install_methods()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
+        "array_api",
         "export",
         "fft",
         "library",
@@ -80,6 +81,7 @@ _DEFERRED_NAMES = {
         ),
         "tensor_types",
     ),
+    "__array_namespace_info__": "array_api.info",
     "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",
