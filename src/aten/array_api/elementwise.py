@@ -34,7 +34,6 @@ _UNARY = {
     "cos": ("cos", "the cosine of radians"),
     "cosh": ("cosh", "the hyperbolic cosine"),
     "exp": ("exp", "e to its power"),
-    "expm1": ("expm1", "e to its power, less 1, exact for small numbers"),
     "floor": ("floor", "the greatest integer that is not greater"),
     "isfinite": ("isfinite", "whether it is neither infinite nor NaN"),
     "isinf": ("isinf", "whether it, or a part of it, is infinite"),
@@ -47,7 +46,6 @@ _UNARY = {
     "negative": ("neg", "its negative"),
     "positive": ("positive", "the element itself"),
     "reciprocal": ("reciprocal", "1 divided by it"),
-    "sign": ("sgn", "-1, 0 or 1; complex numbers divided by their absolute value; NaN for NaN"),
     "signbit": ("signbit", "whether its sign bit is set"),
     "sin": ("sin", "the sine of radians"),
     "sinh": ("sinh", "the hyperbolic sine"),
@@ -92,11 +90,13 @@ __all__ = [
     *_UNARY,
     *_BINARY,
     "clip",
+    "expm1",
     "floor_divide",
     "imag",
     "real",
     "remainder",
     "round",
+    "sign",
 ]
 
 
@@ -146,6 +146,29 @@ def round(x: Tensor, /) -> Array:
         return wrap(registry.ops.aten.round(given))
     parts = registry.ops.aten.view_as_real(given.resolve_conj())
     return wrap(registry.ops.aten.view_as_complex(registry.ops.aten.round(parts)))
+
+
+def sign(x: Tensor, /) -> Array:
+    """-1, 0 or 1; complex numbers divided by their absolute value; NaN where a part is NaN."""
+    given = plain(x)
+    signs = registry.ops.aten.sgn(given)
+    if not given.is_floating_point():
+        return wrap(signs)
+    return wrap(registry.ops.aten.where(registry.ops.aten.isnan(given), given, signs))
+
+
+def expm1(x: Tensor, /) -> Array:
+    """e to the power of each element, less 1, exact for small numbers.
+
+    Complex numbers with an infinite real part have the limits of `exp`, where torch has NaN.
+    """
+    ops = registry.ops.aten
+    given = plain(x)
+    powers = ops.expm1(given)
+    if not given.is_complex():
+        return wrap(powers)
+    limits = ops.sub(ops.exp(given), 1)
+    return wrap(ops.where(ops.isinf(ops.real(given)), limits, powers))
 
 
 def floor_divide(x1: Tensor | complex, x2: Tensor | complex, /) -> Array:
