@@ -40,6 +40,7 @@ _Place = Device | str | None
 _ops = registry.ops.aten
 # There are no triangles of the wider unsigned types; their bits are what is copied.
 _SAME_BITS = {DTYPES[f"uint{bits}"]: DTYPES[f"int{bits}"] for bits in (16, 32, 64)}
+_HALF = 1 << 63
 
 
 def asarray(
@@ -180,7 +181,23 @@ def arange(
         raise ValueError("arange: step must not be 0")
     if stop == start or (stop > start) != (step > 0):
         start, stop, step = type(start)(0), type(stop)(0), type(step)(1)
+    if dtype in _SAME_BITS:
+        return wrap(_unsigned_range(start, stop, step, device).to(dtype))
     return wrap(_ops.arange(start, stop, step, dtype=dtype, device=device))
+
+
+def _unsigned_range(start: float, stop: float, step: float, place: _Place) -> Tensor:
+    """Numbers of types that the operator does not know; integers modulo 2^64."""
+    if not all(isinstance(value, int) for value in (start, stop, step)):
+        return _ops.arange(start, stop, step, device=place)  # type: ignore[no-any-return]
+    places = _ops.arange(len(range(int(start), int(stop), int(step))), device=place)
+    distances = _ops.mul(places, _signed(int(step)))
+    return _ops.add(distances, _signed(int(start)))  # type: ignore[no-any-return]
+
+
+def _signed(value: int) -> int:
+    """The number of 64 bits with a sign that has the same bits."""
+    return (value + _HALF) % (2 * _HALF) - _HALF
 
 
 def linspace(
