@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("backends", "transforms"),
     ("graph", "library", "foreign"),
     (
+        "return_types",
         "memory",
         "methods",
         "printing",
@@ -32,6 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "type_info",
         "functional",
         "array_api",
+        "adapters",
         "surface",
         "nn",
         "linalg",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aten import backends, foreign, ops, registry
+from aten import adapters, backends, foreign, ops, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -47,6 +47,7 @@ backends.install()
 foreign.install()
 install_slots()
 registry.install_methods()
+adapters.install()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
@@ -58,6 +59,7 @@ _DEFERRED_MODULES = frozenset(
         "masked",
         "memory",
         "nn",
+        "return_types",
         "safetensors",
         "signal",
         "special",

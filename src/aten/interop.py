@@ -114,6 +114,14 @@ def array_interface(self: Tensor) -> dict[str, Any]:
     return described
 
 
+def to_bytes(self: Tensor) -> bytes:
+    """The elements' bytes in row-major order, which `PIL.Image.fromarray` asks for.
+
+    Raises TypeError for tensors of other devices than the CPU.
+    """
+    return bytes(to_numpy(self).tobytes())
+
+
 def wrap_array(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
@@ -240,6 +248,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
 
 ATTRIBUTES: dict[str, Any] = {
     "numpy": to_numpy,
+    # pandas' name for it, by which matplotlib knows what is no nested sequence.
+    "to_numpy": to_numpy,
+    "tobytes": to_bytes,
     "__array__": to_array,
     "__array_interface__": property(array_interface),
     "__array_wrap__": wrap_array,

@@ -1,8 +1,13 @@
 """Fixtures of the tests beside other libraries."""
 
+import os
+
 import pytest
 
 import aten
+
+# SciPy reads it when it is first imported, and scikit-learn asks for it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
 @pytest.fixture
