@@ -471,9 +471,7 @@ PLOTS = {
     "contourf": lambda ax, t: ax.contourf(t(GRID)),
     "quiver": lambda ax, t: ax.quiver(t(GRID), t(GRID)),
     "barbs": lambda ax, t: ax.barbs(t(GRID), t(GRID)),
-    "streamplot": lambda ax, t: ax.streamplot(
-        t(np.arange(12.0)), t(np.arange(10.0)), t(GRID), t(GRID)
-    ),
+    "streamplot": lambda ax, t: ax.streamplot(np.arange(12.0), np.arange(10.0), t(GRID), t(GRID)),
     "errorbar": lambda ax, t: ax.errorbar(t(LINE), t(WAVE), yerr=t(NOISE), xerr=t(NOISE)),
     "boxplot": lambda ax, t: ax.boxplot(t(GRID)),
     "violinplot": lambda ax, t: ax.violinplot(t(GRID)),
