@@ -223,6 +223,11 @@ def set_packet_lookup(lookup):
     packet_lookup = lookup
 
 
+def packet_named(str namespace not None, str name not None):
+    """The packet of an operator; what pickle keeps of one."""
+    return packet_lookup(namespace, name)
+
+
 cdef object explanations = None
 
 
@@ -469,6 +474,9 @@ cdef class OpOverload:
     def __deepcopy__(self, memo):
         return self
 
+    def __reduce__(self):
+        return getattr, (self.overloadpacket, self._overloadname)
+
     def register(self, DispatchKey key not None, kernel, str provenance=None):
         """Lets `kernel`, a Kernel or a Python function, serve `key`: a run-time or an alias key.
 
@@ -610,9 +618,9 @@ cdef object named_results(str name, list names):
     """The type of tuples of several results with names, such as `values` and `indices`."""
     if len(names) < 2 or not all(names):
         return None
-    from collections import namedtuple
+    from aten._core.named_results import result_type
 
-    return namedtuple(name, names)
+    return result_type(name, tuple(names))
 
 
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,
