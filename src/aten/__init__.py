@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from aten import backends, foreign, ops, registry
+from aten import adapters, backends, foreign, ops, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -44,9 +44,11 @@ backends.install()
 foreign.install()
 install_slots()
 registry.install_methods()
+adapters.install()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
+        "array_api",
         "export",
         "fft",
         "library",
@@ -54,6 +56,7 @@ _DEFERRED_MODULES = frozenset(
         "masked",
         "memory",
         "nn",
+        "return_types",
         "safetensors",
         "signal",
         "special",
@@ -77,6 +80,7 @@ _DEFERRED_NAMES = {
         ),
         "tensor_types",
     ),
+    "__array_namespace_info__": "array_api.info",
     "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",
