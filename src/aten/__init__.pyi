@@ -81,6 +81,7 @@ from aten._generated.functions import argmax as argmax
 from aten._generated.functions import argmin as argmin
 from aten._generated.functions import argsort as argsort
 from aten._generated.functions import argwhere as argwhere
+from . import array_api as array_api
 from aten._generated.functions import as_strided as as_strided
 from aten._generated.functions import as_strided_ as as_strided_
 from aten._generated.functions import as_strided_copy as as_strided_copy
@@ -523,6 +524,7 @@ from aten._generated.functions import resize_as_ as resize_as_
 from aten._generated.functions import resolve_conj as resolve_conj
 from aten._generated.functions import resolve_neg as resolve_neg
 from aten._core.promotion import result_type as result_type
+from . import return_types as return_types
 from aten._generated.functions import rms_norm as rms_norm
 from aten._generated.functions import rnn_relu as rnn_relu
 from aten._generated.functions import rnn_relu_cell as rnn_relu_cell
