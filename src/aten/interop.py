@@ -129,6 +129,11 @@ def to_bytes(self: Tensor) -> bytes:
     """The elements' bytes in row-major order, which `PIL.Image.fromarray` asks for.
 
     Raises TypeError for tensors of other devices than the CPU.
+
+    Example:
+
+        >>> aten.tensor([1, 2], dtype=aten.uint8).tobytes()
+        b'\\x01\\x02'
     """
     return bytes(to_numpy(self).tobytes())
 

@@ -220,7 +220,13 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Modu
 
 
 def _to_device(self: Tensor, device: device | str, /, *, stream: Any = None) -> Tensor:
-    """The tensor on a device; itself where it is there. Raises ValueError for a stream."""
+    """The tensor on a device; itself where it is there. Raises ValueError for a stream.
+
+    Example:
+
+        >>> aten.ones(2).to_device("cpu")
+        tensor([1., 1.])
+    """
     from aten.array_api.array import to_device
 
     return to_device(self, device, stream=stream)

@@ -408,7 +408,9 @@ def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, o
     Example:
 
         >>> aten.aminmax(aten.tensor([3, 1, 2]))
-        aminmax(min=tensor(1), max=tensor(3))
+        aten.return_types.aminmax(
+        min=tensor(1),
+        max=tensor(3))
     """
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The direction from zero, in radians: of real numbers 0, pi or NaN.
@@ -1375,7 +1377,9 @@ def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor
     Example:
 
         >>> aten.cummax(aten.tensor([1, 3, 2]), dim=0)
-        cummax(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
+        aten.return_types.cummax(
+        values=tensor([1, 3, 3]),
+        indices=tensor([0, 1, 1]))
     """
 def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummin:
     """The least element so far, NaN from the first one on, and where it stood last.
@@ -1383,7 +1387,9 @@ def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor
     Example:
 
         >>> aten.cummin(aten.tensor([3, 1, 2]), dim=0)
-        cummin(values=tensor([3, 1, 1]), indices=tensor([0, 1, 1]))
+        aten.return_types.cummin(
+        values=tensor([3, 1, 1]),
+        indices=tensor([0, 1, 1]))
     """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor:
     """The products of each element and those before it along `dim`.
@@ -2031,7 +2037,9 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = N
     Example:
 
         >>> aten.frexp(aten.tensor([1.0, 10.0]))
-        frexp(mantissa=tensor([0.5000, 0.6250]), exponent=tensor([1, 4], dtype=aten.int32))
+        aten.return_types.frexp(
+        mantissa=tensor([0.5000, 0.6250]),
+        exponent=tensor([1, 4], dtype=aten.int32))
     """
 def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The square root of the sum of squares over at most two dimensions.
@@ -2303,7 +2311,9 @@ def histogram(input: Tensor, bins: _int = 100, *, range: Sequence[_float] | None
     Example:
 
         >>> aten.histogram(aten.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
-        histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
+        aten.return_types.histogram(
+        hist=tensor([2., 1.]),
+        bin_edges=tensor([0.0000, 1.5000, 3.0000]))
     """
 @overload
 def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
@@ -2316,8 +2326,10 @@ def histogramdd(input: Tensor, bins: Sequence[Tensor], range: Sequence[_float] |
     Example:
 
         >>> aten.histogramdd(aten.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2])
-        histogramdd(hist=tensor([[0., 1.],
-                [1., 0.]]), bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0.0000, 0.5000, 1.0000])))
+        aten.return_types.histogramdd(
+        hist=tensor([[0., 1.],
+                [1., 0.]]),
+        bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0.0000, 0.5000, 1.0000])))
     """
 @overload
 def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]: ...
@@ -2599,7 +2611,9 @@ def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, 
     Example:
 
         >>> aten.kthvalue(aten.tensor([3, 1, 2]), 2)
-        kthvalue(values=tensor(2), indices=tensor(2))
+        aten.return_types.kthvalue(
+        values=tensor(2),
+        indices=tensor(2))
     """
 def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
     """The last dimensions, `normalized_shape`, with mean 0 and variance 1, then × weight + bias.
@@ -3019,7 +3033,9 @@ def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, 
     Example:
 
         >>> aten.max(aten.tensor([[1, 5], [7, 3]]), 1)
-        max(values=tensor([5, 7]), indices=tensor([1, 0]))
+        aten.return_types.max(
+        values=tensor([5, 7]),
+        indices=tensor([1, 0]))
     """
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> Tensor:
     """The largest element of each window of (N, C, L) or (C, L), of floating dtypes.
@@ -3096,7 +3112,9 @@ def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, 
     Example:
 
         >>> aten.min(aten.tensor([[1, 5], [7, 3]]), 1)
-        min(values=tensor([1, 3]), indices=tensor([0, 1]))
+        aten.return_types.min(
+        values=tensor([1, 3]),
+        indices=tensor([0, 1]))
     """
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two elements; NaN if either is.
@@ -3124,7 +3142,9 @@ def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Te
     Example:
 
         >>> aten.mode(aten.tensor([2, 1, 2]))
-        mode(values=tensor(2), indices=tensor(2))
+        aten.return_types.mode(
+        values=tensor(2),
+        indices=tensor(2))
     """
 @overload
 def moveaxis(input: Tensor, source: _int, destination: _int) -> Tensor: ...
@@ -4269,7 +4289,9 @@ def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None =
     Example:
 
         >>> aten.slogdet(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
-        slogdet(sign=tensor(1.), logabsdet=tensor(1.6094))
+        aten.return_types.slogdet(
+        sign=tensor(1.),
+        logabsdet=tensor(1.6094))
     """
 def softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Tensor | None = None) -> Tensor:
     """exp(x), divided by its sum along `dim`.
@@ -4288,7 +4310,9 @@ def sort(input: Tensor, *, stable: _bool | None, dim: _int = -1, descending: _bo
     Example:
 
         >>> aten.sort(aten.tensor([3, 1, 2]))
-        sort(values=tensor([1, 2, 3]), indices=tensor([1, 2, 0]))
+        aten.return_types.sort(
+        values=tensor([1, 2, 3]),
+        indices=tensor([1, 2, 0]))
     """
 def split_copy(input: Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """Copies of the parts that `split` shows.
@@ -4602,7 +4626,9 @@ def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: 
     Example:
 
         >>> aten.topk(aten.tensor([3, 1, 2]), 2)
-        topk(values=tensor([3, 2]), indices=tensor([0, 2]))
+        aten.return_types.topk(
+        values=tensor([3, 2]),
+        indices=tensor([0, 2]))
     """
 def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of a matrix's diagonal. Raises RuntimeError for tensors of other dimensions.

@@ -331,7 +331,9 @@ class TensorMethods:
         Example:
 
             >>> aten.aminmax(aten.tensor([3, 1, 2]))
-            aminmax(min=tensor(1), max=tensor(3))
+            aten.return_types.aminmax(
+            min=tensor(1),
+            max=tensor(3))
         """
     def angle(self) -> Tensor:
         """The direction from zero, in radians: of real numbers 0, pi or NaN.
@@ -1137,7 +1139,9 @@ class TensorMethods:
         Example:
 
             >>> aten.cummax(aten.tensor([1, 3, 2]), dim=0)
-            cummax(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
+            aten.return_types.cummax(
+            values=tensor([1, 3, 3]),
+            indices=tensor([0, 1, 1]))
         """
     def cummin(self, dim: _int) -> _results.cummin:
         """The least element so far, NaN from the first one on, and where it stood last.
@@ -1145,7 +1149,9 @@ class TensorMethods:
         Example:
 
             >>> aten.cummin(aten.tensor([3, 1, 2]), dim=0)
-            cummin(values=tensor([3, 1, 1]), indices=tensor([0, 1, 1]))
+            aten.return_types.cummin(
+            values=tensor([3, 1, 1]),
+            indices=tensor([0, 1, 1]))
         """
     def cumprod(self, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
         """The products of each element and those before it along `dim`.
@@ -1743,7 +1749,9 @@ class TensorMethods:
         Example:
 
             >>> aten.frexp(aten.tensor([1.0, 10.0]))
-            frexp(mantissa=tensor([0.5000, 0.6250]), exponent=tensor([1, 4], dtype=aten.int32))
+            aten.return_types.frexp(
+            mantissa=tensor([0.5000, 0.6250]),
+            exponent=tensor([1, 4], dtype=aten.int32))
         """
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """out[i][j][k] = input[index[i][j][k]][j][k] for dim 0, and so on.
@@ -1941,7 +1949,9 @@ class TensorMethods:
         Example:
 
             >>> aten.histogram(aten.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
-            histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
+            aten.return_types.histogram(
+            hist=tensor([2., 1.]),
+            bin_edges=tensor([0.0000, 1.5000, 3.0000]))
         """
     @overload
     def hsplit(self, sections: _int) -> tuple[Tensor, ...]: ...
@@ -2246,7 +2256,9 @@ class TensorMethods:
         Example:
 
             >>> aten.kthvalue(aten.tensor([3, 1, 2]), 2)
-            kthvalue(values=tensor(2), indices=tensor(2))
+            aten.return_types.kthvalue(
+            values=tensor(2),
+            indices=tensor(2))
         """
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple; 0 where an operand is. Products of short integers are whole.
@@ -2740,7 +2752,9 @@ class TensorMethods:
         Example:
 
             >>> aten.max(aten.tensor([[1, 5], [7, 3]]), 1)
-            max(values=tensor([5, 7]), indices=tensor([1, 0]))
+            aten.return_types.max(
+            values=tensor([5, 7]),
+            indices=tensor([1, 0]))
         """
     def maximum(self, other: Tensor) -> Tensor:
         """The larger of two elements; NaN if either is.
@@ -2784,7 +2798,9 @@ class TensorMethods:
         Example:
 
             >>> aten.min(aten.tensor([[1, 5], [7, 3]]), 1)
-            min(values=tensor([1, 3]), indices=tensor([0, 1]))
+            aten.return_types.min(
+            values=tensor([1, 3]),
+            indices=tensor([0, 1]))
         """
     def minimum(self, other: Tensor) -> Tensor:
         """The smaller of two elements; NaN if either is.
@@ -2812,7 +2828,9 @@ class TensorMethods:
         Example:
 
             >>> aten.mode(aten.tensor([2, 1, 2]))
-            mode(values=tensor(2), indices=tensor(2))
+            aten.return_types.mode(
+            values=tensor(2),
+            indices=tensor(2))
         """
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor: ...
@@ -3846,7 +3864,9 @@ class TensorMethods:
         Example:
 
             >>> aten.slogdet(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
-            slogdet(sign=tensor(1.), logabsdet=tensor(1.6094))
+            aten.return_types.slogdet(
+            sign=tensor(1.),
+            logabsdet=tensor(1.6094))
         """
     def softmax(self, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
         """exp(x), divided by its sum along `dim`.
@@ -3865,7 +3885,9 @@ class TensorMethods:
         Example:
 
             >>> aten.sort(aten.tensor([3, 1, 2]))
-            sort(values=tensor([1, 2, 3]), indices=tensor([1, 2, 0]))
+            aten.return_types.sort(
+            values=tensor([1, 2, 3]),
+            indices=tensor([1, 2, 0]))
         """
     @overload
     def split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
@@ -4211,7 +4233,9 @@ class TensorMethods:
         Example:
 
             >>> aten.topk(aten.tensor([3, 1, 2]), 2)
-            topk(values=tensor([3, 2]), indices=tensor([0, 2]))
+            aten.return_types.topk(
+            values=tensor([3, 2]),
+            indices=tensor([0, 2]))
         """
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal. Raises RuntimeError for tensors of other dimensions.

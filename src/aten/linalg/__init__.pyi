@@ -32,8 +32,10 @@ def cholesky_ex(input: Tensor, *, upper: _bool = False, check_errors: _bool = Fa
     Example:
 
         >>> aten.linalg.cholesky_ex(aten.tensor([[4.0, 2.0], [2.0, 5.0]]))
-        linalg_cholesky_ex(L=tensor([[2., 0.],
-                [1., 2.]]), info=tensor(0, dtype=aten.int32))
+        aten.return_types.linalg_cholesky_ex(
+        L=tensor([[2., 0.],
+                [1., 2.]]),
+        info=tensor(0, dtype=aten.int32))
     """
 @overload
 def cond(input: Tensor, p: _complex | Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
@@ -128,8 +130,10 @@ def inv_ex(A: Tensor, *, check_errors: _bool = False, out: tuple[Tensor, Tensor]
     Example:
 
         >>> aten.linalg.inv_ex(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
-        linalg_inv_ex(inverse=tensor([[0.5000, 0.0000],
-                [0.0000, 0.2500]]), info=tensor(0, dtype=aten.int32))
+        aten.return_types.linalg_inv_ex(
+        inverse=tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]]),
+        info=tensor(0, dtype=aten.int32))
     """
 def ldl_factor(input: Tensor, *, hermitian: _bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_ldl_factor:
     """The factors of a symmetric or Hermitian matrix L D Lᵀ, and pivots. Raises LinAlgError for
@@ -138,8 +142,10 @@ def ldl_factor(input: Tensor, *, hermitian: _bool = False, out: tuple[Tensor, Te
     Example:
 
         >>> aten.linalg.ldl_factor(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
-        linalg_ldl_factor(LD=tensor([[2., 0.],
-                [0., 4.]]), pivots=tensor([1, 2], dtype=aten.int32))
+        aten.return_types.linalg_ldl_factor(
+        LD=tensor([[2., 0.],
+                [0., 4.]]),
+        pivots=tensor([1, 2], dtype=aten.int32))
     """
 def ldl_factor_ex(input: Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_ldl_factor_ex:
     """L and the block diagonal D of A = L D Lᵀ (Lᴴ) in one matrix, pivots, and info.
@@ -147,8 +153,11 @@ def ldl_factor_ex(input: Tensor, *, hermitian: _bool = False, check_errors: _boo
     Example:
 
         >>> aten.linalg.ldl_factor_ex(aten.tensor([[2.0, 0.0], [0.0, 4.0]]))
-        linalg_ldl_factor_ex(LD=tensor([[2., 0.],
-                [0., 4.]]), pivots=tensor([1, 2], dtype=aten.int32), info=tensor(0, dtype=aten.int32))
+        aten.return_types.linalg_ldl_factor_ex(
+        LD=tensor([[2., 0.],
+                [0., 4.]]),
+        pivots=tensor([1, 2], dtype=aten.int32),
+        info=tensor(0, dtype=aten.int32))
     """
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
     """X with A X = B, given A's LDL factors.
@@ -174,9 +183,12 @@ def lu(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor, Tensor] | l
     Example:
 
         >>> aten.linalg.lu(aten.tensor([[0.0, 1.0], [2.0, 3.0]]))
-        lu_unpack(P=tensor([[0., 1.],
-                [1., 0.]]), L=tensor([[1., 0.],
-                [0., 1.]]), U=tensor([[2., 3.],
+        aten.return_types.lu_unpack(
+        P=tensor([[0., 1.],
+                [1., 0.]]),
+        L=tensor([[1., 0.],
+                [0., 1.]]),
+        U=tensor([[2., 3.],
                 [0., 1.]]))
     """
 def lu_factor(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu_factor:
@@ -185,8 +197,10 @@ def lu_factor(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor] | li
     Example:
 
         >>> aten.linalg.lu_factor(aten.tensor([[4.0, 3.0], [2.0, 1.0]]))
-        linalg_lu_factor(LU=tensor([[ 4.0000,  3.0000],
-                [ 0.5000, -0.5000]]), pivots=tensor([1, 2], dtype=aten.int32))
+        aten.return_types.linalg_lu_factor(
+        LU=tensor([[ 4.0000,  3.0000],
+                [ 0.5000, -0.5000]]),
+        pivots=tensor([1, 2], dtype=aten.int32))
     """
 def lu_factor_ex(A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results.linalg_lu_factor_ex:
     """L and U in one matrix, pivots (from 1), and the first zero on U's diagonal, else 0.
@@ -303,7 +317,9 @@ def slogdet(A: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = Non
     Example:
 
         >>> aten.linalg.slogdet(aten.tensor([[2.0, 1.0], [1.0, 3.0]]))
-        linalg_slogdet(sign=tensor(1.), logabsdet=tensor(1.6094))
+        aten.return_types.linalg_slogdet(
+        sign=tensor(1.),
+        logabsdet=tensor(1.6094))
     """
 def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
     """X with A X = B. Raises LinAlgError for singular A.
@@ -319,7 +335,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = 
     Example:
 
         >>> aten.linalg.solve_ex(aten.tensor([[2.0, 0.0], [0.0, 4.0]]), aten.tensor([1.0, 1.0]))
-        linalg_solve_ex(result=tensor([0.5000, 0.2500]), info=tensor(0, dtype=aten.int32))
+        aten.return_types.linalg_solve_ex(
+        result=tensor([0.5000, 0.2500]),
+        info=tensor(0, dtype=aten.int32))
     """
 def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool, left: _bool = True, unitriangular: _bool = False, out: Tensor | None = None) -> Tensor:
     """X with A X = B, or X A = B unless `left`; only A's triangle is looked at.
