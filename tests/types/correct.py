@@ -103,7 +103,7 @@ aten.zeros(2, dtype=int)
 x.to(aten.float64).to("cpu").to(dtype=aten.float32, copy=True)
 
 # Named results, also unpacked, also as out=.
-largest = x.max(dim=1)
+largest: aten.return_types.max = x.max(dim=1)
 assert_type(largest.values, Tensor)
 assert_type(largest.indices, Tensor)
 values, indices = x.topk(2)

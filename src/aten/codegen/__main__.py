@@ -37,7 +37,7 @@ def generate(root: Path) -> dict[Path, str]:
         generated / "functions.pyi": functions_text(operators),
         generated / "methods.pyi": methods_text(operators),
         generated / "operators.pyi": operators_text(operators),
-        generated / "results.pyi": results_text(operators),
+        Path("src/aten/return_types.pyi"): results_text(operators),
         Path("docs/operators.md"): reference_text(operators),
         **_namespaces(root, operators),
     }

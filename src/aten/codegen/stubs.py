@@ -26,7 +26,7 @@ from aten._core.generator import Generator as _Generator
 from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
 from aten._core.storage import Storage as _Storage
 from aten._core.tensor import Tensor
-from aten._generated import results as _results
+from aten import return_types as _results
 
 '''
 _TENSOR = re.compile(r"\bTensor\b")
@@ -59,7 +59,7 @@ def methods_text(operators: Iterable[Operator]) -> str:
 def results_text(operators: Iterable[Operator]) -> str:
     """The named tuples that operators with several results return."""
     header = HEADER.format(title="Named results.").splitlines()
-    lines = [line for line in header if not line.endswith("import results as _results")]
+    lines = [line for line in header if not line.endswith("import return_types as _results")]
     classes: dict[str, tuple[str, ...]] = {}
     for operator in operators:
         names = result_names(operator.packet, operator.schema.returns)

@@ -13,7 +13,7 @@ from aten._core.generator import Generator as _Generator
 from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
 from aten._core.storage import Storage as _Storage
 from aten._core.tensor import Tensor as Tensor
-from aten._generated import results as _results
+from aten import return_types as _results
 
 
 from aten._generated.operators import AtenOperators
