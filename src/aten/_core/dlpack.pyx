@@ -191,9 +191,10 @@ cdef class _Borrowed:
 def import_capsule(capsule, *, bint shared=False):
     """A tensor over the memory a capsule tells of; the capsule is used up.
 
-    Read-only memory is copied; with `shared` it is refused with ValueError. Raises BufferError for memory of other devices, for element types
-    and versions unknown, for negative sizes and strides, missing, unaligned or unreachable memory;
-    RuntimeError for what is no unused capsule. A capsule that is refused is left as it was.
+    Read-only memory is copied; with `shared` it is refused with ValueError. Raises BufferError for
+    memory of other devices, for element types and versions unknown, for negative sizes and strides,
+    missing, unaligned or unreachable memory; RuntimeError for what is no unused capsule. A capsule
+    that is refused is left as it was.
     """
     if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         return _imported(capsule, b"dltensor_versioned", b"used_dltensor_versioned", shared)
