@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 def documentation_of(packet: OpOverloadPacket, *, is_method: bool = False) -> str:
     """What `help` shows of an operator, as a function or as a method of Tensor."""
+    if any(op.entry is None for op in packet.op_overloads):
+        # Of operators beside the registry nothing is known but their schemas.
+        return "\n".join(str(op.__doc__) for op in packet.op_overloads)
     overloads = described(packet)
     if packet.namespace != "aten":
         called = f"ops.{packet.namespace}.{packet.name}"
