@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aten import backends, foreign, ops, registry
+from aten import backends, deferred_names, foreign, ops, refusals, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -30,12 +30,17 @@ from aten._core.packets import OpOverloadPacket
 from aten._core.parallel import get_num_threads, set_num_threads
 from aten._core.promotion import result_type
 from aten._core.sizes import Size
+from aten._core.storage import Storage as UntypedStorage
 from aten._core.tensor import Tensor
+from aten.constants import *
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
 from aten.functional import *
+from aten.grad_mode import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
+from aten.predicates import *
 from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from aten.settings import *
 from aten.surface import install_slots
 
 if TYPE_CHECKING:
@@ -47,55 +52,46 @@ backends.install()
 foreign.install()
 install_slots()
 registry.install_methods()
+refusals.install()
+deferred_names.name_types()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
+        "accelerator",
+        "amp",
+        "cpu",
+        "cuda",
+        "distributions",
         "export",
         "fft",
         "library",
         "linalg",
         "masked",
         "memory",
+        "mps",
+        "mtia",
         "nn",
+        "random",
+        "return_types",
         "safetensors",
         "signal",
         "special",
+        "testing",
+        "version",
+        "xpu",
     }
 )
-
-_DEFERRED_NAMES = {
-    **dict.fromkeys(
-        (
-            "BFloat16Tensor",
-            "BoolTensor",
-            "ByteTensor",
-            "CharTensor",
-            "DoubleTensor",
-            "FloatTensor",
-            "HalfTensor",
-            "IntTensor",
-            "LongTensor",
-            "ShortTensor",
-            "set_default_tensor_type",
-        ),
-        "tensor_types",
-    ),
-    "_segment_reduce": "functional.indexing",
-    "finfo": "type_info",
-    "iinfo": "type_info",
-    "get_printoptions": "printing",
-    "set_printoptions": "printing",
-    "unique": "methods",
-    "unique_consecutive": "methods",
-}
 
 
 def __getattr__(name: str) -> Any:
     if name in _DEFERRED_MODULES:
         return import_module(f"aten.{name}")
-    if name in _DEFERRED_NAMES:
-        return getattr(import_module(f"aten.{_DEFERRED_NAMES[name]}"), name)
-    raise AttributeError(f"module 'aten' has no attribute {name!r}")
+    if name in deferred_names.PLACES:
+        found = getattr(import_module(f"aten.{deferred_names.PLACES[name]}"), name)
+        # The next one asking finds it without coming here.
+        globals()[name] = found
+        return found
+    refusals.refuse("aten", name)
 
 
 globals().update(DTYPES)

@@ -13,7 +13,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from aten._core.arguments cimport ArgumentParser
-from aten._core.device cimport CPU, device
+from aten._core.device cimport CPU, default_device, device
 from aten._core.keys cimport (
     DispatchKey,
     DispatchKeySet,
@@ -44,6 +44,7 @@ cdef extern from "Python.h":
     Py_ssize_t PySequence_Fast_GET_SIZE(PyObject*) noexcept
     PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
     void PyType_Modified(PyTypeObject*)
+    void own "Py_INCREF"(PyObject*) noexcept
     ctypedef struct CallableTypeObject "PyTypeObject":
         Py_ssize_t tp_vectorcall_offset
         unsigned long tp_flags
@@ -223,6 +224,11 @@ def set_packet_lookup(lookup):
     packet_lookup = lookup
 
 
+def packet_named(str namespace not None, str name not None):
+    """The packet of an operator; what pickle keeps of one."""
+    return packet_lookup(namespace, name)
+
+
 cdef object explanations = None
 
 
@@ -343,7 +349,12 @@ cdef class OpOverload:
             return dense_keys(CPU)
         place = <object> stack[self.device_position]
         if place is None:
-            return dense_keys(CPU)
+            place = default_device()
+            if place is None:
+                return dense_keys(CPU)
+            # One reference for stacks that are released; None's stays, for those that are borrowed.
+            own(<PyObject*> place)
+            stack[self.device_position] = <PyObject*> place
         if not isinstance(place, device):
             place = device_class(place)
         return dense_keys((<device> place).type_code)
@@ -419,7 +430,11 @@ cdef class OpOverload:
     @property
     def reason(self):
         """Why the last call that did not fit the schema did not."""
-        return self.parser.reason if self.parser is not None else ""
+        return self.reason_for(False)
+
+    def reason_for(self, bint as_method):
+        """The same for a call as function or as method, whose arguments count from the second."""
+        return self.parser.reason_for(as_method) if self.parser is not None else ""
 
     @property
     def overloadpacket(self):
@@ -446,6 +461,9 @@ cdef class OpOverload:
 
     def __deepcopy__(self, memo):
         return self
+
+    def __reduce__(self):
+        return getattr, (self.overloadpacket, self._overloadname)
 
     def register(self, DispatchKey key not None, kernel, str provenance=None):
         """Lets `kernel`, a Kernel or a Python function, serve `key`: a run-time or an alias key.
@@ -588,9 +606,9 @@ cdef object named_results(str name, list names):
     """The type of tuples of several results with names, such as `values` and `indices`."""
     if len(names) < 2 or not all(names):
         return None
-    from collections import namedtuple
+    from aten._core.named_results import result_type
 
-    return namedtuple(name, names)
+    return result_type(name, tuple(names))
 
 
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,

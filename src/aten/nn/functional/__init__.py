@@ -18,6 +18,7 @@ from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
+from aten.refusals import refuse
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.
@@ -59,7 +60,7 @@ _RENAMED = {"logsigmoid": "log_sigmoid"}
 def __getattr__(name: str) -> OpOverloadPacket:
     found = find_packet("aten", _RENAMED.get(name, name)) if name in _OPERATORS else None
     if found is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        refuse(__name__, name)
     # The next call finds it without coming here.
     globals()[name] = found
     return found
