@@ -77,7 +77,7 @@ FAMILIES = (
         "compiling, tracing and scripting programs is not in aten yet; exported ones run, see "
         "aten.export",
         torch="compile compiler fx jit SymInt SymFloat SymBool sym_constrain_range* "
-        "sym_fresh_size cpp Graph Node fork wait Future futures while_loop cond package monitor",
+        "sym_fresh_size cpp Graph Node fork wait Future futures package monitor",
     ),
     Family(
         PLANNED,
@@ -171,7 +171,7 @@ FAMILIES = (
         "LockingLogger LoggerBase NoopLogger BenchmarkConfig BenchmarkExecutionStats "
         "ThroughputBenchmark PRIVATE_OPS USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH "
         "classproperty get_file_path slice_inverse unify_type_list OperatorInfo FileCheck "
-        "set_autocast_cache_enabled Tag FunctionSchema FunctionSchema storage "
+        "set_autocast_cache_enabled Tag FunctionSchema "
         "parse_schema parse_type_comment merge_type_from_type_comment",
         Tensor="slice_inverse index",
         nn_functional="BroadcastingList* DType GRID_SAMPLE_* assert_int_or_pair "
@@ -198,13 +198,14 @@ FAMILIES = (
         "ErrorReport ExecutionPlan FloatType FutureType GraphExecutorState IODescriptor "
         "InferredType IntType InterfaceType JITException ListType LiteScriptModule NoneType "
         "NumberType OptionalType PyObjectType RRefType Script* StaticModule StringType "
-        "SymBoolType SymIntType TensorType TracingState TupleType Type UnionType Use Value "
+        "RRefType SymBoolType SymIntType TensorType TracingState TupleType Type UnionType Use Value "
         "classes import_ir_module* parse_ir",
     ),
     Family(
         NEVER,
         "a kernel of a library for other processors, or a layout of its own",
-        torch="cudnn_* miopen_* mkldnn_* batch_norm_backward_* batch_norm_elemt "
+        torch="get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled "
+        "is_autocast_xla_enabled cudnn_* miopen_* mkldnn_* batch_norm_backward_* batch_norm_elemt "
         "batch_norm_gather_stats* batch_norm_stats batch_norm_update_stats",
         Tensor="to_mkldnn",
     ),

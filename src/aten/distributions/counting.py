@@ -39,12 +39,12 @@ class _Binary(Distribution):
     def _given(self, probs: Number | None, logits: Number | None) -> Tensor:
         _one_of(probs, logits)
         if probs is not None:
-            (self._probs,) = broadcast(probs)
-            self.__dict__["probs"] = self._probs
-            return self._probs
-        (self._logits,) = broadcast(logits)
-        self.__dict__["logits"] = self._logits
-        return self._logits
+            (given,) = broadcast(probs)
+            self.__dict__["probs"] = given
+        else:
+            (given,) = broadcast(logits)
+            self.__dict__["logits"] = given
+        return given
 
     def __getattr__(self, name: str) -> Any:
         given = self.__dict__
@@ -54,9 +54,6 @@ class _Binary(Distribution):
         if name == "probs" and "logits" in given:
             return given["logits"].sigmoid()
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def _parameters(self) -> list[str]:
-        return [name for name in super()._parameters() if not name.startswith("_")]
 
 
 class Bernoulli(_Binary):
@@ -500,3 +497,11 @@ class Multinomial(Distribution):
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
         ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         return ways + (logits * value).sum(-1)  # type: ignore[no-any-return]
+
+    def entropy(self) -> Tensor:
+        # Of draws in their order, less that of the order: E log of the multinomial coefficient.
+        count = self.total_count
+        each = Binomial(count, self.probs, validate_args=False)
+        values = each.enumerate_support(False)[1:]
+        arranged = (each.log_prob(values).exp() * (values + 1).lgamma()).sum((0, -1))
+        return count * self._categories.entropy() - math.lgamma(count + 1) + arranged

@@ -118,7 +118,11 @@ class Distribution:
         return made
 
     def _parameters(self) -> list[str]:
-        return [name for name, value in self.__dict__.items() if isinstance(value, Tensor)]
+        return [
+            name
+            for name, value in self.__dict__.items()
+            if isinstance(value, Tensor) and not name.startswith("_")
+        ]
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws: (*sample_shape, *batch_shape, *event_shape)."""

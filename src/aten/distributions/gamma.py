@@ -146,6 +146,9 @@ class InverseGamma(Distribution):
         value = self._check_value(value)
         return self._base().log_prob(value.reciprocal()) - 2 * value.log()
 
+    def cdf(self, value: Tensor) -> Tensor:
+        return 1 - self._base().cdf(self._check_value(value).reciprocal())
+
     def entropy(self) -> Tensor:
         shape = self.concentration
         return shape + self.rate.log() + shape.lgamma() - (1 + shape) * shape.digamma()

@@ -172,3 +172,15 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             )
         dim = list(self.shape).index(3)
     return linalg_cross(self, other, dim=dim)
+
+
+@op
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Norms over all dimensions but one, which keep their places; over all for dim -1."""
+    if dim == -1:
+        return ops.aten.norm(v, pow)  # type: ignore[no-any-return]
+    kept = wrap_dimension(dim, v.dim())
+    others = [other for other in range(v.dim()) if other != kept]
+    if not others:
+        return ops.aten.norm(v.unsqueeze(1), pow, [1], False)  # type: ignore[no-any-return]
+    return ops.aten.norm(v, pow, others, True)  # type: ignore[no-any-return]
