@@ -14,27 +14,33 @@ from aten._core.device import device
 from aten._core.errors import NoDeviceError
 
 # What is answered, by what: any arguments are taken.
-_ANSWERS: dict[Any, tuple[str, ...]] = {
-    0: (
-        "device_count",
-        "max_memory_allocated",
-        "max_memory_cached",
-        "max_memory_reserved",
-        "memory_allocated",
-        "memory_cached",
-        "memory_reserved",
+_ANSWERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (
+        0,
+        (
+            "device_count",
+            "max_memory_allocated",
+            "max_memory_cached",
+            "max_memory_reserved",
+            "memory_allocated",
+            "memory_cached",
+            "memory_reserved",
+        ),
     ),
-    False: (
-        "is_available",
-        "is_bf16_supported",
-        "is_built",
-        "is_current_stream_capturing",
-        "is_initialized",
-        "is_tf32_supported",
+    (
+        False,
+        (
+            "is_available",
+            "is_bf16_supported",
+            "is_built",
+            "is_current_stream_capturing",
+            "is_initialized",
+            "is_tf32_supported",
+        ),
     ),
-    None: ("empty_cache", "manual_seed", "manual_seed_all", "seed", "seed_all"),
-}
-_LISTS = ("get_arch_list", "get_rng_state_all", "memory_snapshot")
+    (None, ("empty_cache", "manual_seed", "manual_seed_all", "seed", "seed_all")),
+    ((), ("get_arch_list", "get_rng_state_all", "memory_snapshot")),
+)
 _NEED_A_DEVICE = (
     "Event",
     "Stream",
@@ -89,11 +95,7 @@ def _refusal(name: str, place: str) -> Callable[..., NoReturn]:
 
 def answers(place: str) -> dict[str, Any]:
     """The functions of the module of a device that is not there, by name."""
-    found = {
-        name: _answer(name, value)
-        for value, names in [*_ANSWERS.items(), ((), _LISTS)]
-        for name in names
-    }
+    found = {name: _answer(name, value) for value, names in _ANSWERS for name in names}
     found |= {name: _refusal(name, place) for name in _NEED_A_DEVICE}
     for function in found.values():
         function.__module__ = f"aten.{place}"

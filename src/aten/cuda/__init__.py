@@ -5,11 +5,20 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+from aten._core.errors import AcceleratorError, OutOfMemoryError
 from aten.absent_devices import answers, chosen_device
 from aten.cuda import amp
 from aten.tensor_types import CUDA_TYPES
 
-__all__ = ["amp", "device", "has_half", "has_magma", "stream"]
+__all__ = [
+    "AcceleratorError",
+    "OutOfMemoryError",
+    "amp",
+    "device",
+    "has_half",
+    "has_magma",
+    "stream",
+]
 
 has_half = True
 has_magma = False

@@ -7,6 +7,9 @@ is the `batch_shape`, and what one draw takes up the `event_shape`. `sample((n,)
 
 from __future__ import annotations
 
+import re
+import sys
+from types import ModuleType
 from typing import Any
 
 from aten.distributions import constraints
@@ -82,6 +85,23 @@ __all__ = [
     "kl_divergence",
     "register_kl",
 ]
+
+
+def _module_of(kind: type[Distribution]) -> ModuleType:
+    """torch's module of the distribution: `aten.distributions.half_normal` has HalfNormal."""
+    short = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+    short = {"student_t": "studentT"}.get(short, short)
+    name = f"{__name__}.{short}"
+    if name not in sys.modules:
+        sys.modules[name] = ModuleType(name, f"Has {kind.__name__}.")
+    setattr(sys.modules[name], kind.__name__, kind)
+    kind.__module__ = __name__
+    return sys.modules[name]
+
+
+for _kind in [globals()[_name] for _name in __all__ if _name[0].isupper()]:
+    if not hasattr(sys.modules[__name__], _module_of(_kind).__name__.rpartition(".")[2]):
+        setattr(sys.modules[__name__], _module_of(_kind).__name__.rpartition(".")[2], _module_of(_kind))
 
 
 def __getattr__(name: str) -> Any:
