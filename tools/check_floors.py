@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("backends", "transforms"),
     ("graph", "library", "foreign"),
     (
+        "naming",
         "absent_names",
         "refusals",
         "constants",

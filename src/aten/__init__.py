@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aten import backends, deferred_names, foreign, ops, refusals, registry
+from aten import backends, deferred_names, foreign, naming, ops, refusals, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -27,7 +27,7 @@ from aten._core.dtypes import (
 from aten._core.generator import Generator, default_generator
 from aten._core.keys import DispatchKey, DispatchKeySet
 from aten._core.packets import OpOverloadPacket
-from aten._core.parallel import get_num_threads, set_num_threads
+from aten._core.parallel import get_num_threads
 from aten._core.promotion import result_type
 from aten._core.sizes import Size
 from aten._core.storage import Storage as UntypedStorage
@@ -90,6 +90,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(f"aten.{deferred_names.PLACES[name]}"), name)
         # The next one asking finds it without coming here.
         globals()[name] = found
+        naming.show_as_own("aten", {name: found})
         return found
     refusals.refuse("aten", name)
 
@@ -99,3 +100,4 @@ globals().update(ALIASES)
 globals().update(LAYOUTS)
 globals().update(MEMORY_FORMATS)
 globals().update(registry.functions())
+naming.show_as_own("aten", globals())

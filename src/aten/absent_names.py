@@ -122,7 +122,7 @@ FAMILIES = (
     Family(
         PLANNED,
         "streams and events belong to devices that are not in aten yet",
-        torch="Stream StreamObjType Event DeviceObjType get_device_module",
+        torch="Stream StreamObjType Event DeviceObjType",
         Tensor="record_stream",
     ),
     Family(

@@ -142,7 +142,7 @@ class set_grad_enabled(_Context):  # noqa: N801
 
     def __enter__(self) -> Self:
         # The state to go back to is the one that the constructor met.
-        if self._earlier:
+        if getattr(self, "_earlier", ()):
             _modes.grad = bool(self._grad)
             return self
         return super().__enter__()

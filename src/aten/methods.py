@@ -9,6 +9,7 @@ from aten import registry
 from aten._core import conversion, memory
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
+from aten._core.errors import NoDeviceError
 from aten._core.tensor import Tensor
 
 # Method → the dtype it converts to.
@@ -70,6 +71,8 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         return "dtype"
     if first is None or isinstance(first, (str, device)):
         return "device"
+    if isinstance(first, int):
+        raise NoDeviceError(f"of index {first}")
     raise TypeError(
         "to() received an invalid combination of arguments - got a first argument of type "
         f"{type(first).__name__}, but expected a device, a dtype or a tensor"

@@ -7,10 +7,13 @@ float32; so several of these settings are kept, answered and change nothing.
 from __future__ import annotations
 
 import os
+import warnings
+from importlib import import_module
 from typing import Any
 
 from aten._core.device import device, set_thread_device, thread_device
 from aten._core.dtypes import DTYPES, dtype
+from aten._core.parallel import set_num_threads as _set_num_threads
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -24,6 +27,7 @@ __all__ = [
     "get_autocast_gpu_dtype",
     "get_default_device",
     "get_deterministic_debug_mode",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "init_num_threads",
@@ -40,6 +44,7 @@ __all__ = [
     "set_float32_matmul_precision",
     "set_flush_denormal",
     "set_num_interop_threads",
+    "set_num_threads",
     "set_warn_always",
     "use_deterministic_algorithms",
 ]
@@ -61,6 +66,17 @@ def get_default_device() -> device:
     return thread_device() or _as_device("cpu")
 
 
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device's kind: `aten.cuda` for "cuda:0"; without one, that of the CPU.
+
+    Raises RuntimeError for what names no device, and for kinds without a module.
+    """
+    kind = "cpu" if device is None else _as_device(device).type
+    if kind not in ("cpu", "cuda", "mps", "mtia", "xpu"):
+        raise RuntimeError(f"get_device_module(): there is no module aten.{kind}")
+    return import_module(f"aten.{kind}")
+
+
 def _as_device(place: Any) -> device:
     return device(place)
 
@@ -80,12 +96,14 @@ class _Settings:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """"highest", "high" or "medium": all of them are float32 here. Raises RuntimeError for others."""
+    """"highest", "high" or "medium": all of them are float32 here. Warns of others, and stays."""
     if precision not in _PRECISIONS:
-        raise RuntimeError(
-            f"set_float32_matmul_precision(): precision must be one of {_PRECISIONS}, "
-            f"not {precision!r}"
+        warnings.warn(
+            f"set_float32_matmul_precision(): {precision!r} is none of {_PRECISIONS}, and changes "
+            f"nothing",
+            stacklevel=2,
         )
+        return
     _Settings.precision = precision
 
 
@@ -128,6 +146,13 @@ def get_deterministic_debug_mode() -> int:
 
 
 # Threads and floating point
+
+
+def set_num_threads(num: int) -> None:
+    """Use at most so many threads. Raises RuntimeError unless it is a positive int."""
+    if isinstance(num, bool) or not isinstance(num, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    _set_num_threads(num)
 
 
 def set_num_interop_threads(num: int) -> None:

@@ -6,6 +6,7 @@ There are no gradients, so a tensor never wants any; asking for them says so.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NoReturn
 
 from aten import predicates, registry
@@ -247,6 +248,8 @@ def _elementwise(
             raise TypeError(f"{name}(): expected tensors of {self.dtype}, got {one.dtype}")
     lists = [one.expand(self.shape).reshape(-1).tolist() for one in (self, *others)]
     made = [function(*values) for values in zip(*lists, strict=True)]
+    if not all(isinstance(one, (int, float, complex)) for one in made):
+        raise TypeError(f"{name}(): expected a function that gives numbers")
     result = registry.ops.aten.empty((len(made),), dtype=self.dtype)
     if made:
         from aten.construction import tensor
@@ -305,3 +308,6 @@ ATTRIBUTES: dict[str, Any] = {
         )
     },
 }
+for _name, _value in ATTRIBUTES.items():
+    if type(_value) is FunctionType:
+        _value.__module__, _value.__qualname__ = "aten", f"Tensor.{_name}"

@@ -32,7 +32,7 @@ from aten._core.tensor cimport Tensor, TensorImpl
 
 from aten._core import registrations as registry_of_kernels
 from aten._core.keys import BACKENDS
-from aten._core.device import device as device_class
+from aten._core.device import device as device_class, set_thread_device, thread_device
 
 cdef extern from "Python.h":
     const unsigned long TPFLAGS_HAVE_VECTORCALL "Py_TPFLAGS_HAVE_VECTORCALL"
@@ -106,6 +106,8 @@ cdef class PythonKernel(Kernel):
         cdef tuple names = op.parser.keyword_only_names
         cdef Py_ssize_t positional = op.parser.positional_count
         cdef object result
+        if default_device() is not None:
+            return call_without_default(self, op, keys, stack)
         if self.fits is not op:
             result = self.call_fitted(op, keys, stack)
         else:
@@ -169,6 +171,17 @@ cdef class PythonKernel(Kernel):
         else:
             explain().leave_out_defaults(self.parameters, op, len(leading), args, keywords)
         return self.function(*leading, *args, **keywords)
+
+
+cdef object call_without_default(PythonKernel kernel, OpOverload op, uint64_t keys,
+                                 PyObject** stack):
+    """The thread's default device is for what users make, not for what kernels work with."""
+    place = thread_device()
+    set_thread_device(None)
+    try:
+        return PythonKernel.call(kernel, op, keys, stack)
+    finally:
+        set_thread_device(place)
 
 
 cdef inline bint is_tensor_of(PyObject* value, int device_type) noexcept:

@@ -493,6 +493,8 @@ cdef class Tensor(TensorImpl):
         return _slot(SLOT_ABS)(self)
 
     def __invert__(self):
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise TypeError(f"~: expected a tensor of integers or bool, got {self.dtype}")
         return _slot(SLOT_INVERT)(self)
 
     # Python's protocols
@@ -536,6 +538,9 @@ cdef class Tensor(TensorImpl):
 
     def __setitem__(self, index, value):
         _slot(SLOT_SETITEM)(self, index, value)
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
 
     def __repr__(self):
         if _slots[SLOT_REPR] == NULL:

@@ -16,13 +16,10 @@ def cond(
 ) -> Any:
     """What `true_fn` gives for the operands where `pred` holds, else what `false_fn` does.
 
-    `pred` is a bool or a tensor of one element. Raises RuntimeError for what is neither, or where
-    the functions cannot be called.
+    `pred` is a bool or a tensor of one element. Raises TypeError where the functions are none.
     """
-    if not isinstance(pred, bool) and getattr(pred, "numel", lambda: 0)() != 1:
-        raise RuntimeError(f"cond(): expected pred to be a bool or a tensor of one element, got {pred}")
     if not callable(true_fn) or not callable(false_fn):
-        raise RuntimeError("cond(): expected functions for both cases")
+        raise TypeError("cond(): expected functions for both cases")
     return (true_fn if pred else false_fn)(*operands)
 
 

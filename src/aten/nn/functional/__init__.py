@@ -18,6 +18,7 @@ from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
+from aten.naming import show_as_own
 from aten.refusals import refuse
 from aten.registry import find_packet
 
@@ -55,6 +56,9 @@ _OPERATORS = frozenset(
     }
 )
 _RENAMED = {"logsigmoid": "log_sigmoid"}
+
+
+show_as_own(__name__, globals())
 
 
 def __getattr__(name: str) -> OpOverloadPacket:
