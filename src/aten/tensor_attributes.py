@@ -15,7 +15,7 @@ from aten._core.dtypes import DTYPES, dtype
 from aten._core.errors import NO_GRADIENTS, NoDeviceError
 from aten._core.tensor import Tensor
 
-# Properties that are the same for every tensor there is.
+# Attributes that are the same for every tensor there is.
 _ANSWERS = {
     "is_cuda": False,
     "is_ipu": False,
@@ -33,10 +33,6 @@ _ANSWERS = {
     "retains_grad": False,
     "volatile": False,
 }
-
-
-def _answer(name: str, value: Any) -> property:
-    return property(lambda self: value, doc=f"{value!r}, for every tensor.")
 
 
 def _moved(kind: str) -> Callable[..., Tensor]:
@@ -271,7 +267,7 @@ def _as_method(name: str) -> Callable[..., Any]:
 
 
 ATTRIBUTES: dict[str, Any] = {
-    **{name: _answer(name, value) for name, value in _ANSWERS.items()},
+    **_ANSWERS,
     **{kind: _moved(kind) for kind in ("cuda", "ipu", "mtia", "xpu", "hpu")},
     **{
         name: _as_method(name)

@@ -78,15 +78,60 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, of what lies in [a, b]: through the inverse of the distribution function."""
+    """Normal, of what lies in [a, b]; what does not is drawn again.
+
+    Where that would be most of it, from an even distribution that is thinned to the normal one.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the values may be off",
             stacklevel=2,
         )
-    low, high = (0.5 + 0.5 * math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator).erfinv_()
-    return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)
+    if tensor.is_meta:
+        return tensor
+    low, high = ((1 + math.erf((end - mean) / std / math.sqrt(2))) / 2 for end in (a, b))
+    draw = _within_bounds if high - low > 0.3 else _thinned
+    return draw(tensor, mean, std, (a, b), generator)
+
+
+def _within_bounds(
+    tensor: Tensor,
+    mean: float,
+    std: float,
+    bounds: tuple[float, float],
+    generator: Generator | None,
+) -> Tensor:
+    # As the tensor's type rounds them.
+    low, high = (float(tensor.new_full((), bound, device="cpu")) for bound in bounds)
+    tensor.normal_(mean, std, generator=generator)
+    outside = (tensor < low) | (tensor > high)
+    while bool(outside.any()):
+        again = ops.aten.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(ops.aten.where(outside, again, tensor))
+        outside = (tensor < low) | (tensor > high)
+    return tensor
+
+
+def _thinned(
+    tensor: Tensor,
+    mean: float,
+    std: float,
+    bounds: tuple[float, float],
+    generator: Generator | None,
+) -> Tensor:
+    peak = -0.5 * ((max(bounds[0], min(mean, bounds[1])) - mean) / std) ** 2
+
+    def dropped(drawn: Tensor) -> Tensor:
+        level = ops.aten.empty_like(drawn).uniform_(generator=generator).log_()
+        return level > drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+
+    tensor.uniform_(*bounds, generator=generator)
+    left = dropped(tensor)
+    while bool(left.any()):
+        again = ops.aten.empty_like(tensor).uniform_(*bounds, generator=generator)
+        tensor.copy_(ops.aten.where(left, again, tensor))
+        left = left & dropped(again)
+    return tensor
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

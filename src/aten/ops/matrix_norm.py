@@ -180,7 +180,6 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return ops.aten.norm(v, pow)  # type: ignore[no-any-return]
     kept = wrap_dimension(dim, v.dim())
-    others = [other for other in range(v.dim()) if other != kept]
-    if not others:
-        return ops.aten.norm(v.unsqueeze(1), pow, [1], False)  # type: ignore[no-any-return]
-    return ops.aten.norm(v, pow, others, True)  # type: ignore[no-any-return]
+    front = v.transpose(0, kept)
+    norms = ops.aten.norm(front.reshape((front.shape[0], -1)), pow, [1], False)
+    return norms.view((-1, *(1 for _ in front.shape[1:]))).transpose(0, kept)  # type: ignore[no-any-return]

@@ -36,6 +36,21 @@ class _Options:
         ]
         self.check_stride: bool = given["check_stride"]
         self.allow_subclasses: bool = given["allow_subclasses"]
+        self.msg: str | Callable[[str], str] | None = given["msg"]
+
+    def require_both_tolerances(self) -> None:
+        """Raises ValueError for one without the other."""
+        if (self.rtol is None) is not (self.atol is None):
+            raise ValueError(
+                f"rtol and atol must both be specified or both be unspecified, but got "
+                f"rtol={self.rtol}, atol={self.atol}"
+            )
+
+    def failure(self, text: str) -> AssertionError:
+        """The error with the caller's words, where there are some."""
+        if self.msg is None:
+            return AssertionError(text)
+        return AssertionError(self.msg(text) if callable(self.msg) else self.msg)
 
 
 def assert_close(
@@ -63,17 +78,7 @@ def assert_close(
         ValueError: only one of both tolerances is given.
         TypeError: they cannot be compared.
     """
-    if (rtol is None) is not (atol is None):
-        raise ValueError(
-            f"rtol and atol must both be specified or both be unspecified, but got {rtol=}, {atol=}"
-        )
-    options = _Options(**{name: value for name, value in locals().items() if name != "msg"})
-    try:
-        _compare(actual, expected, options, "")
-    except AssertionError as error:
-        if msg is None:
-            raise
-        raise AssertionError(msg(str(error)) if callable(msg) else msg) from None
+    _compare(actual, expected, _Options(**locals()), "")
 
 
 def _compare(actual: Any, expected: Any, options: _Options, place: str) -> None:
@@ -85,9 +90,12 @@ def _compare(actual: Any, expected: Any, options: _Options, place: str) -> None:
         _compare_mappings(actual, expected, options, place)
     elif actual is None or expected is None:
         if actual is not expected:
-            raise AssertionError(f"None mismatch: {actual} is not {expected}{place}")
+            raise options.failure(f"None mismatch: {actual} is not {expected}{place}")
     else:
-        _compare_values(actual, expected, options, place)
+        try:
+            _compare_values(actual, expected, options, place)
+        except AssertionError as error:
+            raise options.failure(str(error)) from None
 
 
 def _refuse(actual: Any, expected: Any, place: str) -> None:
@@ -134,10 +142,11 @@ def _compare_values(actual: Any, expected: Any, options: _Options, place: str) -
         exact = type(actual) is type(expected)
         if not (allowed and (exact or options.allow_subclasses)):
             _refuse(actual, expected, place)
+    options.require_both_tolerances()
     kind = "Scalars" if all(numbers) else "Tensor-likes"
     ours, theirs = _as_tensor(actual, expected, place), _as_tensor(expected, actual, place)
     if all(numbers):
-        if options.rtol is None and type(actual) is not type(expected) and "dtype" in options.checked:
+        if type(actual) is not type(expected) and "dtype" in options.checked:
             raise AssertionError(
                 f"The (d)types do not match: {type(actual)} != {type(expected)}.{place}"
             )
@@ -205,7 +214,10 @@ def _compare_elements(
     left, right = ours.to(dtype=common), theirs.to(dtype=common)
     if left.device.type == "meta" or right.device.type == "meta":
         return
-    left, right = left.cpu(), right.cpu()
+    left, right = (
+        one.to(dtype=_type_of_number(0)) if one.dtype.kind == "bool" else one
+        for one in (left.cpu(), right.cpu())
+    )
     near = ops.aten.isclose(left, right, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
     if bool(near.all()):
         return

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from aten._core.device import MEMORY_FORMATS
 from aten._core.tensor import Tensor
 from aten.refusals import refuse
 from aten.registry import ops
+
+_ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
 
 __all__ = ["invert_permutation", "pad_sequence", "unpad_sequence"]
 
@@ -57,7 +60,7 @@ def unpad_sequence(
 ) -> list[Tensor]:
     """The sequences of a padded tensor, each as long as `lengths` says."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]
+    return [row[:length].clone(memory_format=_ROW_MAJOR) for row, length in zip(rows, lengths.tolist(), strict=True)]
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
