@@ -37,6 +37,20 @@ SPACES = {
 LEAST_SHARE = 0.95
 _MODULES = next(one for one in FAMILIES if one.reason.startswith("a module of Python"))
 
+_INTRODUCTION = """\
+# torch's names
+
+Made by `python tools/torch_names.py --write`, never edited. Every public name of torch {version} in
+the namespaces that tensors are about: here, planned (another part of the project builds it), or
+never, and why. What is here was found by looking; the reasons are in `src/aten/absent_names.py`.
+Asking for a name that is not here raises an error that says the same.
+
+**{summary}.** The others are about sparse, quantized and nested tensors, gradients, compilers,
+other devices, or how torch works inside.
+
+| namespace | names | here | planned | never |
+|---|---|---|---|---|"""
+
 
 @dataclass
 class Space:
@@ -98,7 +112,9 @@ def problems(spaces: list[Space]) -> Iterator[str]:
                 plain = name.removesuffix("*")
                 if name in space.here:
                     yield f"{space.name}.{name} is here, and in a family ({family.reason})"
-                elif not any(one == name or (plain != name and one.startswith(plain)) for one in absent):
+                elif not any(
+                    one == name or (plain != name and one.startswith(plain)) for one in absent
+                ):
                     # Names that torch gave up are refused with a reason, too.
                     if family.reason.startswith("dimensions have no names"):
                         continue
@@ -124,24 +140,7 @@ def summary(spaces: list[Space]) -> str:
 def page(spaces: list[Space]) -> str:
     """The whole page."""
     version = torch.__version__.partition("+")[0]
-    lines = [
-        "# torch's names",
-        "",
-        "Made by `python tools/torch_names.py --write`, never edited. Every public name of torch "
-        f"{version} in the namespaces that",
-        "tensors are about: here, planned (another part of the project builds it), or never, and "
-        "why. What is here was found by",
-        "looking; the reasons are in `src/aten/absent_names.py`. Asking for a name that is not here "
-        "raises an error that says the",
-        "same.",
-        "",
-        f"**{summary(spaces)}.** The others are about sparse, quantized and nested tensors, "
-        "gradients, compilers, other",
-        "devices, or how torch works inside.",
-        "",
-        "| namespace | names | here | planned | never |",
-        "|---|---|---|---|---|",
-    ]
+    lines = [_INTRODUCTION.format(version=version, summary=summary(spaces))]
     for space in spaces:
         counts = [
             sum(len(names) for family, names in space.absent.items() if family.fate == fate)
@@ -179,7 +178,9 @@ def main() -> int:
     found = list(problems(spaces))
     print("\n".join(found))
     for space in spaces:
-        print(f"{_title(space.name):22} {len(space.here):4} here, missing: {' '.join(space.missing)}")
+        print(
+            f"{_title(space.name):22} {len(space.here):4} here, missing: {' '.join(space.missing)}"
+        )
     print(summary(spaces))
     if options.write:
         PAGE.write_text(page(spaces))

@@ -92,7 +92,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         naming.show_as_own("aten", {name: found})
         return found
-    refusals.refuse("aten", name)
+    return refusals.refuse("aten", name)
 
 
 globals().update(DTYPES)

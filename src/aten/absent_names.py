@@ -198,8 +198,8 @@ FAMILIES = (
         "ErrorReport ExecutionPlan FloatType FutureType GraphExecutorState IODescriptor "
         "InferredType IntType InterfaceType JITException ListType LiteScriptModule NoneType "
         "NumberType OptionalType PyObjectType RRefType Script* StaticModule StringType "
-        "RRefType SymBoolType SymIntType TensorType TracingState TupleType Type UnionType Use Value "
-        "classes import_ir_module* parse_ir",
+        "RRefType SymBoolType SymIntType TensorType TracingState TupleType Type UnionType Use "
+        "Value classes import_ir_module* parse_ir",
     ),
     Family(
         NEVER,

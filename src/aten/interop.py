@@ -239,7 +239,9 @@ def from_file(
     nbytes = size * element.itemsize
     if nbytes == 0:
         return construct.empty_strided((0,), (1,), element, _cpu())
-    with open(filename, "r+b" if shared and _is_file(filename) else "w+b" if shared else "rb") as file:
+    with open(
+        filename, "r+b" if shared and _is_file(filename) else "w+b" if shared else "rb"
+    ) as file:
         file.seek(0, 2)
         if file.tell() < nbytes:
             if not shared:

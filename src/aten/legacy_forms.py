@@ -1,7 +1,7 @@
 """Signatures of long ago, in which numbers stand before the tensors that they multiply.
 
-`addmm(beta, input, alpha, mat1, mat2)` is `addmm(input, mat1, mat2, beta=beta, alpha=alpha)`, and so
-for all that follow: which keywords the numbers are, the schema says.
+`addmm(beta, input, alpha, mat1, mat2)` is `addmm(input, mat1, mat2, beta=beta, alpha=alpha)`, and
+so for all that follow: which keywords the numbers are, the schema says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Questions about tensors and other objects, and arithmetic of sizes that may be symbols elsewhere."""
+"""Questions about tensors and other objects; arithmetic of sizes that may be symbols elsewhere."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def thread_safe_generator() -> None:
 
 
 def typename(obj: Any, /) -> str:
-    """The name of an object's type with its module; of a tensor, `aten.FloatTensor` and the like."""
+    """The name of an object's type with its module; of a tensor, `aten.FloatTensor` or so."""
     if isinstance(obj, Tensor):
         return str(obj.type())
     named = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -125,7 +125,8 @@ def typename(obj: Any, /) -> str:
 
 def sym_int(a: Any) -> int:
     """`a` towards zero."""
-    return math.trunc(a)
+    whole: int = math.trunc(a)
+    return whole
 
 
 def sym_float(a: Any) -> float:
@@ -156,7 +157,9 @@ def sym_sum(args: Sequence[Any]) -> Any:
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
     """`t` if `b`, else `f`. Raises TypeError where `b` is no bool, or t and f differ in type."""
     if not isinstance(b, bool) or type(t) is not type(f):
-        raise TypeError(f"sym_ite: expected a bool and two values of one type, got {b!r}, {t!r}, {f!r}")
+        raise TypeError(
+            f"sym_ite: expected a bool and two values of one type, got {b!r}, {t!r}, {f!r}"
+        )
     return t if b else f
 
 

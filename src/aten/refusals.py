@@ -37,9 +37,7 @@ def _imports(frame: Any) -> bool:
     return bool(frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"])
 
 
-def names_of(
-    module: str, inner: Callable[[str], Any] | None = None
-) -> Callable[[str], Any]:
+def names_of(module: str, inner: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
     """A module's `__getattr__`: what `inner` finds, else a refusal."""
 
     def find(name: str) -> Any:
@@ -69,7 +67,7 @@ class _Finder:
 
 
 class _Refused:
-    """An attribute that tensors of torch have: asking for it raises AttributeError with a reason."""
+    """An attribute that torch's tensors have: asking for it raises AttributeError with a reason."""
 
     __slots__ = ("name",)
 

@@ -27,14 +27,10 @@ def __dir__() -> list[str]:
     from aten._generated.table import OPERATORS, PACKETS
 
     return sorted(
-        name
-        for name, keys in PACKETS.items()
-        if any(_are_named(OPERATORS[key][0]) for key in keys)
+        name for name, keys in PACKETS.items() if any(_are_named(OPERATORS[key][0]) for key in keys)
     )
 
 
 def _are_named(schema: str) -> bool:
     returned = schema.rpartition("-> ")[2]
-    return returned.startswith("(") and all(
-        " " in one for one in returned.strip("()").split(", ")
-    )
+    return returned.startswith("(") and all(" " in one for one in returned.strip("()").split(", "))

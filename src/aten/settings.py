@@ -96,7 +96,7 @@ class _Settings:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """"highest", "high" or "medium": all of them are float32 here. Warns of others, and stays."""
+    """ "highest", "high" or "medium": all of them are float32 here. Warns of others, and stays."""
     if precision not in _PRECISIONS:
         warnings.warn(
             f"set_float32_matmul_precision(): {precision!r} is none of {_PRECISIONS}, and changes "
@@ -135,7 +135,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode).__name__}")
     number = _DEBUG_MODES.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
-    if number not in _DEBUG_MODES.values():
+    if number is None or number not in _DEBUG_MODES.values():
         raise RuntimeError(f"invalid value of debug_mode, expected one of {_DEBUG_MODES}")
     use_deterministic_algorithms(number > 0, warn_only=number == 1)
 
@@ -214,7 +214,7 @@ class autocast:  # noqa: N801
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if enabled and device(device_type).type == "cpu":
             raise NotImplementedError(
-                'autocast("cpu"): automatic conversion is not in aten yet; convert with .to(dtype), '
+                'autocast("cpu"): automatic conversion is not in aten yet; use .to(dtype), '
                 "or pass enabled=False"
             )
         self.device = device_type

@@ -1,4 +1,4 @@
-"""What tensors answer and do beside operators: devices, gradients, shared memory, elements one by one.
+"""What tensors have beside operators: devices, gradients, shared memory, elements one by one.
 
 There are no gradients, so a tensor never wants any; asking for them says so.
 """
@@ -227,9 +227,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return _elementwise("map_", self, callable, (tensor,))
 
 
-def map2_(
-    self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]
-) -> Tensor:
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """Each element becomes what the function gives for it and those of `x` and `y`, broadcast."""
     return _elementwise("map2_", self, callable, (x, y))
 

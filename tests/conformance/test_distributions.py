@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import torch
+from comparison import assert_same, from_torch
 
 import aten
-from comparison import assert_same, from_torch
 
 torch_distributions = torch.distributions
 P = torch.tensor
@@ -189,9 +189,7 @@ def test_joint_ones():
         place = lib.distributions
         normal = place.Normal(lib.tensor([[0.0, 1.0], [2.0, 3.0]]), lib.tensor([1.0, 0.5]))
         independent = place.Independent(normal, 1)
-        mixture = place.MixtureSameFamily(
-            place.Categorical(lib.tensor([0.3, 0.7])), independent
-        )
+        mixture = place.MixtureSameFamily(place.Categorical(lib.tensor([0.3, 0.7])), independent)
         value = lib.tensor([[0.5, 1.5], [2.0, 2.0], [0.0, 3.0]])
         return (
             independent.log_prob(value[:2]),
@@ -235,7 +233,7 @@ WRONG = [
 
 @pytest.mark.parametrize("wrong", range(len(WRONG)))
 def test_wrong_ones_are_refused_as_by_torch(wrong):
-    with pytest.raises(Exception) as expected:  # noqa: PT011 (whatever torch raises)
+    with pytest.raises(Exception) as expected:
         WRONG[wrong](torch)
     with pytest.raises(expected.type):
         WRONG[wrong](aten)

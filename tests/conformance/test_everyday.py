@@ -6,7 +6,6 @@ import types
 from pathlib import Path
 
 import pytest
-
 from comparison import assert_same
 
 FOLDER = Path(__file__).parents[2] / "examples" / "everyday"

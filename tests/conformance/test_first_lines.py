@@ -18,9 +18,9 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from comparison import assert_same
 
 import aten
-from comparison import assert_same
 
 FOLDER = Path(__file__).parent / "first_lines"
 # Names that mean the installation, not what was computed.

@@ -9,9 +9,9 @@ import torch
 import torch.nn.utils
 import torch.nn.utils.rnn
 import torch.testing
+from comparison import assert_same
 
 import aten
-from comparison import assert_same
 
 SHAPES = [(3, 5), (5, 3), (4, 3, 3, 3), (2, 6, 3), (4, 4)]
 INITIAL = {

@@ -1,4 +1,4 @@
-"""Calls that torch refuses are refused here, with the same type of exception and words of our own."""
+"""Calls that torch refuses are refused here, with the same type of exception and our own words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import torch
 import torch.nn.utils.rnn
 import torch.testing
+from wrong_calls import CALLS
 
 import aten
-from wrong_calls import CALLS
 
 # Accepted there, for here the names are not; or refused by torch for what it was built without.
 ACCEPTED_BY_TORCH = "accepted"

@@ -7,7 +7,11 @@ import aten as P
 
 def prepare() -> tuple[P.Tensor, ...]:
     real, imaginary = P.linspace(-2, 0.5, 80), P.linspace(-1.1, 1.1, 64)
-    return (P.complex(real[None].expand(64, 80).contiguous(), imaginary[:, None].expand(64, 80).contiguous()),)
+    return (
+        P.complex(
+            real[None].expand(64, 80).contiguous(), imaginary[:, None].expand(64, 80).contiguous()
+        ),
+    )
 
 
 def run(points: P.Tensor) -> P.Tensor:

@@ -14,7 +14,7 @@ def result_type(name: str, fields: tuple[str, ...]) -> type[tuple[object, ...]]:
     """The type for results of the operator `name`; one for all overloads with these fields."""
     found = _types.get((name, fields))
     if found is None:
-        bases = (namedtuple(name, fields),)  # noqa: PYI024 (the fields come from the schema)
+        bases = (namedtuple(name, fields),)
         members = {"__slots__": (), "__module__": MODULE, "__repr__": _shown}
         found = _types.setdefault((name, fields), type(name, bases, members))
     return found

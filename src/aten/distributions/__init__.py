@@ -101,7 +101,9 @@ def _module_of(kind: type[Distribution]) -> ModuleType:
 
 for _kind in [globals()[_name] for _name in __all__ if _name[0].isupper()]:
     if not hasattr(sys.modules[__name__], _module_of(_kind).__name__.rpartition(".")[2]):
-        setattr(sys.modules[__name__], _module_of(_kind).__name__.rpartition(".")[2], _module_of(_kind))
+        setattr(
+            sys.modules[__name__], _module_of(_kind).__name__.rpartition(".")[2], _module_of(_kind)
+        )
 
 
 def __getattr__(name: str) -> Any:

@@ -84,7 +84,7 @@ def multinomial(total_count: int) -> Constraint:
     """Counts that sum to no more than the total."""
     return Constraint(
         f"Multinomial(upper_bound={total_count})",
-        lambda x: (x >= 0).all(-1) & (x.sum(-1) <= total_count),
+        lambda x: (x >= 0).all(-1) & (x.sum((-1,)) <= total_count),
         1,
         True,
     )
@@ -102,11 +102,9 @@ nonnegative_integer = Constraint(
 positive_integer = Constraint(
     "IntegerGreaterThan(lower_bound=1)", lambda x: _whole(x) & (x >= 1), is_discrete=True
 )
-simplex = Constraint(
-    "Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), 1
-)
+simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum((-1,)) - 1).abs() < 1e-6), 1)
 one_hot = Constraint(
-    "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, True
+    "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum((-1,)) == 1), 1, True
 )
 lower_cholesky = Constraint(
     "LowerCholesky()",

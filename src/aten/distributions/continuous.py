@@ -179,7 +179,7 @@ class Uniform(Distribution):
             raise ValueError("Uniform is not defined when low >= high")
 
     @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         return constraints.interval(self.low, self.high)
 
     @property
@@ -457,7 +457,7 @@ class Pareto(Distribution):
         super().__init__(self.scale.shape, validate_args=validate_args)
 
     @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         return constraints.greater_than_eq(self.scale)
 
     @property

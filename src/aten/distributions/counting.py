@@ -140,7 +140,8 @@ class Geometric(_Binary):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn = uniform(self._extended(sample_shape), self.probs).clamp(min=smallest(self.probs))
-        return (drawn.log() / (-self.probs).log1p()).floor()
+        found: Tensor = (drawn.log() / (-self.probs).log1p()).floor()
+        return found
 
     def log_prob(self, value: Tensor) -> Tensor:
         value, probs = ops.aten.broadcast_tensors([self._check_value(value), self.probs])
@@ -206,7 +207,7 @@ class Binomial(_Binary):
         super().__init__(self.total_count.shape, validate_args=validate_args)
 
     @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self.total_count)
 
     @property
@@ -237,7 +238,7 @@ class Binomial(_Binary):
         if not bool((self.total_count == count).all()):
             raise NotImplementedError("Binomial: entropy of different total_count")
         logarithms = self.log_prob(self.enumerate_support(False))
-        return -(logarithms.exp() * logarithms).sum(0)
+        return -(logarithms.exp() * logarithms).sum((0,))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = int(self.total_count.max())
@@ -324,7 +325,7 @@ class Categorical(Distribution):
         if probs is None:
             self.__dict__["logits"] = given - given.logsumexp(-1, keepdim=True)
         else:
-            self.__dict__["probs"] = probs / probs.sum(-1, keepdim=True)
+            self.__dict__["probs"] = probs / probs.sum((-1,), keepdim=True)
         self._events = given.shape[-1]
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
@@ -337,7 +338,7 @@ class Categorical(Distribution):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self._events - 1)
 
     @property
@@ -365,15 +366,13 @@ class Categorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._check_value(value).to(dtype=DTYPES["int64"]).unsqueeze(-1)
-        shape = ops.aten.broadcast_tensors(
-            [value, self.logits[..., :1]]
-        )[0].shape[:-1]
+        shape = ops.aten.broadcast_tensors([value, self.logits[..., :1]])[0].shape[:-1]
         logits = self.logits.expand((*shape, self._events))
         return logits.gather(-1, value.expand((*shape, 1))).squeeze(-1)  # type: ignore[no-any-return]
 
     def entropy(self) -> Tensor:
         least = _least(self.logits)
-        return -(self.logits.clamp(min=least) * self.probs).sum(-1)  # type: ignore[no-any-return]
+        return -(self.logits.clamp(min=least) * self.probs).sum((-1,))  # type: ignore[no-any-return]
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = ops.aten.arange(self._events, device=self.probs.device)
@@ -441,7 +440,8 @@ class OneHotCategorical(Distribution):
         count = self.event_shape[0]
         values = ops.aten.eye(count, dtype=self.probs.dtype, device=self.probs.device)
         values = values.view((count, *(1 for _ in self.batch_shape), count))
-        return values.expand((count, *self.batch_shape, count)) if expand else values
+        found: Tensor = values.expand((count, *self.batch_shape, count)) if expand else values
+        return found
 
 
 class Multinomial(Distribution):
@@ -474,7 +474,7 @@ class Multinomial(Distribution):
         return self._categories.logits  # type: ignore[no-any-return]
 
     @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
+    def support(self) -> constraints.Constraint:
         return constraints.multinomial(self.total_count)
 
     @property
@@ -495,8 +495,8 @@ class Multinomial(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         logits, value = ops.aten.broadcast_tensors([self.logits, self._check_value(value)])
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
-        ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
-        return ways + (logits * value).sum(-1)  # type: ignore[no-any-return]
+        ways = (value.sum((-1,)) + 1).lgamma() - (value + 1).lgamma().sum((-1,))
+        return ways + (logits * value).sum((-1,))  # type: ignore[no-any-return]
 
     def entropy(self) -> Tensor:
         # Of draws in their order, less that of the order: E log of the multinomial coefficient.

@@ -100,7 +100,7 @@ class Distribution:
         return value
 
     def _extended(self, sample_shape: Sequence[int] = ()) -> Size:
-        return Size(tuple(sample_shape)) + self.batch_shape + self.event_shape
+        return Size((*sample_shape, *self.batch_shape, *self.event_shape))
 
     def expand(self, batch_shape: Sequence[int]) -> Any:
         """The distribution with parameters broadcast to another batch shape."""
@@ -113,7 +113,9 @@ class Distribution:
             made.__dict__[name] = value.expand((*batch, *inner))
         for name, value in self.__dict__.items():
             if isinstance(value, Distribution):
-                made.__dict__[name] = value.expand((*batch, *value.batch_shape[len(self.batch_shape):]))
+                made.__dict__[name] = value.expand(
+                    (*batch, *value.batch_shape[len(self.batch_shape) :])
+                )
         made.batch_shape = batch
         return made
 

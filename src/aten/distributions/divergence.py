@@ -101,7 +101,7 @@ def _poissons(p: Poisson, q: Poisson) -> Tensor:
 def _categories(p: Categorical, q: Categorical) -> Tensor:
     found = p.probs * (p.logits - q.logits)
     found = found.masked_fill((q.probs == 0).expand(found.shape), math.inf)
-    return found.masked_fill((p.probs == 0).expand(found.shape), 0).sum(-1)  # type: ignore[no-any-return]
+    return found.masked_fill((p.probs == 0).expand(found.shape), 0).sum((-1,))  # type: ignore[no-any-return]
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
@@ -127,18 +127,18 @@ def _betas(p: Beta, q: Beta) -> Tensor:
 
 @register_kl(Dirichlet, Dirichlet)
 def _dirichlets(p: Dirichlet, q: Dirichlet) -> Tensor:
-    total, other = p.concentration.sum(-1), q.concentration.sum(-1)
+    total, other = p.concentration.sum((-1,)), q.concentration.sum((-1,))
     sums = total.lgamma() - other.lgamma()
-    each = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+    each = (p.concentration.lgamma() - q.concentration.lgamma()).sum((-1,))
     weights = p.concentration.digamma() - total.digamma().unsqueeze(-1)
-    return sums - each + ((p.concentration - q.concentration) * weights).sum(-1)
+    return sums - each + ((p.concentration - q.concentration) * weights).sum((-1,))
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _normal_vectors(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError("KL-divergence between two normal vectors of different sizes")
-    diagonals = [one._lower.diagonal(dim1=-2, dim2=-1).log().sum(-1) for one in (q, p)]
+    diagonals = [one._lower.diagonal(dim1=-2, dim2=-1).log().sum((-1,)) for one in (q, p)]
     spread = ops.aten.linalg_solve_triangular(q._lower, p._lower, upper=False)
     away = (q.loc - p.loc).unsqueeze(-1)
     moved = ops.aten.linalg_solve_triangular(q._lower, away, upper=False)

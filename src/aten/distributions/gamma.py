@@ -84,7 +84,9 @@ class Gamma(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value, shape = self._check_value(value), self.concentration
-        return shape.xlogy(self.rate) + (shape - 1).xlogy(value) - self.rate * value - shape.lgamma()
+        return (
+            shape.xlogy(self.rate) + (shape - 1).xlogy(value) - self.rate * value - shape.lgamma()
+        )
 
     def cdf(self, value: Tensor) -> Tensor:
         reached = self.rate * self._check_value(value)
@@ -127,7 +129,8 @@ class InverseGamma(Distribution):
     @property
     def mean(self) -> Tensor:
         shape = self.concentration
-        return ops.aten.where(shape > 1, self.rate / (shape - 1), math.inf)  # type: ignore[no-any-return]
+        found = self.rate / (shape - 1)
+        return ops.aten.where(shape > 1, found, math.inf)  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> Tensor:
@@ -174,12 +177,12 @@ class Dirichlet(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+        return self.concentration / self.concentration.sum((-1,), True)
 
     @property
     def mode(self) -> Tensor:
         above = (self.concentration - 1).clamp(min=0.0)
-        found = above / above.sum(-1, True)
+        found = above / above.sum((-1,), True)
         flat = (self.concentration < 1).all(dim=-1)
         if bool(flat.any()):
             found[flat] = ops.aten.one_hot(found[flat].argmax(dim=-1), above.shape[-1]).to(found)
@@ -187,29 +190,26 @@ class Dirichlet(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        total = self.concentration.sum(-1, True)
+        total = self.concentration.sum((-1,), True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn = standard_gamma(self.concentration.expand(self._extended(sample_shape)))
-        return drawn / drawn.sum(-1, True)
+        return drawn / drawn.sum((-1,), True)
 
     def log_prob(self, value: Tensor) -> Tensor:
         value, shape = self._check_value(value), self.concentration
-        return (
-            (shape - 1.0).xlogy(value).sum(-1)
-            + shape.sum(-1).lgamma()
-            - shape.lgamma().sum(-1)
-        )
+        norm = shape.sum((-1,)).lgamma() - shape.lgamma().sum((-1,))
+        return (shape - 1.0).xlogy(value).sum((-1,)) + norm
 
     def entropy(self) -> Tensor:
         shape, count = self.concentration, self.concentration.shape[-1]
-        total = shape.sum(-1)
+        total = shape.sum((-1,))
         return (
-            shape.lgamma().sum(-1)
+            shape.lgamma().sum((-1,))
             - total.lgamma()
             - (count - total) * total.digamma()
-            - ((shape - 1.0) * shape.digamma()).sum(-1)
+            - ((shape - 1.0) * shape.digamma()).sum((-1,))
         )
 
 
@@ -316,10 +316,7 @@ class StudentT(Distribution):
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         beta = half.lgamma() + math.lgamma(0.5) - more.lgamma()
         return (
-            self.scale.log()
-            + more * (more.digamma() - half.digamma())
-            + 0.5 * self.df.log()
-            + beta
+            self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + beta
         )
 
 
@@ -336,7 +333,8 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return ops.aten.where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)  # type: ignore[no-any-return]
+        found = self.df2 / (self.df2 - 2)
+        return ops.aten.where(self.df2 > 2, found, math.nan)  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> Tensor:

@@ -76,7 +76,7 @@ class Independent(Distribution):
 
 
 class MixtureSameFamily(Distribution):
-    """One of several components, drawn by a categorical distribution of the last batch dimension."""
+    """One of the components that the last batch dimension lists, drawn by a categorical one."""
 
     def __init__(
         self,
@@ -116,14 +116,14 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return (self._weights() * self.component_distribution.mean).sum(self._folded())
+        return (self._weights() * self.component_distribution.mean).sum((self._folded(),))
 
     @property
     def variance(self) -> Tensor:
         weights, dim = self._weights(), self._folded()
-        inner = (weights * self.component_distribution.variance).sum(dim)
+        inner = (weights * self.component_distribution.variance).sum((dim,))
         away = self.component_distribution.mean - self.mean.unsqueeze(dim)
-        return inner + (weights * away.pow(2.0)).sum(dim)
+        return inner + (weights * away.pow(2.0)).sum((dim,))
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         chosen = self.mixture_distribution.sample(sample_shape)
@@ -137,11 +137,13 @@ class MixtureSameFamily(Distribution):
         value = self._check_value(value).unsqueeze(self._folded())
         densities = self.component_distribution.log_prob(value)
         weights = self.mixture_distribution.logits.log_softmax(-1)
-        return (densities + weights).logsumexp(-1)
+        found: Tensor = (densities + weights).logsumexp(-1)
+        return found
 
     def cdf(self, value: Tensor) -> Tensor:
         reached = self.component_distribution.cdf(self._check_value(value).unsqueeze(-1))
-        return (reached * self.mixture_distribution.probs).sum(-1)
+        found: Tensor = (reached * self.mixture_distribution.probs).sum((-1,))
+        return found
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily({self.mixture_distribution}, {self.component_distribution})"
@@ -206,7 +208,7 @@ class MultivariateNormal(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return self._lower.pow(2).sum(-1).expand(self.batch_shape + self.event_shape)
+        return self._lower.pow(2).sum((-1,)).expand(self.batch_shape + self.event_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn = normal(self._extended(sample_shape), self.loc)
@@ -215,16 +217,17 @@ class MultivariateNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         away = self._check_value(value) - self.loc
         solved = ops.aten.linalg_solve_triangular(self._lower, away.unsqueeze(-1), upper=False)
-        squares = solved.squeeze(-1).pow(2).sum(-1)
-        determinant = self._lower.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        squares = solved.squeeze(-1).pow(2).sum((-1,))
+        determinant = self._lower.diagonal(dim1=-2, dim2=-1).log().sum((-1,))
         count = self.event_shape[0]
-        return -0.5 * (count * math.log(2 * math.pi) + squares) - determinant  # type: ignore[no-any-return]
+        found: Tensor = -0.5 * (count * math.log(2 * math.pi) + squares) - determinant
+        return found
 
     def entropy(self) -> Tensor:
-        determinant = self._lower.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        determinant = self._lower.diagonal(dim1=-2, dim2=-1).log().sum((-1,))
         count = self.event_shape[0]
         found = 0.5 * count * (1.0 + math.log(2 * math.pi)) + determinant
-        return found.expand(self.batch_shape)  # type: ignore[no-any-return]
+        return found.expand(self.batch_shape)
 
 
 def _common(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -242,4 +245,5 @@ def _lower_factor(name: str, matrix: Tensor) -> Tensor:
     flipped = ops.aten.linalg_cholesky(matrix.flip((-2, -1)))
     turned = flipped.flip((-2, -1)).mT
     identity = ops.aten.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-    return ops.aten.linalg_solve_triangular(turned, identity, upper=False)  # type: ignore[no-any-return]
+    factor: Tensor = ops.aten.linalg_solve_triangular(turned, identity, upper=False)
+    return factor

@@ -1,4 +1,4 @@
-"""Apple's GPUs, of which there are none: questions have answers, and what needs a device says so."""
+"""Apple's GPUs, none of them here: what is asked is answered, what needs one says so."""
 
 from aten.absent_devices import answers
 

@@ -1,4 +1,4 @@
-"""MTIA accelerators, of which there are none: questions have answers, and what needs a device says so."""
+"""MTIA accelerators, none of them here: what is asked is answered, what needs one says so."""
 
 from aten.absent_devices import answers
 

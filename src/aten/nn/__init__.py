@@ -12,4 +12,4 @@ __all__ = ["functional"]
 def __getattr__(name: str) -> ModuleType:
     if name in ("attention", "init", "utils"):
         return import_module(f"aten.nn.{name}")
-    refuse(__name__, name)
+    return refuse(__name__, name)

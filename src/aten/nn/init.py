@@ -123,7 +123,8 @@ def _thinned(
 
     def dropped(drawn: Tensor) -> Tensor:
         level = ops.aten.empty_like(drawn).uniform_(generator=generator).log_()
-        return level > drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        found: Tensor = level > drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        return found
 
     tensor.uniform_(*bounds, generator=generator)
     left = dropped(tensor)
@@ -191,9 +192,7 @@ def xavier_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-def xavier_normal_(
-    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal, with the variance gain² · 2 / (fan in + fan out). Raises ValueError for vectors."""
     deviation = gain * math.sqrt(2.0 / float(sum(_fans(tensor))))
     return tensor.normal_(0.0, deviation, generator=generator)
@@ -236,10 +235,8 @@ def kaiming_normal_(
     return tensor.normal_(0, _kaiming(tensor, a, mode, nonlinearity), generator=generator)
 
 
-def orthogonal_(
-    tensor: Tensor, gain: float = 1, generator: Generator | None = None
-) -> Tensor:
-    """Rows, or columns where there are fewer, that are orthogonal. Raises ValueError for vectors."""
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Orthogonal rows, or columns where they are fewer. Raises ValueError for vectors."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:

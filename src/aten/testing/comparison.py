@@ -183,8 +183,7 @@ def _type_of_number(value: Any) -> dtype:
 def _compare_attributes(ours: Tensor, theirs: Tensor, options: _Options, place: str) -> None:
     if ours.shape != theirs.shape:
         raise AssertionError(
-            f"The values for attribute 'shape' do not match: {ours.shape} != {theirs.shape}."
-            f"{place}"
+            f"The values for attribute 'shape' do not match: {ours.shape} != {theirs.shape}.{place}"
         )
     for name in options.checked:
         one, other = getattr(ours, name), getattr(theirs, name)

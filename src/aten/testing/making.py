@@ -30,11 +30,12 @@ def make_tensor(
     """
     if requires_grad:
         raise NotImplementedError("make_tensor(): requires_grad=True needs gradients")
-    sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    sizes: tuple[int, ...] = tuple(given)
     low, high = _range(dtype, low, high)
     if not low < high:
         raise ValueError(f"make_tensor(): expected low < high, got {low} and {high}")
-    wide = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous and sizes else tuple(sizes)  # type: ignore[misc,operator,index]
+    wide = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous and sizes else sizes
     made = _drawn(wide, dtype, low, high)
     if noncontiguous and sizes:
         made = made[..., ::2]

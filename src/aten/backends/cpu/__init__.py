@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def get_cpu_capability() -> str:
-    """The vector instructions that kernels use, as torch names them: "AVX512", "AVX2", "DEFAULT"."""
+    """The vector instructions that kernels use, in torch's words: "AVX512", "AVX2", "DEFAULT"."""
     import llvmlite.binding
 
     features = llvmlite.binding.get_host_cpu_features()

@@ -7,6 +7,7 @@ an operator takes the very same arguments, it is the function itself.
 from __future__ import annotations
 
 from aten._core.packets import OpOverloadPacket
+from aten.naming import show_as_own
 from aten.nn.functional.activation import *
 from aten.nn.functional.attention import *
 from aten.nn.functional.classification import *
@@ -18,7 +19,6 @@ from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
-from aten.naming import show_as_own
 from aten.refusals import refuse
 from aten.registry import find_packet
 

@@ -170,7 +170,7 @@ def gumbel_softmax(
     soft: Tensor = ((logits + gumbel) / tau).softmax(dim)
     if not hard:
         return soft
-    index = soft.max(dim, keepdim=True).indices
+    index = soft.max(dim, keepdim=True)[1]
     zeros = ops.aten.zeros_like(logits, memory_format=MEMORY_FORMATS["contiguous_format"])
     # As where gradients flow through the soft sample: the same value, rounded twice.
     hardened: Tensor = zeros.scatter_(dim, index, 1.0) - soft + soft

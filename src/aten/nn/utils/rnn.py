@@ -36,7 +36,9 @@ def pad_sequence(
     if not listed:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     if padding_side not in ("left", "right"):
-        raise RuntimeError(f'Expected padding_side to be one of left or right, but got "{padding_side}"')
+        raise RuntimeError(
+            f'Expected padding_side to be one of left or right, but got "{padding_side}"'
+        )
     first = listed[0]
     longest = max(one.shape[0] for one in listed)
     padded = first.new_full((len(listed), longest, *first.shape[1:]), padding_value)
@@ -45,8 +47,8 @@ def pad_sequence(
         place = row[:count] if padding_side == "right" else row[longest - count :]
         if place.shape != one.shape:
             raise RuntimeError(
-                f"pad_sequence: expected sequences of shape (L, {str(list(first.shape[1:]))[1:-1]}),"
-                f" but one is {tuple(one.shape)}"
+                f"pad_sequence: expected sequences that differ in their first size, got "
+                f"{tuple(first.shape)} and {tuple(one.shape)}"
             )
         place.copy_(one)
     if batch_first:
@@ -60,7 +62,10 @@ def unpad_sequence(
 ) -> list[Tensor]:
     """The sequences of a padded tensor, each as long as `lengths` says."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [row[:length].clone(memory_format=_ROW_MAJOR) for row, length in zip(rows, lengths.tolist(), strict=True)]
+    return [
+        row[:length].clone(memory_format=_ROW_MAJOR)
+        for row, length in zip(rows, lengths.tolist(), strict=True)
+    ]
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
