@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,24 +77,27 @@ def _object(package: ModuleType, space: str) -> Any:
     return importlib.import_module(f"{package.__name__}.{space}")
 
 
-def _is_here(ours: Any, name: str) -> bool:
-    # Modules that torch happens to show are none of its names, nor of ours.
-    return hasattr(ours, name)
+@cache
+def _names(space: str) -> list[str]:
+    """What torch shows in a fresh process: which of its modules, depends on what was run."""
+    if space != "torch":
+        return [name for name in dir(_object(torch, space)) if not name.startswith("_")]
+    code = "import torch; print(*(name for name in dir(torch) if name[0] != '_'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
 
 
 def look(space: str) -> Space:
     """What became of the names of `space`."""
-    theirs, ours = _object(torch, space), _object(aten, space)
+    ours = _object(aten, space)
     found = Space(space)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in sorted(dir(theirs)):
-            if name.startswith("_"):
-                continue
+        for name in sorted(_names(space)):
             family = family_of(space, name)
             if family is _MODULES:
                 found.absent.setdefault(family, []).append(name)
-            elif _is_here(ours, name):
+            elif hasattr(ours, name):
                 found.here.append(name)
             elif family is None:
                 found.unknown.append(name)
