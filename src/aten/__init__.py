@@ -32,19 +32,20 @@ from aten._core.promotion import result_type
 from aten._core.sizes import Size
 from aten._core.storage import Storage as UntypedStorage
 from aten._core.tensor import Tensor
-from aten.constants import *
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
 from aten.functional import *
-from aten.grad_mode import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
-from aten.predicates import *
 from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from aten.settings import *
 from aten.surface import install_slots
 
 if TYPE_CHECKING:
     from aten._generated.functions import *
+    from aten.constants import *
+    from aten.functional.control import *
+    from aten.grad_mode import *
+    from aten.predicates import *
+    from aten.settings import *
 
 __version__ = "0.1.0"
 
@@ -86,13 +87,18 @@ _DEFERRED_MODULES = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _DEFERRED_MODULES:
         return import_module(f"aten.{name}")
-    if name in deferred_names.PLACES:
-        found = getattr(import_module(f"aten.{deferred_names.PLACES[name]}"), name)
+    place = deferred_names.module_of(name)
+    if place is not None:
+        found = getattr(import_module(place), name)
         # The next one asking finds it without coming here.
         globals()[name] = found
         naming.show_as_own("aten", {name: found})
         return found
     return refusals.refuse("aten", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_DEFERRED_MODULES, *deferred_names.names()})
 
 
 globals().update(DTYPES)

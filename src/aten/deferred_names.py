@@ -5,6 +5,8 @@ And the names under which users know its compiled types, in errors, help and pic
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from aten._core.device import device, layout, memory_format
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import dtype
@@ -44,8 +46,26 @@ _BY_MODULE = {
         "set_default_tensor_type",
     ),
 }
-# Name → the module it is in.
-PLACES = {name: module for module, names in _BY_MODULE.items() for name in names}
+_PLACES = {name: f"aten.{module}" for module, names in _BY_MODULE.items() for name in names}
+# Modules all of whose names are the package's.
+_WHOLE = tuple(
+    f"aten.{name}"
+    for name in ("constants", "functional.control", "grad_mode", "predicates", "settings")
+)
+
+
+def module_of(name: str) -> str | None:
+    """The module that has a name of the package, or None."""
+    if name in _PLACES:
+        return _PLACES[name]
+    if name.startswith("_"):
+        return None
+    return next((module for module in _WHOLE if name in import_module(module).__all__), None)
+
+
+def names() -> list[str]:
+    """All of these names."""
+    return [*_PLACES, *(name for module in _WHOLE for name in import_module(module).__all__)]
 
 
 def name_types() -> None:

@@ -20,12 +20,9 @@ def show_as_own(module: str, names: Mapping[str, Any]) -> None:
     The functions of other public modules, which it shows too, stay theirs.
     """
     for name, found in names.items():
-        if name.startswith("_") or getattr(found, "__name__", "") != name:
-            continue
-        inner = getattr(found, "__module__", None) or ""
-        if not inner.startswith(f"{module}."):
-            continue
-        if type(found) in _FUNCTIONS or (
+        if type(found) not in _FUNCTIONS and not (
             type(found) is type and found.__flags__ & _MADE_AT_RUN_TIME
         ):
+            continue
+        if found.__name__ == name and found.__module__.startswith(f"{module}."):
             found.__module__ = module

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
-from aten import predicates, registry
+from aten import registry
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.errors import NO_GRADIENTS, NoDeviceError
@@ -253,14 +253,13 @@ def _elementwise(
 
 
 def _as_method(name: str) -> Callable[..., Any]:
-    function = getattr(predicates, name)
-
     def method(self: Tensor, *args: Any) -> Any:
-        return function(self, *args)
+        from aten import predicates
+
+        return getattr(predicates, name)(self, *args)
 
     method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = function.__doc__
+    method.__doc__ = f"`aten.{name}` of the tensor."
     return method
 
 
