@@ -56,6 +56,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "absent_devices",
         "accelerator",
         "amp",
+        "compiler",
+        "jit",
         "cpu",
         "cuda",
         "mps",

@@ -60,11 +60,13 @@ _DEFERRED_MODULES = frozenset(
     {
         "accelerator",
         "amp",
+        "compiler",
         "cpu",
         "cuda",
         "distributions",
         "export",
         "fft",
+        "jit",
         "library",
         "linalg",
         "masked",

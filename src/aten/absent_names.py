@@ -44,7 +44,7 @@ FAMILIES = (
     Family(
         PLANNED,
         "layers, optimizers and data loaders are not in aten yet; aten.nn.functional is",
-        torch="optim GradScaler ModuleDict ParameterDict BufferDict hub",
+        torch="optim utils GradScaler ModuleDict ParameterDict BufferDict hub",
         nn="Module* Parameter* Buffer Sequential Linear LazyLinear Conv* LazyConv* BatchNorm* "
         "LayerNorm GroupNorm InstanceNorm* RMSNorm Embedding EmbeddingBag ReLU ReLU6 GELU SiLU "
         "Sigmoid Tanh Softmax* LogSoftmax Dropout* MaxPool* AvgPool* AdaptiveAvgPool* "
@@ -76,8 +76,13 @@ FAMILIES = (
         PLANNED,
         "compiling, tracing and scripting programs is not in aten yet; exported ones run, see "
         "aten.export",
-        torch="compile compiler fx jit SymInt SymFloat SymBool sym_constrain_range* "
-        "sym_fresh_size cpp Graph Node fork wait Future futures package monitor",
+        torch="compile fx SymInt SymFloat SymBool sym_constrain_range* "
+        "sym_fresh_size cpp Graph Node fork wait Future futures package monitor onnx",
+        compiler="compile reset set_stance cudagraph_mark_step_begin list_backends "
+        "assume_constant_result wrap_numpy substitute_in_graph",
+        jit="script trace load save freeze trace_module ScriptModule ScriptFunction fork wait "
+        "optimize_for_inference optimized_execution script_method annotate isinstance "
+        "enable_onednn_fusion fuser",
     ),
     Family(
         PLANNED,
@@ -184,7 +189,7 @@ FAMILIES = (
         NEVER,
         "a module of Python or of torch that torch happens to show",
         torch="builtins ctypes functools glob importlib inspect math os platform sys textwrap "
-        "threading torch types warnings torch_version utils windows",
+        "threading torch types warnings torch_version windows",
         nn_functional="Callable Optional TYPE_CHECKING Tensor dataclasses importlib math np torch "
         "warnings",
         fft="Tensor torch",

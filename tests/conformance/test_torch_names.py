@@ -56,7 +56,8 @@ def test_imports_say_why_too():
         ("from aten.nn import Linear", "layers"),
         ("from aten.nn.functional import scaled_mm", "8-bit"),
         ("import aten.optim as optim", "layers"),
-        ("from aten.utils.data import DataLoader", ""),
+        ("from aten.utils.data import DataLoader", "data loaders"),
+        ("from aten.jit import script", "scripting"),
         ("import aten.autograd", "gradients"),
     ):
         with pytest.raises(ImportError) as error:

@@ -333,6 +333,24 @@ logger = logging.getLogger(__name__)
 logger.info("torch %s, %d threads", torch.__version__, torch.get_num_threads())
 x = torch.zeros(1)
 
+# %% code that may be compiled or scripted
+import torch
+
+
+@torch.jit.ignore
+def width(x):
+    return x.shape[-1]
+
+
+@torch.compiler.disable
+def forward(x):
+    if torch.jit.is_scripting() or torch.jit.is_tracing() or torch.compiler.is_compiling():
+        return x
+    return x / width(x)
+
+
+y = forward(torch.ones(2, 4))
+
 # %% refused: a module of one's own
 import torch
 import torch.nn as nn
