@@ -82,6 +82,9 @@ CALLS = {
     "norm_except_dim": lambda lib: lib.norm_except_dim(lib.arange(24.0).view(2, 3, 4), 2, 1),
     "norm_except_dim 0": lambda lib: lib.norm_except_dim(lib.arange(24.0).view(2, 3, 4)),
     "norm_except_dim -1": lambda lib: lib.norm_except_dim(lib.arange(24.0).view(2, 3, 4), 1, -1),
+    "norm_except_dim of the last": lambda lib: lib.norm_except_dim(
+        lib.arange(24.0).view(2, 3, 4), 1, 2
+    ),
     "norm_except_dim of a vector": lambda lib: lib.norm_except_dim(lib.arange(-2.0, 2.0)),
     "dim_order": lambda lib: (
         lib.zeros(2, 3).t().dim_order(),
