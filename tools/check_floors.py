@@ -41,6 +41,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "legacy_forms",
         "type_info",
         "functional",
+        "array_api",
+        "adapters",
         "surface",
         "nn",
         "linalg",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aten import backends, deferred_names, foreign, naming, ops, refusals, registry
+from aten import adapters, backends, deferred_names, foreign, naming, ops, refusals, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -55,11 +55,13 @@ install_slots()
 registry.install_methods()
 refusals.install()
 deferred_names.name_types()
+adapters.install()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
         "accelerator",
         "amp",
+        "array_api",
         "compiler",
         "cpu",
         "cuda",

@@ -33,6 +33,7 @@ _TYPES = {
     "OpOverloadPacket": OpOverloadPacket,
 }
 _BY_MODULE = {
+    "array_api.info": ("__array_namespace_info__",),
     "_core.errors": ("AcceleratorError", "OutOfMemoryError"),
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Parameters = tuple[int | None, frozenset[str] | None]
 
 _TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory", "requires_grad"})
+# What `numpy.min(x)` hands to the method `min` of what is no array of its own.
+_NUMPY_DEFAULTS = frozenset({"axis", "dtype", "out"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -43,9 +45,14 @@ def call_without_match(
 ) -> Any:
     """No candidate's schema fits: the call may be written in a form of long ago, or say too much.
 
+    NumPy's functions name defaults that say nothing.
+
     Factories may be told beside out= what `out` says itself. Raises TypeError for all other calls,
     RuntimeError where it is not what `out` says, and NotImplementedError for gradients.
     """
+    unsaid = {name for name in _NUMPY_DEFAULTS.intersection(kwargs) if kwargs[name] is None}
+    if unsaid:
+        return called(*args, **{name: kwargs[name] for name in kwargs if name not in unsaid})
     name = _name_of(called)
     rewritten = legacy_calls.read(name, candidates, args, kwargs)
     if rewritten is not None:

@@ -207,6 +207,9 @@ cdef class MethodDescriptor:
     def __repr__(self):
         return f"<method '{self.packet.name}' of 'Tensor' objects>"
 
+    def __reduce__(self):
+        return getattr, (Tensor, self.packet.name)
+
 
 cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
