@@ -9,7 +9,8 @@ from aten import registry
 from aten._core import conversion, memory
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
-from aten._core.tensor import Tensor
+from aten._core.errors import NoDeviceError
+from aten._core.tensor import Tensor, install_attribute
 
 # Method → the dtype it converts to.
 _DTYPE_METHODS = {
@@ -42,7 +43,32 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return registry.ops.aten.to.dtype_layout(self, **given)  # type: ignore[no-any-return]
 
 
-to = conversion.free_conversion_method(registry.operator("aten::to.dtype"), _to)
+def _free_converter() -> Callable[..., Tensor]:
+    return conversion.free_conversion_method(registry.operator("aten::to.dtype"), _to)
+
+
+def _made_when_called(
+    name: str, make: Callable[[], Callable[..., Tensor]], words: str
+) -> Callable[..., Tensor]:
+    """A method that its first call puts another one in the place of.
+
+    That one holds an operator, which would bring all its kernels along with `import aten`.
+    """
+
+    def first(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        made = _named_as(name, make(), words)
+        install_attribute(name, made)
+        return made(self, *args, **kwargs)
+
+    return _named_as(name, first, words)
+
+
+def _named_as(name: str, method: Callable[..., Tensor], words: str) -> Callable[..., Tensor]:
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__module__ = "aten"
+    method.__doc__ = words
+    return method
 
 
 def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +96,8 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         return "dtype"
     if first is None or isinstance(first, (str, device)):
         return "device"
+    if isinstance(first, int):
+        raise NoDeviceError(f"of index {first}")
     raise TypeError(
         "to() received an invalid combination of arguments - got a first argument of type "
         f"{type(first).__name__}, but expected a device, a dtype or a tensor"
@@ -78,16 +106,25 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 def _converter(name: str) -> Callable[..., Tensor]:
     element = DTYPES[_DTYPE_METHODS[name]]
-    convert = conversion.conversion_method(registry.operator("aten::to.dtype"), element)
-    convert.__name__ = name
-    convert.__qualname__ = f"Tensor.{name}"
-    convert.__doc__ = f"The tensor as {element.name}; itself where it is that already."
-    return convert
+
+    def make() -> Callable[..., Tensor]:
+        return conversion.conversion_method(registry.operator("aten::to.dtype"), element)
+
+    return _made_when_called(
+        name, make, f"The tensor as {element.name}; itself where it is that already."
+    )
+
+
+_TO = """The tensor as another dtype and on another device; itself where it is that already.
+
+Called as to(dtype), to(device, dtype=None) or to(other), each with non_blocking=False,
+copy=False and, by keyword, memory_format. Raises TypeError for other arguments.
+"""
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in host memory; itself where it is there already."""
-    return to(self, device("cpu"), memory_format=memory_format)
+    return self.to(device("cpu"), memory_format=memory_format)
 
 
 # Attribute → the operator that computes it.
@@ -154,10 +191,15 @@ def _asked_for(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool
 
 
 ATTRIBUTES: dict[str, Any] = {
-    "to": to,
+    "to": _made_when_called("to", _free_converter, _TO),
     "cpu": cpu,
     **{
-        name: property(registry.packet("aten", operator), _WRITERS.get(name))
+        # With words of its own: for the operator's, a property would have the operator made.
+        name: property(
+            registry.packet("aten", operator),
+            _WRITERS.get(name),
+            doc=f"What `aten.ops.aten.{operator}` gives for the tensor.",
+        )
         for name, operator in _OPERATOR_PROPERTIES.items()
     },
     "unique": unique,

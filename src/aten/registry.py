@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aten._core import forks
 from aten._core.dispatcher import OpOverload, set_packet_lookup
-from aten._core.packets import MethodDescriptor, OpOverloadPacket
+from aten._core.packets import MethodDescriptor, OpOverloadPacket, set_place_lookup
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
 
@@ -301,8 +301,26 @@ class Namespaces:
         return sorted({"aten", *_loaders, *(namespace for namespace, _ in _defined)})
 
 
+# The modules that show operators by what follows a prefix.
+_PREFIXES = {"linalg_": "aten.linalg", "fft_": "aten.fft", "special_": "aten.special"}
+
+
+def place(namespace: str, name: str) -> tuple[str, str]:
+    """The module and the name by which users find an operator: ("aten.linalg", "svd")."""
+    from aten._generated.table import FUNCTIONS
+
+    if namespace == "aten":
+        for prefix, module in _PREFIXES.items():
+            if name.startswith(prefix):
+                return module, name.removeprefix(prefix)
+        if name in FUNCTIONS:
+            return "aten", name
+    return f"aten.ops.{namespace}", name
+
+
 ops = Namespaces()
 set_packet_lookup(packet)
+set_place_lookup(place)
 
 
 def prefixed_functions(

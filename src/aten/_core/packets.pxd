@@ -18,7 +18,9 @@ cdef class OpOverloadPacket:
     cdef dict __dict__
 
     cdef int resolve(self) except -1        # fills `candidates`; once
-    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+    # `named` is what the caller called, the packet or its descriptor: errors say it.
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                               object named)
 
 cdef class MethodDescriptor:
     cdef void* vectorcall

@@ -36,6 +36,16 @@ cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
 
 
+# The registry brings it, which knows the namespaces.
+cdef object place_of_packet = None
+
+
+def set_place_lookup(lookup):
+    """Let `lookup(namespace, name)` say where users find an operator: the module and the name."""
+    global place_of_packet
+    place_of_packet = lookup
+
+
 cdef object named_tuple(object type, tuple values):
     """`values` as an object of `type`, a tuple's subclass with as many fields."""
     cdef Py_ssize_t position
@@ -79,7 +89,8 @@ cdef class OpOverloadPacket:
     def __call__(self, *args, **kwargs):
         return call_with_tuple(self, args, kwargs)
 
-    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                               object named):
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
         cdef PyObject** stack = inline_stack
         cdef LargeStack larger
@@ -96,14 +107,14 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
-            return call_without_match(self, self.candidates, args, nargs, kwnames)
+            return call_without_match(named, self.candidates, args, nargs, kwnames)
         try:
             result = dispatch(op, op.keys_of(stack), stack)
         finally:
             release(stack, op.count)
-        if op.results is None or type(result) is not tuple:
+        if op.results is None or type(result) is op.results or not isinstance(result, tuple):
             return result
-        return named_tuple(op.results, result)
+        return named_tuple(op.results, tuple(result))
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""
@@ -132,6 +143,18 @@ cdef class OpOverloadPacket:
     @property
     def __name__(self):
         return self.name
+
+    @property
+    def __module__(self):
+        return self.place()[0]
+
+    @property
+    def __qualname__(self):
+        return self.place()[1]
+
+    def place(self):
+        """The module and the name by which users find the operator."""
+        return place_of_packet(self.namespace, self.name)
 
     @property
     def __doc__(self):
@@ -190,12 +213,12 @@ cdef class MethodDescriptor:
 
 cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
-    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames, self)
 
 
 cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
-    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames, self)
 
 
 cdef object call_binary(OpOverloadPacket packet, object left, object right):
@@ -233,7 +256,7 @@ cdef object call_operands(OpOverloadPacket packet, object left, object right):
     cdef PyObject* operands[2]
     operands[0] = <PyObject*> left
     operands[1] = <PyObject*> right
-    return packet.call_arguments(operands, 2, NULL)
+    return packet.call_arguments(operands, 2, NULL, packet)
 
 
 cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:

@@ -14,7 +14,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.device cimport CPU, META, device_from_codes
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
-from aten._core.dtypes cimport FLOAT32, default_dtype_code, dtype_from_code, item_size
+from aten._core.dtypes cimport (FLOAT32, category_of, default_dtype_code, dtype_from_code,
+                                item_size)
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
 from aten._core.sizes cimport int_tuple, make_size
@@ -34,6 +35,9 @@ cdef extern from "Python.h":
     int PyDict_SetItem(PyObject*, object, object) except -1
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
+
+cdef enum:
+    FLOATING = 2    # the category from which on `~` has no meaning
 
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
 cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
@@ -504,6 +508,8 @@ cdef class Tensor(TensorImpl):
         return _slot(SLOT_ABS)(self)
 
     def __invert__(self):
+        if category_of(self.dtype_code) >= FLOATING:
+            raise TypeError(f"~: expected a tensor of integers or bool, got {self.dtype}")
         return _slot(SLOT_INVERT)(self)
 
     # Python's protocols
@@ -550,6 +556,9 @@ cdef class Tensor(TensorImpl):
 
     def __setitem__(self, index, value):
         _slot(SLOT_SETITEM)(self, index, value)
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
 
     def __repr__(self):
         if _slots[SLOT_REPR] == NULL:

@@ -187,6 +187,11 @@ cdef Tensor _expand(TensorImpl base, PyObject** stack, Py_ssize_t count):
                 f"({base.sizes[source]}) at non-singleton dimension {dim}.  Target sizes: "
                 f"{list(<object>stack[1])}.  Tensor sizes: {list(base.size())}")
         strides[dim] = 0
+    if base.rank > 0:
+        # New dimensions of one element have the stride that a row-major tensor would have there.
+        for dim in range(rank - base.rank - 1, -1, -1):
+            if wanted[dim] == 1:
+                strides[dim] = wanted[dim + 1] * strides[dim + 1]
     return view_of(base, rank, wanted, strides, base.offset)
 
 

@@ -172,3 +172,17 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             )
         dim = list(self.shape).index(3)
     return linalg_cross(self, other, dim=dim)
+
+
+@op
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Norms over all dimensions but one, which keep their places; over all for dim -1."""
+    if dim == -1:
+        return ops.aten.norm(v, pow)  # type: ignore[no-any-return]
+    kept = wrap_dimension(dim, v.dim())
+    if kept == v.dim() - 1 > 0:
+        norms = ops.aten.norm(v.reshape((-1, v.shape[-1])), pow, [0], False)
+        return norms.view((*(1 for _ in v.shape[1:]), -1))  # type: ignore[no-any-return]
+    front = v.transpose(0, kept)
+    norms = ops.aten.norm(front.reshape((front.shape[0], -1)), pow, [1], False)
+    return norms.view((-1, *(1 for _ in front.shape[1:]))).transpose(0, kept)  # type: ignore[no-any-return]

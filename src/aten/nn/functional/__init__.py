@@ -7,6 +7,7 @@ an operator takes the very same arguments, it is the function itself.
 from __future__ import annotations
 
 from aten._core.packets import OpOverloadPacket
+from aten.naming import show_as_own
 from aten.nn.functional.activation import *
 from aten.nn.functional.attention import *
 from aten.nn.functional.classification import *
@@ -18,6 +19,7 @@ from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
+from aten.refusals import refuse
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.
@@ -56,10 +58,13 @@ _OPERATORS = frozenset(
 _RENAMED = {"logsigmoid": "log_sigmoid"}
 
 
+show_as_own(__name__, globals())
+
+
 def __getattr__(name: str) -> OpOverloadPacket:
     found = find_packet("aten", _RENAMED.get(name, name)) if name in _OPERATORS else None
     if found is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        refuse(__name__, name)
     # The next call finds it without coming here.
     globals()[name] = found
     return found
