@@ -82,7 +82,9 @@ def set_window(
     self: Tensor, source: Tensor, storage_offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> Tensor:
     """The tensor as this window on the storage of `source`."""
-    return set_storage_window(self, source.untyped_storage(), storage_offset, size, stride)
+    return ops.aten.set_.source_Storage_storage_offset(  # type: ignore[no-any-return]
+        self, source.untyped_storage(), storage_offset, size, stride
+    )
 
 
 @op("set_.source_Storage")
