@@ -114,7 +114,7 @@ def _materialize(op: OpOverload) -> OpOverload:
         _unfinished[op.qualified_name] = op
         try:
             for installer in _installers.get(op.entry.kind, ()):
-                installer(op)
+                _install(installer, op)
             if outermost:
                 _operators.update(_unfinished)
         finally:
@@ -123,12 +123,21 @@ def _materialize(op: OpOverload) -> OpOverload:
     return op
 
 
+def _install(installer: Installer, op: OpOverload) -> None:
+    registered = op.registrations.kernels
+    earlier = {kernel for kernels in registered.values() for kernel in kernels}
+    installer(op)
+    op.adopt(
+        kernel for kernels in registered.values() for kernel in kernels if kernel not in earlier
+    )
+
+
 def register_kind(kind: str, installer: Installer) -> None:
     """Has `installer` put kernels into every operator of `kind`, now and later, once each."""
     _installers.setdefault(kind, []).append(installer)
     for op in tuple(_operators.values()):
         if op.entry.kind == kind:
-            installer(op)
+            _install(installer, op)
 
 
 def find_packet(namespace: str, name: str) -> OpOverloadPacket | None:

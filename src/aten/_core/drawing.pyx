@@ -27,8 +27,8 @@ cdef class DrawKernel(StandIn):
 
     cdef Drawing function
 
-    def __init__(self, native, operators, otherwise):
-        StandIn.__init__(self, native, operators, otherwise)
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
         self.function = <Drawing><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

@@ -80,11 +80,10 @@ cdef class _Operators:
         """Look whether it does. Runs Python code, and by it anything."""
         cdef OpOverload op = <OpOverload?>self.views[place]
         cdef object kernel
-        # The first look at a row also finds which keys its operator skips.
-        op.kernel_for(keys & op.mask)
-        kernel = op.kernel_for(keys & op.mask)
-        if type(kernel) is ViewKernel and (<ViewKernel>kernel).native == _VIEWS[place]:
-            self.compiled[place] = kernel
+        if op.is_as_made(keys):
+            kernel = op.kernel_for(keys & op.mask)
+            if type(kernel) is ViewKernel and (<ViewKernel>kernel).native == _VIEWS[place]:
+                self.compiled[place] = kernel
         return 0
 
     cdef bint fills_plainly(self, uint64_t keys) except -1:
@@ -95,8 +94,8 @@ cdef class _Operators:
             served = op.row[row_index(keys & op.mask)]
             if served != NULL and served == <PyObject*>self.filling:
                 return True
-        # The first look at a row also finds which keys its operator skips.
-        op.kernel_for(keys & op.mask)
+        if not op.is_as_made(keys):
+            return False
         kernel = op.kernel_for(keys & op.mask)
         if type(kernel) is not PointwiseKernel:
             return False

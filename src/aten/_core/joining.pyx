@@ -72,13 +72,16 @@ cdef struct Shape:
 cdef class JoinKernel(StandIn):
     """cat, and stack, which joins along a new dimension; with out= or without.
 
-    The one operator is that which copies to a tensor of another type.
+    `copy` is the operator that copies to a tensor of another type.
     """
 
+    cdef OpOverload copy
     cdef bint has_out
 
-    def __init__(self, native, operators, otherwise, bint has_out=False):
-        StandIn.__init__(self, native, operators, otherwise)
+    def __init__(self, native, OpOverload copy not None, replaced, find, otherwise,
+                 bint has_out=False):
+        StandIn.__init__(self, native, replaced, find, otherwise)
+        self.copy = copy
         self.has_out = has_out
 
     cdef object ordinary(self, PyObject** stack):
@@ -203,7 +206,7 @@ cdef class JoinKernel(StandIn):
                 arguments[0] = <PyObject*>window
                 arguments[1] = <PyObject*>source
                 arguments[2] = Py_False
-                (<OpOverload>self.operators[0]).call_stack(arguments)
+                self.copy.call_stack(arguments)
             start += length
         return 0
 

@@ -16,7 +16,7 @@ from aten.ops.loss import MEAN, NONE
 from aten.ops.requirements import refusal
 from aten.ops.similarity import reduced_tensor
 from aten.prims import Number
-from aten.registry import ops
+from aten.registry import operator, ops
 
 _INT64 = DTYPES["int64"]
 _MANY = 1 << 16
@@ -224,6 +224,13 @@ def nll_loss_nd(
     return losses.view(target.shape) if reduction == NONE else losses  # type: ignore[no-any-return]
 
 
+# What `_by_classes` computes at once.
+_REPLACED = (
+    *("log_softmax.int", "_log_softmax", "nll_loss_nd", "nll_loss", "nll_loss_forward"),
+    *("nll_loss2d", "nll_loss2d_forward"),
+)
+
+
 @op
 def cross_entropy_loss(
     self: Tensor,
@@ -245,7 +252,8 @@ def cross_entropy_loss(
     dim = min(self.dim(), 2) - 1
     has_probabilities = self.dim() == target.dim() and self.shape == target.shape
     if label_smoothing == 0 and weight is None and _are_many_with_classes(self, target):
-        return _by_classes(self, target, reduction, ignore_index)
+        if all(operator(name).is_plain(self, target) for name in _REPLACED):
+            return _by_classes(self, target, reduction, ignore_index)
     if has_probabilities:
         if not target.is_floating_point():
             raise RuntimeError(f"cross_entropy: probabilities cannot be {target.dtype}")
