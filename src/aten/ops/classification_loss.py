@@ -251,9 +251,8 @@ def cross_entropy_loss(
         raise RuntimeError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]")
     dim = min(self.dim(), 2) - 1
     has_probabilities = self.dim() == target.dim() and self.shape == target.shape
-    if label_smoothing == 0 and weight is None and _are_many_with_classes(self, target):
-        if all(operator(name).is_plain(self, target) for name in _REPLACED):
-            return _by_classes(self, target, reduction, ignore_index)
+    if label_smoothing == 0 and weight is None and _goes_by_classes(self, target):
+        return _by_classes(self, target, reduction, ignore_index)
     if has_probabilities:
         if not target.is_floating_point():
             raise RuntimeError(f"cross_entropy: probabilities cannot be {target.dtype}")
@@ -270,6 +269,12 @@ def cross_entropy_loss(
     uniform = _against_all(logarithms, target, weight, reduction, ignore_index, dim)
     share = label_smoothing / max(self.shape[dim], 1)
     return losses * (1 - label_smoothing) + uniform * share
+
+
+def _goes_by_classes(scores: Tensor, target: Tensor) -> bool:
+    return _are_many_with_classes(scores, target) and all(
+        operator(name).is_plain(scores, target) for name in _REPLACED
+    )
 
 
 def _are_many_with_classes(scores: Tensor, target: Tensor) -> bool:
