@@ -20,7 +20,7 @@ from aten._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, INT8, UINT8
 from aten._core.keys cimport LocalState, local_state, row_index
 from aten._core.pointwise import PointwiseKernel
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, count_write, data_pointer
 from aten._core.views cimport ViewKernel, view_of
 
 cdef extern from "Python.h":
@@ -202,7 +202,7 @@ cdef bint _write_number(Tensor view, object value) except -1:
         # The look at the row of `fill` may have run what changes tensors.
         return False
     write_element(data_pointer(view), code, value)
-    view.storage.version += 1
+    count_write(view)
     return True
 
 

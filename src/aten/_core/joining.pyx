@@ -24,7 +24,9 @@ from aten._core.promotion cimport Promotion, begin_promotion, promote_tensor, pr
 from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.stand_in cimport StandIn
 from aten._core.strides cimport format_strides
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, is_lazy,
+)
 from aten._core.views cimport view_of
 
 cdef extern from *:
@@ -165,7 +167,7 @@ cdef class JoinKernel(StandIn):
         if out.count and not _joins_rows(tensors, dim, code, stacks, out):
             self.copy_each(tensors, dim, stacks, out)
         if given_out != NULL:
-            out.storage.version += 1
+            count_write(out)
         return out
 
     cdef int copy_each(self, tuple tensors, int dim, bint stacks, TensorImpl out) except -1:

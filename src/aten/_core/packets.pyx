@@ -65,7 +65,9 @@ cdef class OpOverloadPacket:
 
     cdef int resolve(self) except -1:
         if self.candidates is None:
-            self.candidates = tuple(self.resolver(self))
+            found = tuple(self.resolver(self))
+            self.of_methods = tuple([one for one in found if not _writes_out(one)]) or found
+            self.candidates = found
         return 0
 
     def refresh(self):
@@ -79,13 +81,17 @@ cdef class OpOverloadPacket:
         return call_with_tuple(self, args, kwargs)
 
     cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
+        if self.candidates is None:
+            self.resolve()
+        return self.call_one_of(self.candidates, args, nargs, kwnames)
+
+    cdef object call_one_of(self, tuple candidates, PyObject* const* args, Py_ssize_t nargs,
+                            PyObject* kwnames):
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
         cdef PyObject** stack = inline_stack
         cdef LargeStack larger
         cdef OpOverload op
-        if self.candidates is None:
-            self.resolve()
-        for candidate in self.candidates:
+        for candidate in candidates:
             op = <OpOverload> candidate
             if op.row == NULL:
                 op.prepare()
@@ -95,7 +101,7 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
-            return call_without_match(self, self.candidates, args, nargs, kwnames)
+            return call_without_match(self, candidates, args, nargs, kwnames)
         try:
             result = dispatch(op, op.keys_of(stack), stack)
         finally:
@@ -188,7 +194,19 @@ cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nar
 
 cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
-    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+    cdef OpOverloadPacket packet = self.packet
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    if count == 0 or not isinstance(<object> args[0], TensorImpl):
+        given = f"a {type(<object> args[0]).__name__}" if count else "no"
+        raise TypeError(f"Tensor.{packet.name}: expected a tensor before all arguments, got {given} "
+                        "object")
+    if packet.candidates is None:
+        packet.resolve()
+    return packet.call_one_of(packet.of_methods, args, count, kwnames)
+
+
+cdef bint _writes_out(OpOverload op) except -1:
+    return op.entry is not None and op.entry.variant == "out"
 
 
 cdef object call_binary(OpOverloadPacket packet, object left, object right):

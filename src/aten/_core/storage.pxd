@@ -6,11 +6,15 @@ cdef class SharedBlock:
     cdef char* data
     cdef int64_t capacity           # 0: a storage has taken the block back
 
+cdef class VersionCounter:
+    cdef uint32_t count
+
 cdef class Storage:
     cdef char* data                 # to be read; `writable` for everything else
     cdef int64_t bytes
     cdef int64_t capacity           # of a block of its own; 0: shared, or memory owned by `owner`
-    cdef uint32_t version           # bumped by every in-place write; views share it with their base
+    cdef uint32_t version           # writes to its tensors; those of `.data` count their own
+    cdef VersionCounter left        # counts in its place, once one of them shows another storage
     cdef signed char device_type
     cdef signed char device_index
     cdef bint exposed               # its address was given away: never shared again

@@ -57,6 +57,10 @@ cdef class SharedBlock:
 
 @cython.freelist(64)
 @cython.no_gc
+cdef class VersionCounter:
+    """How often the tensors that share it have been written to."""
+
+
 cdef class Storage:
     """Bytes with an owner: what views share. `len()` counts bytes.
 
@@ -87,7 +91,7 @@ cdef class Storage:
         return device_from_codes(self.device_type, self.device_index)
 
     def __repr__(self):
-        return f"Storage(nbytes={self.bytes}, device={self.device}, version={self.version})"
+        return f"Storage(nbytes={self.bytes}, device={self.device})"
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if self.device_type == META:
