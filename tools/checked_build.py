@@ -7,8 +7,9 @@
 The sources are copied, the directives at their heads turned to checking (bounds, None, values not
 initialized), and the copy is installed beside the tests that run on it. With `--sanitize` the C
 compiler adds the address sanitizer, too, with `--sanitize-threads` the one that tells of memory two
-threads touch without an order between them. Directives at a file's head win over the command
-line's, so an option of the build could not do this. `--run` runs a Python program, not tests.
+threads touch without an order between them; what it tells is printed, and the status is 1 then.
+Directives at a file's head win over the command line's, so an option of the build could not do
+this. `--run` runs a Python program, not tests.
 
 With `--guard` the tests run twice, every tensor between pages that cannot be touched: flush with
 the one at its end, then with the one at its start (`ATEN_MEMORY_GUARD`). Compiled kernels are
@@ -85,9 +86,22 @@ def run(command: list[str], sanitizer: str, guards: tuple[str, ...]) -> int:
                 subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip()
                 for name in (own_library, "libstdc++.so.6")
             ]
+            # Tests keep what their processes print to themselves.
+            told = {
+                name: f"{value}:log_path={Path(folder) / 'report'}" for name, value in told.items()
+            }
             environment |= {"LD_PRELOAD": ":".join(libraries)} | told
         require_build(packages, environment)
-        return run_guarded(command, environment, guards)
+        status = run_guarded(command, environment, guards)
+        return max(status, print_reports(Path(folder)) if sanitizer else 0)
+
+
+def print_reports(folder: Path) -> int:
+    """Print what the sanitizer has told; 1 if that is anything but refused memory."""
+    reports = [path.read_text(errors="replace") for path in sorted(folder.glob("report.*"))]
+    found = [report for report in reports if "SUMMARY: " in report]
+    print(*found, f"{len(found)} processes with reports of the sanitizer", sep="\n")
+    return int(bool(found))
 
 
 def require_build(packages: Path, environment: dict[str, str]) -> None:

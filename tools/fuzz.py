@@ -1,11 +1,13 @@
 """Random calls of every registered operator, in processes of their own.
 
-    python tools/fuzz.py [--reentrant] [--calls N] [--first SEED] [--jobs N]
+    python tools/fuzz.py [--reentrant | --variations N] [--calls N] [--first SEED] [--jobs N]
 
 Calls are numbered from the first seed on; a number repeats its call. A crash, a hang, an exception
 that no call may raise, or operands that a failed call changed are counted and printed with their
 number; the exit status is 1 if there were any. With `--reentrant`, arguments, hooks and finalizers
-change operands in the middle of the calls.
+change operands in the middle of the calls. With `--variations`, so many numbers in a row share
+operator, dtypes, numbers and flags, and differ in shapes, layouts and elements: most of them need
+no kernel that is not there, which matters where compiling is slow, as under a sanitizer.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from workers import Worker, add_options, run
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--reentrant", action="store_true", help="arguments change operands")
+    parser.add_argument("--variations", type=int, default=1, help="calls of the same kinds")
     add_options(parser, calls=1_000_000, seconds=60)
     options = parser.parse_args()
     started = time.monotonic()
-    counts = run(ReentrantCalls if options.reentrant else RandomCalls, options)
+    make = ReentrantCalls if options.reentrant else RandomCalls
+    counts = run(make, options, options.variations)
     listed = ", ".join(f"{counts[name]} {name}" for name in RandomCalls.counted)
     print(f"{options.calls} calls in {time.monotonic() - started:.0f} s: {listed}")
     return int(any(counts[name] for name in RandomCalls.counted[2:]))
@@ -36,21 +40,28 @@ class RandomCalls(Worker):
     counted = ("succeeded", "refused", "faults", "crashes", "hangs")
     _operators: list[Any]
 
+    def __init__(self, start: int, end: int, seconds: float, variations: int) -> None:
+        self._variations = variations
+        super().__init__(start, end, seconds)
+
     def prepare(self) -> None:
         from operator_calls import operators
 
         self._operators = operators()
 
-    def call_one(self, source: random.Random) -> bool:
+    def call_one(self, number: int) -> bool:
         """Whether a call succeeds. Raises AssertionError for a fault."""
         from operator_calls import Calls, call
 
-        op = source.choice(self._operators)
-        return call(op, *Calls(source).arguments(op))
+        source = kinds = random.Random(number)
+        if self._variations > 1:
+            kinds = random.Random(f"kinds {number // self._variations}")
+        op = kinds.choice(self._operators)
+        return call(op, *Calls(source, kinds).arguments(op))
 
     def call(self, number: int) -> None:
         try:
-            succeeded = self.call_one(random.Random(number))
+            succeeded = self.call_one(number)
         except AssertionError as fault:
             self.note("faults", f"call {number}: {str(fault)[:200]}")
             return
@@ -60,10 +71,10 @@ class RandomCalls(Worker):
 class ReentrantCalls(RandomCalls):
     """Calls in the middle of which other code runs, and changes what they work on."""
 
-    def call_one(self, source: random.Random) -> bool:
+    def call_one(self, number: int) -> bool:
         from reentrant_calls import reentrant_call
 
-        return reentrant_call(source, self._operators)
+        return reentrant_call(random.Random(number), self._operators)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 """Calls of operators in a crowd of threads that change their operands, and forks under load.
 
     python tools/thread_fuzz.py [NAME …] [--calls N] [--first N] [--jobs N] [--minutes M]
+    python tools/thread_fuzz.py --apart [--calls N]
     python tools/thread_fuzz.py --forks N
 
 Overloads of NAME (all of them by default) take turns, each call several times, while two threads
 write to its operands, resize and replace them. A crash, a hang, an exception that no call may
 raise, or an operand left with elements outside of its storage is printed and counted; the exit
-status is 1 if there were any. With `--minutes`, the calls go on that long.
+status is 1 if there were any. With `--minutes`, the calls go on that long. With `--apart`, the
+threads share nothing they write to: the thread sanitizer, under which to run them, tells of nothing
+then that was meant.
 """
 
 from __future__ import annotations
@@ -14,20 +17,24 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 
-from workers import ROOT, Worker, add_options, run
+from workers import ROOT, Worker, add_options, bound_memory, run
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="operators or overloads; default: all")
     parser.add_argument("--minutes", type=float, help="how long, whatever the number of calls")
+    parser.add_argument("--apart", action="store_true", help="threads that share nothing")
     parser.add_argument("--forks", type=int, help="forks under load in the place of calls")
     add_options(parser, calls=20_000, seconds=120)
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
     if options.forks:
         return _fork(options.forks, options.first)
+    if options.apart:
+        return _call_apart(options.calls, options.first)
     if options.minutes:
         options.calls = 1 << 40
     started = time.monotonic()
@@ -36,6 +43,18 @@ def main() -> int:
     listed = ", ".join(f"{counts[name]} {name}" for name in CrowdedCalls.counted)
     print(f"{listed} in {time.monotonic() - started:.0f} s")
     return int(any(counts[name] for name in FAULTS))
+
+
+def _call_apart(calls: int, seed: int) -> int:
+    import calls_apart
+
+    bound_memory()
+    warnings.simplefilter("ignore")
+    started = time.monotonic()
+    counts = calls_apart.make_calls(calls // calls_apart.THREADS, seed)
+    listed = ", ".join(f"{count} {name}" for name, count in counts.items())
+    print(f"{listed} in {time.monotonic() - started:.0f} s")
+    return 0
 
 
 def _fork(forks: int, seed: int) -> int:

@@ -18,8 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# So that requests of terabytes are refused by the system where it would promise them.
+# What a process may map beside what it begins with, so that requests of terabytes are refused by
+# the system where it would promise them. Sanitizers need memory of their own, and time for a page.
 ADDRESS_SPACE = 6 << 30
+_SANITIZED_SPACE = 2 << 30
 _WORD = 8
 _SAYING = 512
 
@@ -131,9 +133,7 @@ class Worker:
         self.alive = self._process != 0
 
     def _run(self, start: int) -> None:
-        if "san.so" not in os.environ.get("LD_PRELOAD", ""):
-            # Sanitizers reserve terabytes, and have a bound of their own.
-            resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+        bound_memory()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         warnings.simplefilter("ignore")
         sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
@@ -150,3 +150,15 @@ class Worker:
 
     def _set(self, place: int, value: int) -> None:
         self._memory[place * _WORD : (place + 1) * _WORD] = value.to_bytes(_WORD, "little")
+
+
+def bound_memory() -> None:
+    """Have the system refuse memory to this process beyond a bound.
+
+    Source: proc(5), "/proc/pid/statm".
+    """
+    sanitized = "san.so" in os.environ.get("LD_PRELOAD", "")
+    # What is there counts: sanitizers have reserved terabytes.
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    bound = mapped + (_SANITIZED_SPACE if sanitized else ADDRESS_SPACE)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))

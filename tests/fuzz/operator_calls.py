@@ -53,45 +53,52 @@ def operators() -> list[Any]:
 
 
 class Calls:
-    """Arguments for calls. Tensors of one call tend to have shapes that go together."""
+    """Arguments for calls. Tensors of one call tend to have shapes that go together.
 
-    def __init__(self, source: random.Random) -> None:
+    `kinds`, by default the same source, is what dtypes, numbers and flags are drawn from: they
+    decide what has to be compiled. Shapes, layouts and elements come from `source`.
+    """
+
+    def __init__(self, source: random.Random, kinds: random.Random | None = None) -> None:
         self._random = source
+        self._kinds = kinds or source
         self._shape: list[int] = []
         self._dtype = _DTYPES[0]
 
     def arguments(self, op: Any) -> tuple[list[Any], dict[str, Any]]:
         rank = self._random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))
         self._shape = [self._random.choice(_SIZES) for _ in range(rank)]
-        self._dtype = self._random.choice(_DTYPES)
+        self._dtype = self._kinds.choice(_DTYPES)
         positional = []
         keywords = {}
         for argument in op._schema.arguments:
-            if argument.has_default and self._random.random() < 0.5:
+            if argument.has_default and self._kinds.random() < 0.5:
                 break
             if argument.keyword_only:
                 keywords[argument.name] = self._value(argument.type)
             else:
                 positional.append(self._value(argument.type))
         for argument in op._schema.keyword_only:
-            if argument.is_out or (not argument.has_default or self._random.random() < 0.3):
+            if argument.is_out or (not argument.has_default or self._kinds.random() < 0.3):
                 keywords[argument.name] = self._value(argument.type)
         return positional, keywords
 
     def _value(self, type_: Any) -> Any:
-        if self._random.random() < 0.01:
-            return self._random.choice((None, "x", 1.5, -3, [], [None], object))
-        if type_.is_nullable and self._random.random() < 0.4:
+        if self._kinds.random() < 0.01:
+            return self._kinds.choice((None, "x", 1.5, -3, [], [None], object))
+        if type_.is_nullable and self._kinds.random() < 0.4:
             return None
         if type_.is_list:
-            length = self._random.choice((0, 1, 1, 2, 2, 2, 3, 4))
+            # How many integers: nothing that is compiled asks.
+            source = self._random if str(type_).startswith(("int", "SymInt")) else self._kinds
+            length = source.choice((0, 1, 1, 2, 2, 2, 3, 4))
             return [self._single(str(type_)) for _ in range(length)]
         return self._single(str(type_))
 
     def _single(self, text: str) -> Any:
         base = text.replace("?", "").partition("[")[0].partition("(")[0]
         if base == "Tensor":
-            if "?" in text.partition("[")[0] and self._random.random() < 0.3:
+            if "?" in text.partition("[")[0] and self._kinds.random() < 0.3:
                 return None
             return self.tensor()
         make = getattr(self, f"_{base}", None)
@@ -100,7 +107,7 @@ class Calls:
     # The methods from here on are named after the schema's types.
 
     def _Scalar(self) -> Any:
-        return self._random.choice(_NUMBERS)
+        return self._kinds.choice(_NUMBERS)
 
     def _int(self) -> int:
         if self._random.random() < 0.7:
@@ -110,38 +117,38 @@ class Calls:
     _SymInt = _int
 
     def _float(self) -> float:
-        return float(self._random.choice([one for one in _NUMBERS if type(one) is float]))
+        return float(self._kinds.choice([one for one in _NUMBERS if type(one) is float]))
 
     def _bool(self) -> bool:
-        return self._random.random() < 0.5
+        return self._kinds.random() < 0.5
 
     def _complex(self) -> complex:
         return complex(self._float(), self._float())
 
     def _str(self) -> str:
-        return self._random.choice(_WORDS + _WORDS_OF_REDUCE)
+        return self._kinds.choice(_WORDS + _WORDS_OF_REDUCE)
 
     def _ScalarType(self) -> Any:
-        return self._random.choice(_DTYPES)
+        return self._kinds.choice(_DTYPES)
 
     def _Layout(self) -> Any:
-        return self._random.choice(tuple(aten.LAYOUTS.values()))
+        return self._kinds.choice(tuple(aten.LAYOUTS.values()))
 
     def _MemoryFormat(self) -> Any:
-        return self._random.choice(tuple(aten.MEMORY_FORMATS.values()))
+        return self._kinds.choice(tuple(aten.MEMORY_FORMATS.values()))
 
     def _Device(self) -> str:
-        return self._random.choice(("cpu", "cpu", "cpu", "meta", "cuda", "nonsense"))
+        return self._kinds.choice(("cpu", "cpu", "cpu", "meta", "cuda", "nonsense"))
 
     def some_tensor(self) -> Any:
         """A tensor of a shape and type that no call has asked for."""
         self._shape = [self._random.choice(_SIZES) for _ in range(self._random.randint(0, 4))]
-        self._dtype = self._random.choice(_DTYPES)
+        self._dtype = self._kinds.choice(_DTYPES)
         return self.tensor()
 
     def tensor(self) -> Any:
         """A tensor: dense, strided, broadcast, overlapping, offset, empty, 0-d or on meta."""
-        dtype = self._dtype if self._random.random() < 0.8 else self._random.choice(_DTYPES)
+        dtype = self._dtype if self._kinds.random() < 0.8 else self._kinds.choice(_DTYPES)
         shape = list(self._shape)
         if shape and self._random.random() < 0.25:
             shape[self._random.randrange(len(shape))] = self._random.choice(_SIZES)
