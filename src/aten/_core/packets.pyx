@@ -197,9 +197,8 @@ cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nar
     cdef OpOverloadPacket packet = self.packet
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     if count == 0 or not isinstance(<object> args[0], TensorImpl):
-        given = f"a {type(<object> args[0]).__name__}" if count else "no"
-        raise TypeError(f"Tensor.{packet.name}: expected a tensor before all arguments, got {given} "
-                        "object")
+        given = type(<object> args[0]).__name__ if count else "nothing"
+        raise TypeError(f"Tensor.{packet.name}(): argument 'self' must be Tensor, not {given}")
     if packet.candidates is None:
         packet.resolve()
     return packet.call_one_of(packet.of_methods, args, count, kwnames)

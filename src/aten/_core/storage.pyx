@@ -55,12 +55,13 @@ cdef class SharedBlock:
             give_block(self.data, self.capacity)
 
 
-@cython.freelist(64)
 @cython.no_gc
 cdef class VersionCounter:
     """How often the tensors that share it have been written to."""
 
 
+@cython.freelist(64)
+@cython.no_gc
 cdef class Storage:
     """Bytes with an owner: what views share. `len()` counts bytes.
 
