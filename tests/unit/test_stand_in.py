@@ -8,6 +8,7 @@ import aten
 from aten._core.dispatcher import PythonKernel
 from aten._core.stand_in import CompiledFirst
 from aten.dispatch import DispatchKey, DispatchKeySet, trace_dispatch
+from aten.library import Library
 from aten.registry import operator
 
 A = aten.arange(24.0).reshape(2, 3, 4)
@@ -104,3 +105,13 @@ def test_a_number_is_written_by_the_kernel_above_fill() -> None:
     finally:
         handle.destroy()
     assert (called, x.tolist()) == ([2.0], [0.0, 2.0, 0.0])
+
+
+def test_an_operator_without_a_kernel_is_no_error_before_it_is_called() -> None:
+    library = Library("test_stand_in", "FRAGMENT")
+    library.define("nothing(Tensor x) -> Tensor")
+    nothing = operator("test_stand_in::nothing")
+    assert not nothing.is_plain(aten.zeros(2))
+    with pytest.raises(NotImplementedError, match="no kernel"):
+        nothing(aten.zeros(2))
+    assert operator("aten::relu").is_plain(aten.zeros(2))

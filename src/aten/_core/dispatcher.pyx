@@ -380,9 +380,12 @@ cdef class OpOverload:
 
     cdef bint is_as_made(self, uint64_t keys) except -1:
         cdef Kernel kernel
-        # The first look at a row also finds which keys its operator skips.
-        self.kernel_for(keys & self.mask)
-        kernel = self.kernel_for(keys & self.mask)
+        try:
+            # The first look at a row also finds which keys its operator skips.
+            self.kernel_for(keys & self.mask)
+            kernel = self.kernel_for(keys & self.mask)
+        except NotImplementedError:  # there is none: for whoever calls the operator to say
+            return False
         return (kernel.home is not None and kernel.home == self.qualified_name
                 and not isinstance(kernel, FallthroughKernel))
 

@@ -196,7 +196,8 @@ cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nar
                         PyObject* kwnames):
     cdef OpOverloadPacket packet = self.packet
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
-    if count == 0 or not isinstance(<object> args[0], TensorImpl):
+    if count == 0 or (Py_TYPE(args[0]) != <PyTypeObject*> Tensor
+                      and not isinstance(<object> args[0], TensorImpl)):
         given = type(<object> args[0]).__name__ if count else "nothing"
         raise TypeError(f"Tensor.{packet.name}(): argument 'self' must be Tensor, not {given}")
     if packet.candidates is None:
