@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("backends", "transforms"),
     ("graph", "library", "foreign"),
     (
+        "return_types",
         "memory",
         "methods",
         "printing",
@@ -31,6 +32,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "tensor_types",
         "type_info",
         "functional",
+        "array_api",
+        "adapters",
         "surface",
         "nn",
         "linalg",

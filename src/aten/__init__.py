@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aten import backends, foreign, ops, registry
+from aten import adapters, backends, foreign, ops, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -47,9 +47,11 @@ backends.install()
 foreign.install()
 install_slots()
 registry.install_methods()
+adapters.install()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
+        "array_api",
         "export",
         "fft",
         "library",
@@ -57,6 +59,7 @@ _DEFERRED_MODULES = frozenset(
         "masked",
         "memory",
         "nn",
+        "return_types",
         "safetensors",
         "signal",
         "special",
@@ -80,6 +83,7 @@ _DEFERRED_NAMES = {
         ),
         "tensor_types",
     ),
+    "__array_namespace_info__": "array_api.info",
     "_segment_reduce": "functional.indexing",
     "finfo": "type_info",
     "iinfo": "type_info",

@@ -51,6 +51,8 @@ def data_as_tensor(
         made = data.clone()
     elif hasattr(data, "__array_interface__"):
         made = from_numpy(_copied(data))
+    elif _shares_memory(data):
+        made = from_dlpack(data).clone()
     else:
         made = construct.tensor_from_data(data, element)
     return _placed(made, element, place)
@@ -83,7 +85,14 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | None
         return _placed(data, element, device)
     if hasattr(data, "__array_interface__") and getattr(data, "ndim", 0) > 0:
         return _placed(from_numpy(data if is_aligned(data) else data.copy()), element, device)
+    if _shares_memory(data):
+        return _placed(from_dlpack(data), element, device)
     return data_as_tensor("as_tensor", data, element, device)
+
+
+def _shares_memory(data: Any) -> bool:
+    """Whether it is another library's tensor, which DLPack hands over."""
+    return hasattr(type(data), "__dlpack__")
 
 
 def asarray(
@@ -124,7 +133,7 @@ def _shared(obj: Any, element: dtype | None) -> Tensor | None:
     if hasattr(obj, "__array_interface__"):
         shares = getattr(obj, "ndim", 0) > 0 and is_aligned(obj)
         return from_numpy(obj) if shares else None
-    if hasattr(obj, "__dlpack__"):
+    if _shares_memory(obj):
         return from_dlpack(obj)
     if _is_buffer(obj):
         return frombuffer(obj, dtype=element or get_default_dtype())

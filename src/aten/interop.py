@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy
 
 _DLPACK_CPU = (1, 0)
+_DLPACK_VERSION = (1, 3)
+_NO_WAITING = -1
 
 
 def from_numpy(array: numpy.ndarray) -> Tensor:
@@ -112,6 +114,14 @@ def array_interface(self: Tensor) -> dict[str, Any]:
     return described
 
 
+def to_bytes(self: Tensor) -> bytes:
+    """The elements' bytes in row-major order, which `PIL.Image.fromarray` asks for.
+
+    Raises TypeError for tensors of other devices than the CPU.
+    """
+    return bytes(to_numpy(self).tobytes())
+
+
 def wrap_array(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
@@ -129,17 +139,29 @@ def to_dlpack(
 ) -> Any:
     """A DLPack capsule over the tensor's memory, or over a copy.
 
-    Raises BufferError for other devices than the CPU and for types DLPack lacks.
+    Its version is 1.3; without `max_version`, or below 1.0, it has the older form without one. A
+    `stream` is None or -1, which asks for no waiting: there are none on the CPU. `dl_device` may
+    ask for the CPU; a tensor of another device is copied to it unless `copy` is false.
+
+    Raises BufferError for other devices than the CPU, other streams and types DLPack lacks.
     """
     from aten._core import dlpack
 
-    if stream is not None:
-        raise BufferError("there are no streams on the CPU: stream must be None")
+    if stream is not None and stream != _NO_WAITING:
+        raise BufferError(f"there are no streams on the CPU: stream must be None, not {stream!r}")
     if dl_device is not None and tuple(dl_device) != _DLPACK_CPU:
         raise BufferError(f"tensors of {self.device} cannot be exported to {dl_device}")
-    given = self.clone() if copy else self
+    copied = bool(copy) or (dl_device is not None and copy is None and not self.is_cpu)
+    given = _copy_in_host_memory(self) if copied else self
     versioned = max_version is not None and max_version[0] >= 1
-    return dlpack.export(given, versioned=versioned, copied=bool(copy))
+    return dlpack.export(given, versioned=versioned, copied=copied)
+
+
+def _copy_in_host_memory(tensor: Tensor) -> Tensor:
+    if tensor.is_meta:
+        raise BufferError("a meta tensor has no memory to export")
+    made = tensor.cpu().resolve_conj().resolve_neg()
+    return made.clone() if made.untyped_storage() is tensor.untyped_storage() else made
 
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
@@ -152,29 +174,42 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an object with `__dlpack__`, or of a DLPack capsule.
 
-    Raises BufferError for what cannot be shared, RuntimeError for other objects.
+    With `copy` true the memory is its own; with `copy` false it never is. Raises ValueError where
+    a copy is needed and may not be made, BufferError for what cannot be shared, RuntimeError for
+    other objects.
     """
     from aten._core import dlpack
 
-    if type(ext_tensor).__name__ == "PyCapsule":
-        made = dlpack.import_capsule(ext_tensor)
-    elif hasattr(ext_tensor, "__dlpack__"):
-        made = dlpack.import_capsule(_capsule(ext_tensor))
-    else:
-        raise RuntimeError(
-            f"from_dlpack: expected an object with __dlpack__, not {type(ext_tensor).__name__}"
-        )
+    capsule = ext_tensor
+    if type(ext_tensor).__name__ != "PyCapsule":
+        if not hasattr(ext_tensor, "__dlpack__"):
+            raise RuntimeError(
+                f"from_dlpack: expected an object with __dlpack__, not {type(ext_tensor).__name__}"
+            )
+        capsule = _capsule(ext_tensor, copy)
+    made = dlpack.import_capsule(capsule, shared=copy is False)
     if copy:
         made = made.clone()
-    return made if device is None else made.to(device)
+    if device is None:
+        return made
+    placed = made.to(device)
+    if copy is False and placed is not made:
+        raise ValueError(f"from_dlpack: {made.device} to {device} needs a copy, copy is false")
+    return placed
 
 
-def _capsule(exporter: Any) -> Any:
-    try:
-        return exporter.__dlpack__(max_version=(1, 0))
-    except TypeError:
-        # Exporters of before version 1 know no such argument.
-        return exporter.__dlpack__()
+def _capsule(exporter: Any, copy: bool | None) -> Any:
+    """What the exporter gives; exporters of before version 1 know fewer arguments, or none."""
+    asked: dict[str, Any] = {"max_version": _DLPACK_VERSION, "copy": None if copy else copy}
+    where = getattr(exporter, "__dlpack_device__", None)
+    if where is not None and where()[0] != _DLPACK_CPU[0]:
+        asked["dl_device"] = _DLPACK_CPU
+    for keywords in (asked, {"max_version": _DLPACK_VERSION}):
+        try:
+            return exporter.__dlpack__(**keywords)
+        except TypeError:
+            continue
+    return exporter.__dlpack__()
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> Tensor:
@@ -213,6 +248,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
 
 ATTRIBUTES: dict[str, Any] = {
     "numpy": to_numpy,
+    # pandas' name for it, by which matplotlib knows what is no nested sequence.
+    "to_numpy": to_numpy,
+    "tobytes": to_bytes,
     "__array__": to_array,
     "__array_interface__": property(array_interface),
     "__array_wrap__": wrap_array,

@@ -6,10 +6,12 @@ Which operator fills which of Python's slots is said here, once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from aten import interop, methods, registry
 from aten._core import construct, indexing
+from aten._core.device import device
 from aten._core.dispatcher import OpOverload
 from aten._core.tensor import Tensor, install_attribute, install_constructor, install_slot
 from aten.construction import new_tensor, tensor
@@ -193,6 +195,20 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
     return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
 
 
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> ModuleType:
+    """The module of the array API standard. Raises ValueError for a version it does not follow."""
+    from aten.array_api.array import namespace
+
+    return namespace(api_version)
+
+
+def _to_device(self: Tensor, device: device | str, /, *, stream: Any = None) -> Tensor:
+    """The tensor on a device; itself where it is there. Raises ValueError for a stream."""
+    from aten.array_api.array import to_device
+
+    return to_device(self, device, stream=stream)
+
+
 def _set_state(self: Tensor, state: dict[str, Any]) -> None:
     """What pickle and copy do with a tensor's attributes."""
     vars(self).update(state)
@@ -219,6 +235,8 @@ _ATTRIBUTES: dict[str, Any] = {
     "item": construct.item,
     "tolist": construct.tolist,
     "where": _where,
+    "__array_namespace__": _array_namespace,
+    "to_device": _to_device,
     "__setstate__": _set_state,
     "nonzero": _nonzero,
     "polygamma": _polygamma,

@@ -204,3 +204,14 @@ def test_gradients(element):
         )
         compared += 1
     assert compared > 50
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("spatial", [(4, 0, 3), (0, 2), (2, 0), (0,)])
+def test_images_without_elements_are_refused(transposed, spatial):
+    rank = len(spatial)
+    name = f"conv{'_transpose' if transposed else ''}{rank}d"
+    for library in (torch, aten):
+        image, weight = library.ones(2, 7, *spatial), library.ones(7, 7, *(2,) * rank)
+        with pytest.raises(RuntimeError, match="Only zero batch or zero channel inputs"):
+            getattr(library.nn.functional, name)(image, weight, padding=2)

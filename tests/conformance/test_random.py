@@ -233,3 +233,9 @@ def test_seeds(seed):
             assert type(given) is type(expected)
         else:
             assert given == expected
+
+
+def test_rows_without_weights_have_nothing_to_draw():
+    with pytest.raises(RuntimeError, match="positive sum"):
+        aten.multinomial(aten.empty(50, 0), 1, True)
+    assert aten.multinomial(aten.empty(0, 5), 3).shape == (0, 3)

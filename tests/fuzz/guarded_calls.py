@@ -84,6 +84,11 @@ def try_operator(
     return False
 
 
+# What another dtype is told of memory that ends flush with a page: it begins wherever its size has
+# it begin, while ordinary blocks, and those at a page's start, are aligned for every dtype.
+UNALIGNED = "unaligned"
+
+
 def call_twice(op: Any, chosen: Combination, seed: str, name: str) -> bool:
     """Whether the call succeeds. Raises AssertionError where its outcomes differ."""
     fills = random.Random(seed).choice(FILLS)
@@ -93,6 +98,8 @@ def call_twice(op: Any, chosen: Combination, seed: str, name: str) -> bool:
             warnings.simplefilter("ignore")
             outcomes.append(_outcome(op, chosen, seed, name))
     (raised, first), (again, second) = outcomes
+    if UNALIGNED in (raised, again):
+        return False
     if raised != again:
         raise DifferingError(f"{name}: raised {raised}, then {again}")
     if first != second:
@@ -110,7 +117,9 @@ def _outcome(op: Any, chosen: Combination, seed: str, name: str) -> tuple[Any, l
         if not isinstance(error, ALLOWED) or isinstance(error, RecursionError):
             raised = f"{type(error).__name__}: {error}"
             raise AssertionError(f"{name} raised {raised}") from error
-        raised = type(error).__name__
+        raised = (
+            UNALIGNED if "address that is not a multiple" in str(error) else type(error).__name__
+        )
     return raised, list(states((result, positional, keywords), is_compared(op)))
 
 

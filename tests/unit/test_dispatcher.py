@@ -8,12 +8,14 @@ import threading
 import pytest
 from dispatched_operators import GOLDEN, answer, make_operator, make_tensor, named
 
+import aten
 from aten import dispatch
 from aten._core.dispatcher import PythonKernel
 from aten._core.keys import device_type_of_backend, thread_included
 from aten._core.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.tensor import Tensor
 from aten.dispatch import DispatchKey, DispatchKeySet, FallthroughKernel
+from aten.schema import FunctionSchema
 
 
 @pytest.fixture
@@ -373,3 +375,24 @@ def test_the_environment_variable_traces_every_thread():
             check=True,
         )
         assert len(finished.stderr.splitlines()) == expected
+
+
+def test_a_call_in_the_middle_of_the_first_one_finds_a_whole_operator(monkeypatch):
+    # As when other threads make the first calls as well.
+    op = make_operator("pick(Tensor? x, Tensor y) -> Any")
+    for key in (DispatchKey.CPU, DispatchKey.Meta):
+        op.register(key, answer(key.name))
+    there = aten.empty(2, device="meta")
+    type_class = type(FunctionSchema.parse("any::one(Tensor x) -> Any").arguments[0].type)
+    text, calls = type_class.__str__, []
+
+    def overtaken(self):
+        if len(calls) < 20:
+            place = len(calls)
+            calls.append(None)
+            calls[place] = op(None, there)
+        return text(self)
+
+    monkeypatch.setattr(type_class, "__str__", overtaken)
+    assert op(None, there) == "Meta"
+    assert set(calls) == {"Meta"}

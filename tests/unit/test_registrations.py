@@ -2,6 +2,8 @@
 
 import itertools
 import re
+import sys
+import threading
 import warnings
 
 import pytest
@@ -294,3 +296,54 @@ def test_a_fallback_of_a_functionality_serves_all_backends_after_their_own():
 def test_fallbacks_for_aliases_are_refused():
     with pytest.raises(ValueError, match="no fallback can be registered for Autograd"):
         dispatch.register_fallback(DispatchKey.Autograd, answer(1))
+
+
+def test_a_kernel_that_goes_while_it_is_looked_up_is_not_kept(tensor, monkeypatch):
+    # As when another thread takes its registration back in the middle of a first call.
+    op = make_operator()
+    cpu = DispatchKey.CPU
+    handles = [op.register(cpu, lambda *_: "gone")]
+    registrations = type(op.registrations)
+    resolve = registrations.resolve
+
+    def overtaken(self, key):
+        found = resolve(self, key)
+        while handles and self is op.registrations:
+            handles.pop().destroy()
+            op.register(cpu, lambda *_: "there")
+        return found
+
+    monkeypatch.setattr(registrations, "resolve", overtaken)
+    assert op(tensor) == "there"
+    assert op(tensor) == "there"
+
+
+def test_registrations_of_many_threads_are_all_kept(tensor):
+    op = make_operator()
+    names = ["CPU", "CUDA", "AutogradCPU", "SparseCPU", "Meta", "XLA", "AutogradCUDA", "MPS"]
+    keys = [DispatchKey.__members__[name] for name in names]
+    failures = []
+
+    def register(key):
+        try:
+            for _ in range(300):
+                handle = op.register(key, lambda *_: key.name)
+                op.registrations.resolve(DispatchKey.CPU)
+                dispatch.table(op)
+                handle.destroy()
+            op.register(key, lambda *_: key.name)
+        except BaseException as failure:
+            failures.append(failure)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=register, args=(key,)) for key in keys]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+    assert set(op.registrations.kernels) == set(keys)

@@ -257,8 +257,10 @@ cdef int _code_of_number(object value) except -1:
         return (<dtype>dtype_from_code(default_dtype_code()).to_complex()).code
     if isinstance(value, Tensor):
         return (<Tensor>value).dtype_code
-    if hasattr(value, "dtype") and value.dtype.name in DTYPES:
+    if hasattr(value, "dtype") and getattr(value.dtype, "name", None) in DTYPES:
         return (<dtype>DTYPES[value.dtype.name]).code
+    if hasattr(value, "dtype") and hasattr(value, "item"):
+        return _code_of_foreign(value)
     if hasattr(value, "__index__"):
         return INT64
     if hasattr(value, "__float__"):
@@ -266,6 +268,14 @@ cdef int _code_of_number(object value) except -1:
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+
+
+cdef int _code_of_foreign(object value) except -1:
+    """The default type of the number in another library's tensor of one element."""
+    number = value.item()
+    if not isinstance(number, (int, float, complex)):
+        raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+    return _code_of_number(number)
 
 
 cdef bint _is_numpy_number(object value):

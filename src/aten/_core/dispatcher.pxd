@@ -66,6 +66,7 @@ cdef class OpOverload:
     cdef Py_ssize_t written                 # stack position of a WRITTEN_TENSOR
     cdef uint64_t mask                      # keys whose kernels are not fallthrough
     cdef bint mask_is_stale
+    cdef uint64_t changes                   # how often the row was forgotten
     cdef PyObject** row                     # row_length() borrowed Kernels; NULL: not computed yet
     cdef Py_ssize_t tensor_count
     cdef Py_ssize_t* tensor_positions       # stack positions that may hold tensors or lists of them
@@ -78,6 +79,7 @@ cdef class OpOverload:
     cdef uint64_t keys_without_tensors(self, PyObject** stack) except? 0
     cdef object call_stack(self, PyObject** stack)              # dispatch on the arguments
     cdef object redispatch_stack(self, uint64_t keys, PyObject** stack)
+    cdef int find_mask(self) except -1
     cdef Kernel kernel_for(self, uint64_t keys)                 # computes and caches the row's slot
     # Whether calls with these keys end in a kernel that the operator came with, none before it.
     cdef bint is_as_made(self, uint64_t keys) except -1

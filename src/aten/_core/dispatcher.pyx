@@ -224,6 +224,11 @@ def set_packet_lookup(lookup):
     packet_lookup = lookup
 
 
+def packet_named(str namespace not None, str name not None):
+    """The packet of an operator; what pickle keeps of one."""
+    return packet_lookup(namespace, name)
+
+
 cdef object explanations = None
 
 
@@ -275,7 +280,8 @@ cdef class OpOverload:
         )
 
     cdef int prepare(self) except -1:
-        cdef Py_ssize_t position
+        cdef Py_ssize_t position, written, returned_count, device_position
+        cdef Returned returned
         cdef Py_ssize_t* positions
         cdef PyObject** row
         if self.row != NULL:
@@ -284,34 +290,44 @@ cdef class OpOverload:
         from aten.schema import FunctionSchema
 
         schema = FunctionSchema.parse(f"{self.namespace}::{self.schema_text}")
-        self.parsed_schema = schema
         options = {} if self.entry is None else self.entry.options
-        self.parser = make_parser(schema, options.get("numbers_as_tensors", False))
-        self.count = len(schema.arguments)
-        self.results = named_results(self.name, [result.name for result in schema.returns])
-        positions = <Py_ssize_t*> PyMem_Malloc((self.count + 1) * sizeof(Py_ssize_t))
-        if positions == NULL:
-            raise MemoryError()
-        PyMem_Free(self.tensor_positions)
-        self.tensor_positions = positions
-        self.tensor_count = 0
-        for position, argument in enumerate(schema.arguments):
-            type_text = str(argument.type)
-            if type_text.startswith("Tensor"):
-                positions[self.tensor_count] = position
-                self.tensor_count += 1
-            elif type_text.startswith("Device") and argument.name == "device":
-                self.device_position = position
-        self.written = written_by(schema)
-        self.returned = returned_by(schema, self.written >= 0)
-        self.returned_count = len(schema.returns)
+        parser = make_parser(schema, options.get("numbers_as_tensors", False))
+        results = named_results(self.name, [result.name for result in schema.returns])
+        types = [str(argument.type) for argument in schema.arguments]
+        places = [place for place, text in enumerate(types) if text.startswith("Tensor")]
+        devices = [
+            place for place, argument in enumerate(schema.arguments)
+            if argument.name == "device" and types[place].startswith("Device")
+        ]
+        written = written_by(schema)
+        returned = returned_by(schema, written >= 0)
+        returned_count = len(schema.returns)
+        device_position = max(devices, default=-1)
         self.registrations.attach(self)
-        if self.row != NULL:
-            return 0  # Meanwhile another thread has done it.
-        # Last of all: an operator with a row counts as complete.
+        positions = <Py_ssize_t*> PyMem_Malloc((len(places) + 1) * sizeof(Py_ssize_t))
         row = <PyObject**> PyMem_Calloc(row_length(), sizeof(PyObject*))
-        if row == NULL:
+        if positions == NULL or row == NULL:
+            PyMem_Free(positions)
+            PyMem_Free(row)
             raise MemoryError()
+        for position in range(len(places)):
+            positions[position] = places[position]
+        # From here on no other thread runs: one that came later must not see half of it, nor take
+        # away what calls go by.
+        if self.row != NULL:
+            PyMem_Free(positions)
+            PyMem_Free(row)
+            return 0
+        self.parsed_schema = schema
+        self.parser = parser
+        self.results = results
+        self.count = len(types)
+        self.tensor_positions = positions
+        self.tensor_count = len(places)
+        self.device_position = device_position
+        self.written = written
+        self.returned = returned
+        self.returned_count = returned_count
         self.row = row
         return 0
 
@@ -319,6 +335,7 @@ cdef class OpOverload:
         """Forgets which kernels serve which keys; the next call finds them anew."""
         global registration_epoch
         registration_epoch += 1
+        self.changes += 1
         self.mask = EVERY_BIT
         self.mask_is_stale = True
         if self.row != NULL:
@@ -363,20 +380,30 @@ cdef class OpOverload:
 
     cdef Kernel kernel_for(self, uint64_t keys):
         cdef int slot = row_index(keys)
-        cdef Kernel kernel
+        cdef uint64_t changes
         if self.row == NULL:
             self.prepare()
-        if self.mask_is_stale:
-            self.mask = EVERY_BIT & ~(<DispatchKeySet> registry_of_kernels.skipped_keys(self.registrations)).bits
-            self.mask_is_stale = False
-        if self.row[slot] != NULL:
-            return <Kernel> self.row[slot]
-        found, _ = self.registrations.resolve(key_of_slot(slot))
-        if found is None:
-            explain().raise_missing(self, key_of_slot(slot))
-        kernel = <Kernel?> found
-        self.row[slot] = <PyObject*> kernel
-        return kernel
+        self.find_mask()
+        while self.row[slot] == NULL:
+            changes = self.changes
+            found, _ = self.registrations.resolve(key_of_slot(slot))
+            if found is None:
+                explain().raise_missing(self, key_of_slot(slot))
+            # What was found may be gone where another thread has registered something meanwhile.
+            if changes == self.changes:
+                self.row[slot] = <PyObject*> <Kernel?> found
+        return <Kernel> self.row[slot]
+
+    cdef int find_mask(self) except -1:
+        cdef uint64_t changes
+        cdef DispatchKeySet skipped
+        while self.mask_is_stale:
+            changes = self.changes
+            skipped = registry_of_kernels.skipped_keys(self.registrations)
+            if changes == self.changes:
+                self.mask = EVERY_BIT & ~skipped.bits
+                self.mask_is_stale = False
+        return 0
 
     cdef bint is_as_made(self, uint64_t keys) except -1:
         cdef Kernel kernel
@@ -474,6 +501,9 @@ cdef class OpOverload:
 
     def __deepcopy__(self, memo):
         return self
+
+    def __reduce__(self):
+        return getattr, (self.overloadpacket, self._overloadname)
 
     def register(self, DispatchKey key not None, kernel, str provenance=None):
         """Lets `kernel`, a Kernel or a Python function, serve `key`: a run-time or an alias key.
@@ -616,9 +646,9 @@ cdef object named_results(str name, list names):
     """The type of tuples of several results with names, such as `values` and `indices`."""
     if len(names) < 2 or not all(names):
         return None
-    from collections import namedtuple
+    from aten._core.named_results import result_type
 
-    return namedtuple(name, names)
+    return result_type(name, tuple(names))
 
 
 cdef object call_without_match(object named, tuple candidates, PyObject* const* args,

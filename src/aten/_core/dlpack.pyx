@@ -27,7 +27,7 @@ cdef enum:
     FLAG_READ_ONLY = 1
     FLAG_COPIED = 2
     MAJOR_VERSION = 1
-    MINOR_VERSION = 0
+    MINOR_VERSION = 3
 
 # No address of a process is higher.
 cdef int64_t LARGEST_BYTES = <int64_t>1 << 57
@@ -188,21 +188,22 @@ cdef class _Borrowed:
             self.versioned.deleter(self.versioned)
 
 
-def import_capsule(capsule):
+def import_capsule(capsule, *, bint shared=False):
     """A tensor over the memory a capsule tells of; the capsule is used up.
 
-    Read-only memory is copied. Raises BufferError for memory of other devices, for element types
-    and versions unknown, for negative sizes and strides, missing, unaligned or unreachable memory;
-    RuntimeError for what is no unused capsule. A capsule that is refused is left as it was.
+    Read-only memory is copied; with `shared` it is refused with ValueError. Raises BufferError for
+    memory of other devices, for element types and versions unknown, for negative sizes and strides,
+    missing, unaligned or unreachable memory; RuntimeError for what is no unused capsule. A capsule
+    that is refused is left as it was.
     """
     if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        return _imported(capsule, b"dltensor_versioned", b"used_dltensor_versioned")
+        return _imported(capsule, b"dltensor_versioned", b"used_dltensor_versioned", shared)
     if PyCapsule_IsValid(capsule, b"dltensor"):
-        return _imported(capsule, b"dltensor", b"used_dltensor")
+        return _imported(capsule, b"dltensor", b"used_dltensor", shared)
     raise RuntimeError("from_dlpack: expected a DLPack capsule that was not consumed before")
 
 
-cdef object _imported(object capsule, const char* name, const char* used_name):
+cdef object _imported(object capsule, const char* name, const char* used_name, bint shared):
     cdef _Borrowed borrowed = _Borrowed.__new__(_Borrowed)
     cdef void* held = PyCapsule_GetPointer(capsule, name)
     cdef Versioned* versioned = <Versioned*>held if name[8] == b"_" else NULL
@@ -213,6 +214,8 @@ cdef object _imported(object capsule, const char* name, const char* used_name):
     try:
         if versioned != NULL:
             _check_version(versioned)
+            if shared and versioned.flags & FLAG_READ_ONLY:
+                raise ValueError("from_dlpack: read-only memory needs a copy, and copy is false")
             description = &versioned.description
         made = _tensor_of(description, borrowed)
     except BaseException:

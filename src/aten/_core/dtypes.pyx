@@ -134,6 +134,19 @@ cdef class dtype:
     def __hash__(self):
         return self.code + 1
 
+    @property
+    def __numpy_dtype__(self):
+        """NumPy's dtype of the same numbers, for `numpy.dtype(x.dtype)`.
+
+        Raises AttributeError where it has none.
+        """
+        from aten._core.numpy_types import numpy_dtype
+
+        try:
+            return numpy_dtype(self)
+        except TypeError as error:
+            raise AttributeError(str(error)) from None
+
     def __reduce__(self):
         return (dtype_by_name, (self.name,))
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Parameters = tuple[int | None, frozenset[str] | None]
 
 _TENSOR_OPTIONS = frozenset({"dtype", "layout", "device", "pin_memory", "requires_grad"})
+# What `numpy.min(x)` hands to the method `min` of what is no array of its own.
+_NUMPY_DEFAULTS = frozenset({"axis", "dtype", "out"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -37,10 +39,14 @@ def call_without_match(
     args: Sequence[object],
     kwargs: dict[str, Any],
 ) -> Any:
-    """No candidate's schema fits: factories may be told beside out= what `out` says itself.
+    """No candidate's schema fits: factories may be told beside out= what `out` says itself, and
+    NumPy's functions name defaults that say nothing.
 
     Raises TypeError for all other calls, RuntimeError where it is not what `out` says.
     """
+    unsaid = {name for name in _NUMPY_DEFAULTS.intersection(kwargs) if kwargs[name] is None}
+    if unsaid:
+        return called(*args, **{name: kwargs[name] for name in kwargs if name not in unsaid})
     told = _TENSOR_OPTIONS.intersection(kwargs)
     if not told or kwargs.get("out") is None or not any(map(_is_factory, candidates)):
         raise_no_match(called, candidates, args, kwargs)

@@ -18,6 +18,7 @@ from aten._core.dispatcher cimport (
     make_vectorcallable,
     release,
 )
+from aten._core.dispatcher import packet_named
 from aten._core.keys cimport LocalState, local_state
 from aten._core.tensor cimport Tensor, TensorImpl, set_binary_call
 
@@ -152,6 +153,9 @@ cdef class OpOverloadPacket:
     def __copy__(self):
         return self
 
+    def __reduce__(self):
+        return packet_named, (self.namespace, self.name)
+
     def __deepcopy__(self, memo):
         return self
 
@@ -185,6 +189,9 @@ cdef class MethodDescriptor:
 
     def __repr__(self):
         return f"<method '{self.packet.name}' of 'Tensor' objects>"
+
+    def __reduce__(self):
+        return getattr, (Tensor, self.packet.name)
 
 
 cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,

@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from aten._core import forks
 from aten._core.keys import BACKENDS, DispatchKey, DispatchKeySet, runtime_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import TypeAlias
 
     from aten._core.dispatcher import Kernel, OpOverload
+
+    _Kernels: TypeAlias = Mapping[DispatchKey, tuple[Kernel, ...]]
 
 # Frames of these modules pass registrations on; the place of one is their caller's.
 _PASSING_ON = frozenset(
@@ -63,7 +68,10 @@ skip: Kernel = None  # type: ignore[assignment]
 
 _registrations: dict[str, Registrations] = {}
 _attached: WeakSet[OpOverload] = WeakSet()
-_fallbacks: dict[DispatchKey, list[Kernel]] = {}
+_fallbacks: _Kernels = {}
+# Held while registrations change, and while the operators told of it are counted up.
+_changing = threading.RLock()
+forks.hold(_changing)
 _code_generators: set[str] = set()
 
 
@@ -147,54 +155,63 @@ class RegistrationHandle:
         kernel, self._kernel = self._kernel, None
         if kernel is None:
             return
-        kernels = _fallbacks if self._owner is None else self._owner.kernels
-        _remove(kernels, self._key, kernel)
-        if self._owner is None:
-            invalidate_all()
-        else:
-            self._owner.invalidate()
+        with _changing:
+            if self._owner is None:
+                _set_fallbacks(_without(_fallbacks, self._key, kernel))
+                invalidate_all()
+            else:
+                self._owner.kernels = _without(self._owner.kernels, self._key, kernel)
+                self._owner.invalidate()
 
 
-def _remove(kernels: dict[DispatchKey, list[Kernel]], key: DispatchKey, kernel: Kernel) -> None:
-    stack = kernels.get(key, [])
+def _without(kernels: _Kernels, key: DispatchKey, kernel: Kernel) -> _Kernels:
+    """The kernels without the newest registration of `kernel` for `key`."""
+    stack = kernels.get(key, ())
     newest = max((place for place, other in enumerate(stack) if other is kernel), default=None)
     if newest is None:
+        return kernels
+    left = stack[:newest] + stack[newest + 1 :]
+    others = {other: stack for other, stack in kernels.items() if other is not key}
+    return {**others, key: left} if left else others
+
+
+def _with(kernels: _Kernels, key: DispatchKey, kernel: Kernel) -> _Kernels:
+    return {**kernels, key: (*kernels.get(key, ()), kernel)}
+
+
+def _warn_of_override(kernels: _Kernels, key: DispatchKey, kernel: Kernel, what: str) -> None:
+    stack = kernels.get(key)
+    if stack is None:
         return
-    del stack[newest]
-    if not stack:
-        del kernels[key]
-
-
-def _add(
-    kernels: dict[DispatchKey, list[Kernel]], key: DispatchKey, kernel: Kernel, what: str
-) -> None:
-    stack = kernels.setdefault(key, [])
-    if stack:
-        filename, _, line = (kernel.provenance or "").rpartition(":")
-        warnings.warn_explicit(
-            f"{what}: the kernel for {key.name} registered at {stack[-1].provenance} "
-            f"is overridden by the one registered at {kernel.provenance}",
-            UserWarning,
-            filename or "<unknown>",
-            int(line) if line.isdecimal() else 0,
-        )
-    stack.append(kernel)
+    filename, _, line = (kernel.provenance or "").rpartition(":")
+    warnings.warn_explicit(
+        f"{what}: the kernel for {key.name} registered at {stack[-1].provenance} "
+        f"is overridden by the one registered at {kernel.provenance}",
+        UserWarning,
+        filename or "<unknown>",
+        int(line) if line.isdecimal() else 0,
+    )
 
 
 class Registrations:
-    """The kernels of one operator. Of several for one key the last in the list serves."""
+    """The kernels of one operator. Of several for one key the last serves.
+
+    What `kernels` holds never changes: another thread may be looking at it. A registration puts
+    another dictionary into its place.
+    """
 
     __slots__ = ("_operators", "kernels", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.kernels: dict[DispatchKey, list[Kernel]] = {}
+        self.kernels: _Kernels = {}
         self._operators: WeakSet[OpOverload] = WeakSet()
 
     def attach(self, op: OpOverload) -> None:
         """Tells `op`, whose row borrows these kernels, of every change from now on."""
-        self._operators.add(op)
-        _attached.add(op)
+        with _changing:
+            self._operators.add(op)
+            _attached.add(op)
 
     def add(self, key: DispatchKey, kernel: Kernel) -> RegistrationHandle:
         """Registers `kernel` for a run-time or alias key. Warns where the key has one already.
@@ -204,13 +221,16 @@ class Registrations:
         """
         if key.slot <= 0 and key.kind != "alias":
             raise ValueError(f"{self.name}: no kernel can be registered for {key.name}")
-        _add(self.kernels, key, kernel, self.name)
-        self.invalidate()
+        _warn_of_override(self.kernels, key, kernel, self.name)
+        with _changing:
+            self.kernels = _with(self.kernels, key, kernel)
+            self.invalidate()
         return RegistrationHandle(self, key, kernel)
 
     def invalidate(self) -> None:
-        for op in self._operators:
-            op.invalidate()
+        with _changing:
+            for op in self._operators:
+                op.invalidate()
 
     def resolve(self, key: DispatchKey) -> tuple[Kernel | None, str]:
         """The kernel that serves `key` and why that one; (None, "missing") where none does."""
@@ -273,7 +293,7 @@ def registrations_of(name: str) -> Registrations:
     """The registrations for the operator of this qualified name (`aten::add.Tensor`)."""
     found = _registrations.get(name)
     if found is None:
-        found = _registrations[name] = Registrations(name)
+        found = _registrations.setdefault(name, Registrations(name))
     return found
 
 
@@ -291,9 +311,16 @@ def add_fallback(key: DispatchKey, kernel: Kernel) -> RegistrationHandle:
     """
     if key.kind in ("alias", "undefined"):
         raise ValueError(f"no fallback can be registered for {key.name}")
-    _add(_fallbacks, key, kernel, "fallback for every operator")
-    invalidate_all()
+    _warn_of_override(_fallbacks, key, kernel, "fallback for every operator")
+    with _changing:
+        _set_fallbacks(_with(_fallbacks, key, kernel))
+        invalidate_all()
     return RegistrationHandle(None, key, kernel)
+
+
+def _set_fallbacks(kernels: _Kernels) -> None:
+    global _fallbacks
+    _fallbacks = kernels
 
 
 def fallbacks() -> dict[DispatchKey, Kernel]:
@@ -303,8 +330,9 @@ def fallbacks() -> dict[DispatchKey, Kernel]:
 
 def invalidate_all() -> None:
     """Empties every operator's row."""
-    for op in _attached:
-        op.invalidate()
+    with _changing:
+        for op in _attached:
+            op.invalidate()
 
 
 def set_code_generator(backend: str, available: bool) -> None:

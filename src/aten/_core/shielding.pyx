@@ -6,7 +6,8 @@ A function looks at sizes, and then calls what relies on them. In between other 
 finalizer, a warning's hook, a kernel registered for an operator that the function calls, another
 thread. So the function does not get the caller's tensors but windows of its own on their storages,
 whose sizes and strides nobody else knows, and which stay inside: a storage never becomes smaller.
-Tensors that the operator writes to are handed on as they are, for they may have to be resized.
+Tensors are handed on as they are where they may have to change: `out`, which is resized, and what
+views in place and operators tagged `inplace_view` are for.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -17,18 +18,18 @@ from aten._core.making cimport make_alias
 from aten._core.tensor cimport Tensor, TensorImpl
 
 cdef enum:
-    # Positions beyond are taken to be written to; no schema has as many.
+    # Arguments beyond are handed on as they are; no schema has as many.
     MASK_BITS = 64
 
 
 cdef class ShieldedKernel(PythonKernel):
-    """Calls a Python function with windows of its own in the place of tensors that are only read.
+    """Calls a Python function with windows of its own in the place of tensors that keep their sizes.
 
     Where the function returns such a window, the caller gets the tensor it stands for.
     """
 
-    cdef OpOverload shields             # the operator that `written` belongs to
-    cdef uint64_t written               # a bit for each argument that is written to
+    cdef OpOverload shields             # the operator that `changed` belongs to
+    cdef uint64_t changed               # a bit for each argument whose sizes may change
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
@@ -46,32 +47,34 @@ cdef class ShieldedKernel(PythonKernel):
         for position in range(op.count):
             shielded[position] = stack[position]
         for place in range(op.tensor_count):
-            if self.is_written(op.tensor_positions[place]):
+            if self.is_changed(op.tensor_positions[place]):
                 _keep(<object>stack[op.tensor_positions[place]], given, windows)
         held = []
         for place in range(op.tensor_count):
             position = op.tensor_positions[place]
-            if not self.is_written(position):
+            if not self.is_changed(position):
                 window = _shielded(<object>stack[position], given, windows)
                 held.append(window)
                 shielded[position] = <PyObject*>window
         return _unshielded(PythonKernel.call(self, op, keys, shielded), given, windows)
 
-    cdef inline bint is_written(self, Py_ssize_t position) noexcept:
-        return position >= MASK_BITS or self.written >> position & 1
+    cdef inline bint is_changed(self, Py_ssize_t position) noexcept:
+        return position >= MASK_BITS or self.changed >> position & 1
 
     cdef int look_at(self, OpOverload op) except -1:
-        cdef uint64_t written = 0
+        cdef uint64_t changed = 0
+        is_view = (op.entry is None or op.entry.kind == "view"
+                   or "inplace_view" in op.entry.tags)
         for position, argument in enumerate(op._schema.arguments):
-            if argument.is_write and position < MASK_BITS:
-                written |= <uint64_t>1 << position
+            if argument.is_write and (argument.is_out or is_view) and position < MASK_BITS:
+                changed |= <uint64_t>1 << position
         self.shields = op
-        self.written = written
+        self.changed = changed
         return 0
 
 
 cdef int _keep(object value, list given, list windows) except -1:
-    """Let tensors that are written to stand for themselves, wherever else they are given."""
+    """Let tensors that may change stand for themselves, wherever else they are given."""
     if isinstance(value, Tensor):
         given.append(value)
         windows.append(value)

@@ -1,2 +1,4 @@
+MAXIMUM_DIMENSIONS: int
+
 class Size(tuple[int, ...]):
     def numel(self) -> int: ...

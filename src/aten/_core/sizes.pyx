@@ -18,6 +18,9 @@ cdef extern from "Python.h":
 cdef enum:
     KNOWN_SIZES = 64
 
+# How many dimensions a tensor may have.
+MAXIMUM_DIMENSIONS = MAXIMUM_DIMS
+
 
 class Size(tuple):
     """The sizes of a tensor: a tuple that can count its elements."""

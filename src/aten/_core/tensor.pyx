@@ -173,6 +173,21 @@ cdef bint _is_rarer_operand(object value):
     return numpy is not None and isinstance(value, numpy.generic)
 
 
+cdef object _reflected(int slot, object self, object other):
+    """`other op self`; an array of NumPy leaves it to the tensor, whose priority is higher."""
+    if _is_operand(other):
+        return _binary(slot, self, other)
+    if not hasattr(other, "__array_interface__"):
+        return NotImplemented
+    return _binary(slot, self, _tensor_of_array(other))
+
+
+cdef object _tensor_of_array(object array):
+    from aten._core.construct import from_array_interface
+
+    return from_array_interface(array, share=False)
+
+
 cdef class Tensor(TensorImpl):
     """A multi-dimensional array of one element type.
 
@@ -391,45 +406,43 @@ cdef class Tensor(TensorImpl):
         return _binary(SLOT_RSHIFT, self, other) if _is_operand(other) else NotImplemented
 
     def __radd__(self, other):
-        return _binary(SLOT_RADD, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RADD, self, other)
 
     def __rsub__(self, other):
-        return _binary(SLOT_RSUB, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RSUB, self, other)
 
     def __rmul__(self, other):
-        return _binary(SLOT_RMUL, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RMUL, self, other)
 
     def __rtruediv__(self, other):
-        return _binary(SLOT_RTRUEDIV, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RTRUEDIV, self, other)
 
     def __rfloordiv__(self, other):
-        return _binary(SLOT_RFLOORDIV, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RFLOORDIV, self, other)
 
     def __rmod__(self, other):
-        return _binary(SLOT_RMOD, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RMOD, self, other)
 
     def __rpow__(self, other, modulo):
-        if modulo is not None or not _is_operand(other):
-            return NotImplemented
-        return _binary(SLOT_RPOW, self, other)
+        return NotImplemented if modulo is not None else _reflected(SLOT_RPOW, self, other)
 
     def __rmatmul__(self, other):
-        return _binary(SLOT_RMATMUL, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RMATMUL, self, other)
 
     def __rand__(self, other):
-        return _binary(SLOT_RAND, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RAND, self, other)
 
     def __ror__(self, other):
-        return _binary(SLOT_ROR, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_ROR, self, other)
 
     def __rxor__(self, other):
-        return _binary(SLOT_RXOR, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RXOR, self, other)
 
     def __rlshift__(self, other):
-        return _binary(SLOT_RLSHIFT, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RLSHIFT, self, other)
 
     def __rrshift__(self, other):
-        return _binary(SLOT_RRSHIFT, self, other) if _is_operand(other) else NotImplemented
+        return _reflected(SLOT_RRSHIFT, self, other)
 
     def __iadd__(self, other):
         return _binary(SLOT_IADD, self, other)
@@ -472,9 +485,7 @@ cdef class Tensor(TensorImpl):
             if not hasattr(other, "__array_interface__"):
                 return NotImplemented
             # An array would leave it to the tensor, whose priority is higher.
-            from aten._core.construct import from_array_interface
-
-            other = from_array_interface(other, share=False)
+            other = _tensor_of_array(other)
         if operation == Py_LT:
             return _binary(SLOT_LT, self, other)
         if operation == Py_LE:
@@ -515,6 +526,9 @@ cdef class Tensor(TensorImpl):
 
     def __complex__(self):
         return complex(_number(self))
+
+    def __round__(self, digits=None):
+        return round(_real_number(self), digits)
 
     def __index__(self):
         if self.count != 1 or self.dtype.kind not in ("signed", "unsigned", "bool"):

@@ -113,6 +113,11 @@ def _check_operands(
             f"{list(weight.shape)}, but got {input.dim()}-dimensional input of size "
             f"{list(input.shape)} instead"
         )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            "Only zero batch or zero channel inputs are supported, but got input shape: "
+            f"{list(input.shape)}"
+        )
     if weight.dtype is not input.dtype:
         raise RuntimeError(
             f"Input type ({_cxx_name(input)}) and weight type ({_cxx_name(weight)}) should be "

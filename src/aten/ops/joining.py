@@ -155,6 +155,11 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     _check_out(out, tensors)
     shape = tensors[0].shape
     for position, tensor in enumerate(tensors):
+        if tensor.device != tensors[0].device:
+            raise RuntimeError(
+                f"stack: expected all tensors on one device, but found {tensors[0].device} and, at "
+                f"entry {position}, {tensor.device}"
+            )
         if tensor.shape != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "

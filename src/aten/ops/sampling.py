@@ -182,8 +182,8 @@ def multinomial(
 def _sample(
     self: Tensor, num_samples: int, replacement: bool, generator: Generator | None
 ) -> Tensor:
-    if self.is_meta or self.numel() == 0:
-        sizes = (*self.shape[:-1], num_samples)
+    sizes = (*self.shape[:-1], num_samples)
+    if self.is_meta or 0 in sizes:
         return ops.aten.empty.memory_format(sizes, dtype=_INT64, device=self.device)  # type: ignore[no-any-return]
     if not bool(self.ge(0).logical_and(self.lt(float("inf"))).all()):
         raise RuntimeError("multinomial: expected weights that are finite and at least 0")

@@ -140,13 +140,17 @@ def atan2(self: Value, other: Value) -> Value:
 
 @op
 def hypot(self: Value, other: Value) -> Value:
-    """sqrt(self^2 + other^2) without overflow between: scaled by the larger of the two."""
+    """sqrt(self^2 + other^2) without overflow between: scaled by the larger of the two.
+
+    Infinite as soon as one is, whatever the other.
+    """
     require_floating("hypot_cpu", self)
     left, right = p.abs(self), p.abs(other)
     large, small = p.maximum(left, right), p.minimum(left, right)
     ratio = p.where(large == 0, large, small / large)
     length = large * p.sqrt(1 + ratio * ratio)
-    return p.where((left == math.inf) | (right == math.inf), math.inf + left, length)
+    length = p.where(left == math.inf, left, length)
+    return p.where(right == math.inf, right, length)
 
 
 @op
