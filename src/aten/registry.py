@@ -10,7 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from aten._core import forks
-from aten._core.dispatcher import OpOverload, set_packet_lookup
+from aten._core.dispatcher import Kernel, OpOverload, set_packet_lookup
 from aten._core.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
@@ -124,12 +124,14 @@ def _materialize(op: OpOverload) -> OpOverload:
 
 
 def _install(installer: Installer, op: OpOverload) -> None:
-    registered = op.registrations.kernels
-    earlier = {kernel for kernels in registered.values() for kernel in kernels}
+    earlier = set(_kernels_of(op))
     installer(op)
-    op.adopt(
-        kernel for kernels in registered.values() for kernel in kernels if kernel not in earlier
-    )
+    op.adopt(kernel for kernel in _kernels_of(op) if kernel not in earlier)
+
+
+def _kernels_of(op: OpOverload) -> list[Kernel]:
+    # Registrations replace what holds them.
+    return [kernel for kernels in op.registrations.kernels.values() for kernel in kernels]
 
 
 def register_kind(kind: str, installer: Installer) -> None:
