@@ -18,7 +18,7 @@ _INT64 = DTYPES["int64"]
 _FOLDS = {"min": "amin", "max": "amax", "sum": "sum", "mean": "mean", "any": "any", "all": "all"}
 
 
-class Backend(AbstractBackend):  # type: ignore[misc]
+class Backend(AbstractBackend):
     """What einops does with tensors."""
 
     framework_name = "aten"

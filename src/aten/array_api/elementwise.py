@@ -113,6 +113,8 @@ def _binary(name: str, operator: str, what: str) -> _Binary:
     packet = registry.packet("aten", operator)
 
     def function(x1: Tensor | complex, x2: Tensor | complex, /) -> Array:
+        if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
+            return wrap(packet(x1, x2))
         return wrap(packet(*operands(name, x1, x2)))
 
     return _named(
