@@ -135,8 +135,11 @@ _OPERATOR_PROPERTIES = {
     "mH": "mH",
     "real": "real",
     "imag": "imag",
-    "data": "detach",
 }
+
+
+def _read_data(self: Tensor) -> Tensor:
+    return memory.count_apart(registry.ops.aten.detach(self))
 
 
 def _write_real(self: Tensor, value: Any) -> None:
@@ -154,7 +157,6 @@ def _write_data(self: Tensor, value: Tensor) -> None:
 _WRITERS: dict[str, Callable[[Tensor, Any], None]] = {
     "real": _write_real,
     "imag": _write_imag,
-    "data": _write_data,
 }
 
 
@@ -202,6 +204,7 @@ ATTRIBUTES: dict[str, Any] = {
         )
         for name, operator in _OPERATOR_PROPERTIES.items()
     },
+    "data": property(_read_data, _write_data),
     "unique": unique,
     "unique_consecutive": unique_consecutive,
     **{name: _converter(name) for name in _DTYPE_METHODS},

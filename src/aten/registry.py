@@ -10,7 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from aten._core import forks
-from aten._core.dispatcher import OpOverload, set_packet_lookup
+from aten._core.dispatcher import Kernel, OpOverload, set_packet_lookup
 from aten._core.packets import MethodDescriptor, OpOverloadPacket, set_place_lookup
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
@@ -114,7 +114,7 @@ def _materialize(op: OpOverload) -> OpOverload:
         _unfinished[op.qualified_name] = op
         try:
             for installer in _installers.get(op.entry.kind, ()):
-                installer(op)
+                _install(installer, op)
             if outermost:
                 _operators.update(_unfinished)
         finally:
@@ -123,12 +123,23 @@ def _materialize(op: OpOverload) -> OpOverload:
     return op
 
 
+def _install(installer: Installer, op: OpOverload) -> None:
+    earlier = set(_kernels_of(op))
+    installer(op)
+    op.adopt(kernel for kernel in _kernels_of(op) if kernel not in earlier)
+
+
+def _kernels_of(op: OpOverload) -> list[Kernel]:
+    # Registrations replace what holds them.
+    return [kernel for kernels in op.registrations.kernels.values() for kernel in kernels]
+
+
 def register_kind(kind: str, installer: Installer) -> None:
     """Has `installer` put kernels into every operator of `kind`, now and later, once each."""
     _installers.setdefault(kind, []).append(installer)
     for op in tuple(_operators.values()):
         if op.entry.kind == kind:
-            installer(op)
+            _install(installer, op)
 
 
 def find_packet(namespace: str, name: str) -> OpOverloadPacket | None:

@@ -51,6 +51,7 @@ cdef extern from "Python.h":
         PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
 
 cdef uint64_t EVERY_BIT = ~(<uint64_t> 0)
+cdef uint64_t registration_epoch = 0
 
 
 cdef class Kernel:
@@ -346,6 +347,8 @@ cdef class OpOverload:
 
     def invalidate(self):
         """Forgets which kernels serve which keys; the next call finds them anew."""
+        global registration_epoch
+        registration_epoch += 1
         self.changes += 1
         self.mask = EVERY_BIT
         self.mask_is_stale = True
@@ -420,6 +423,31 @@ cdef class OpOverload:
                 self.mask = EVERY_BIT & ~skipped.bits
                 self.mask_is_stale = False
         return 0
+
+    cdef bint is_as_made(self, uint64_t keys) except -1:
+        cdef Kernel kernel
+        try:
+            # The first look at a row also finds which keys its operator skips.
+            self.kernel_for(keys & self.mask)
+            kernel = self.kernel_for(keys & self.mask)
+        except NotImplementedError:  # there is none: for whoever calls the operator to say
+            return False
+        return (kernel.home is not None and kernel.home == self.qualified_name
+                and not isinstance(kernel, FallthroughKernel))
+
+    def is_plain(self, *tensors):
+        """Whether a call with these tensors ends in the kernel the operator came with, untraced.
+
+        Then a function may compute in one step what it would call the operator for.
+        """
+        cdef LocalState* state = local_state()
+        cdef uint64_t keys = keys_of_value(<PyObject*> tensors)
+        return state.tracing == 0 and self.is_as_made((keys | state.included) & ~state.excluded)
+
+    def adopt(self, kernels):
+        """Says that these kernels are the operator's own, which came with it."""
+        for kernel in kernels:
+            (<Kernel?> kernel).home = self.qualified_name
 
     cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
         return self.call_parsed(args, nargs, kwnames, None)

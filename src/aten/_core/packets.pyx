@@ -76,7 +76,9 @@ cdef class OpOverloadPacket:
 
     cdef int resolve(self) except -1:
         if self.candidates is None:
-            self.candidates = tuple(self.resolver(self))
+            found = tuple(self.resolver(self))
+            self.of_methods = tuple([one for one in found if not _writes_out(one)]) or found
+            self.candidates = found
         return 0
 
     def refresh(self):
@@ -91,13 +93,17 @@ cdef class OpOverloadPacket:
 
     cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                                object named):
+        if self.candidates is None:
+            self.resolve()
+        return self.call_one_of(self.candidates, args, nargs, kwnames, named)
+
+    cdef object call_one_of(self, tuple candidates, PyObject* const* args, Py_ssize_t nargs,
+                            PyObject* kwnames, object named):
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
         cdef PyObject** stack = inline_stack
         cdef LargeStack larger
         cdef OpOverload op
-        if self.candidates is None:
-            self.resolve()
-        for candidate in self.candidates:
+        for candidate in candidates:
             op = <OpOverload> candidate
             if op.row == NULL:
                 op.prepare()
@@ -107,7 +113,7 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
-            return call_without_match(named, self.candidates, args, nargs, kwnames)
+            return call_without_match(named, candidates, args, nargs, kwnames)
         try:
             result = dispatch(op, op.keys_of(stack), stack)
         finally:
@@ -218,7 +224,19 @@ cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nar
 
 cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
-    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames, self)
+    cdef OpOverloadPacket packet = self.packet
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    if count == 0 or (Py_TYPE(args[0]) != <PyTypeObject*> Tensor
+                      and not isinstance(<object> args[0], TensorImpl)):
+        given = type(<object> args[0]).__name__ if count else "nothing"
+        raise TypeError(f"Tensor.{packet.name}(): argument 'self' must be Tensor, not {given}")
+    if packet.candidates is None:
+        packet.resolve()
+    return packet.call_one_of(packet.of_methods, args, count, kwnames, self)
+
+
+cdef bint _writes_out(OpOverload op) except -1:
+    return op.entry is not None and op.entry.variant == "out"
 
 
 cdef object call_binary(OpOverloadPacket packet, object left, object right):

@@ -55,6 +55,11 @@ cdef class SharedBlock:
             give_block(self.data, self.capacity)
 
 
+@cython.no_gc
+cdef class VersionCounter:
+    """How often the tensors that share it have been written to."""
+
+
 @cython.freelist(64)
 @cython.no_gc
 cdef class Storage:
@@ -114,7 +119,7 @@ cdef class Storage:
         return isinstance(held.view.obj, kind)
 
     def __repr__(self):
-        return f"Storage(nbytes={self.bytes}, device={self.device}, version={self.version})"
+        return f"Storage(nbytes={self.bytes}, device={self.device})"
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if self.device_type == META:

@@ -338,7 +338,14 @@ cdef class Tensor(TensorImpl):
 
     @property
     def _version(self):
-        """How many in-place writes the storage has seen."""
+        """How often the tensor, or one that is a view with it, has been written to.
+
+        Views and what `detach` gives share the count, `data` does not. It never goes backwards.
+        """
+        if has_own_versions(self):
+            return self.versions.count
+        if self.storage.left is not None:
+            return self.storage.left.count
         return self.storage.version
 
     @property
@@ -604,6 +611,7 @@ cdef int _show(Tensor made, TensorImpl window) except -1:
     """Make `made` the same window on the same storage."""
     set_geometry(made, window.rank, window.sizes, window.strides)
     made.storage = window.storage
+    share_versions(made, window)
     made.offset = window.offset
     made.dtype_code = window.dtype_code
     made.device_type = window.device_type
