@@ -28,6 +28,7 @@ GROUPS = (
     "index",
     "gemm",
     "programs",
+    "everyday",
     "busy",
     "memory",
     "import_time",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from aten import adapters, backends, foreign, ops, registry
+from aten import adapters, backends, deferred_names, foreign, naming, ops, refusals, registry
 from aten._core.construct import from_array_interface
 from aten._core.device import (
     LAYOUTS,
@@ -27,9 +27,10 @@ from aten._core.dtypes import (
 from aten._core.generator import Generator, default_generator
 from aten._core.keys import DispatchKey, DispatchKeySet
 from aten._core.packets import OpOverloadPacket
-from aten._core.parallel import get_num_threads, set_num_threads
+from aten._core.parallel import get_num_threads
 from aten._core.promotion import result_type
 from aten._core.sizes import Size
+from aten._core.storage import Storage as UntypedStorage
 from aten._core.tensor import Tensor
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
@@ -44,65 +45,52 @@ backends.install()
 foreign.install()
 install_slots()
 registry.install_methods()
+refusals.install()
+deferred_names.name_types()
 adapters.install()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
     {
+        "accelerator",
+        "amp",
         "array_api",
+        "compiler",
+        "cpu",
+        "cuda",
+        "distributions",
         "export",
         "fft",
+        "jit",
         "library",
         "linalg",
         "masked",
         "memory",
+        "mps",
+        "mtia",
         "nn",
+        "random",
         "return_types",
         "safetensors",
         "signal",
         "special",
+        "testing",
+        "version",
+        "xpu",
     }
 )
-
-_DEFERRED_NAMES = {
-    **dict.fromkeys(
-        (
-            "BFloat16Tensor",
-            "BoolTensor",
-            "ByteTensor",
-            "CharTensor",
-            "DoubleTensor",
-            "FloatTensor",
-            "HalfTensor",
-            "IntTensor",
-            "LongTensor",
-            "ShortTensor",
-            "set_default_tensor_type",
-        ),
-        "tensor_types",
-    ),
-    "__array_namespace_info__": "array_api.info",
-    "_segment_reduce": "functional.indexing",
-    "finfo": "type_info",
-    "iinfo": "type_info",
-    "get_printoptions": "printing",
-    "set_printoptions": "printing",
-    "unique": "methods",
-    "unique_consecutive": "methods",
-}
 
 
 def __getattr__(name: str) -> Any:
     if name in _DEFERRED_MODULES:
         return import_module(f"aten.{name}")
-    if name in _DEFERRED_NAMES:
-        return getattr(import_module(f"aten.{_DEFERRED_NAMES[name]}"), name)
-    raise AttributeError(f"module 'aten' has no attribute {name!r}{_suggestion(name)}")
-
-
-def _suggestion(name: str) -> str:
-    from aten.suggestions import suggestion
-
-    return "" if name.startswith("_") else suggestion(name, __dir__())
+    place = deferred_names.module_of(name)
+    if place is not None:
+        found = getattr(import_module(place), name)
+        # The next one asking finds it without coming here.
+        globals()[name] = found
+        naming.show_as_own("aten", {name: found})
+        return found
+    return refusals.refuse("aten", name)
 
 
 # Rooms of the package that are there from the start and for everybody.
@@ -118,7 +106,7 @@ _INNER = frozenset(
 
 def __dir__() -> list[str]:
     rooms = {name for name, value in globals().items() if isinstance(value, type(registry))}
-    shown = {*globals(), *_DEFERRED_NAMES} - _INNER - rooms
+    shown = {*globals(), *deferred_names.names()} - _INNER - rooms
     return sorted(shown | _PUBLIC_MODULES | _DEFERRED_MODULES)
 
 
@@ -127,3 +115,4 @@ globals().update(ALIASES)
 globals().update(LAYOUTS)
 globals().update(MEMORY_FORMATS)
 globals().update(registry.functions())
+naming.show_as_own("aten", globals())

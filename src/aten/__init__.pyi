@@ -17,6 +17,7 @@ from aten import return_types as _results
 
 
 __version__: _str
+from aten._core.errors import AcceleratorError as AcceleratorError
 BFloat16Tensor: Any
 BoolTensor: Any
 ByteTensor: Any
@@ -31,12 +32,15 @@ IntTensor: Any
 LongTensor: Any
 from aten._core.dispatcher import OpOverload as OpOverload
 from aten._core.packets import OpOverloadPacket as OpOverloadPacket
+from aten._core.errors import OutOfMemoryError as OutOfMemoryError
 ShortTensor: Any
-from aten._core.sizes import Size as Size
+from aten._core.arguments import Size as Size
 from aten._core.tensor import Tensor as Tensor
+UntypedStorage: Any
 from aten._generated.functions import abs as abs
 from aten._generated.functions import abs_ as abs_
 from aten._generated.functions import absolute as absolute
+from . import accelerator as accelerator
 from aten._generated.functions import acos as acos
 from aten._generated.functions import acos_ as acos_
 from aten._generated.functions import acosh as acosh
@@ -61,6 +65,7 @@ from aten._generated.functions import alpha_dropout_ as alpha_dropout_
 from aten._generated.functions import amax as amax
 from aten._generated.functions import amin as amin
 from aten._generated.functions import aminmax as aminmax
+from . import amp as amp
 from aten._generated.functions import angle as angle
 from aten._generated.functions import any as any
 from aten._generated.functions import arange as arange
@@ -77,6 +82,7 @@ from aten._generated.functions import arctan2 as arctan2
 from aten._generated.functions import arctan_ as arctan_
 from aten._generated.functions import arctanh as arctanh
 from aten._generated.functions import arctanh_ as arctanh_
+from aten.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from aten._generated.functions import argmax as argmax
 from aten._generated.functions import argmin as argmin
 from aten._generated.functions import argsort as argsort
@@ -100,6 +106,9 @@ from aten._generated.functions import atanh_ as atanh_
 from aten.functional.shape import atleast_1d as atleast_1d
 from aten.functional.shape import atleast_2d as atleast_2d
 from aten.functional.shape import atleast_3d as atleast_3d
+from aten.amp import autocast as autocast
+from aten.settings import autocast_decrement_nesting as autocast_decrement_nesting
+from aten.settings import autocast_increment_nesting as autocast_increment_nesting
 from aten._generated.functions import avg_pool1d as avg_pool1d
 from . import backends as backends
 from aten._generated.functions import baddbmm as baddbmm
@@ -155,17 +164,21 @@ from aten._generated.functions import clamp_max as clamp_max
 from aten._generated.functions import clamp_max_ as clamp_max_
 from aten._generated.functions import clamp_min as clamp_min
 from aten._generated.functions import clamp_min_ as clamp_min_
+from aten.settings import clear_autocast_cache as clear_autocast_cache
 from aten._generated.functions import clip as clip
 from aten._generated.functions import clip_ as clip_
 from aten._generated.functions import clone as clone
 from aten._generated.functions import column_stack as column_stack
 from aten._generated.functions import combinations as combinations
+from aten.settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from . import compiler as compiler
 from aten._generated.functions import complex as complex
 complex128: _dtype
 complex32: _dtype
 complex64: _dtype
 from aten._generated.functions import concat as concat
 from aten._generated.functions import concatenate as concatenate
+from aten.functional.control import cond as cond
 from aten._generated.functions import conj as conj
 from aten._generated.functions import conj_physical as conj_physical
 from aten._generated.functions import conj_physical_ as conj_physical_
@@ -189,14 +202,16 @@ from aten._generated.functions import cosine_embedding_loss as cosine_embedding_
 from aten._generated.functions import cosine_similarity as cosine_similarity
 from aten._generated.functions import count_nonzero as count_nonzero
 from aten._generated.functions import cov as cov
+from . import cpu as cpu
 from aten._generated.functions import cross as cross
 from aten._generated.functions import ctc_loss as ctc_loss
+from . import cuda as cuda
 from aten._generated.functions import cummax as cummax
 from aten._generated.functions import cummin as cummin
 from aten._generated.functions import cumprod as cumprod
 from aten._generated.functions import cumsum as cumsum
 from aten._generated.functions import cumulative_trapezoid as cumulative_trapezoid
-from aten._core.generator import default_generator as default_generator
+from aten._core.drawing import default_generator as default_generator
 from aten._generated.functions import deg2rad as deg2rad
 from aten._generated.functions import deg2rad_ as deg2rad_
 from aten._generated.functions import det as det
@@ -214,6 +229,7 @@ from aten._generated.functions import diff as diff
 from aten._generated.functions import digamma as digamma
 from . import dispatch as dispatch
 from aten._generated.functions import dist as dist
+from . import distributions as distributions
 from aten._generated.functions import div as div
 from aten._generated.functions import divide as divide
 from aten._generated.functions import dot as dot
@@ -223,6 +239,7 @@ from aten._generated.functions import dropout_ as dropout_
 from aten._generated.functions import dsplit as dsplit
 from aten._generated.functions import dstack as dstack
 from aten._core.dtypes import dtype as dtype
+e: _float
 from aten.functional.contraction import einsum as einsum
 from aten._generated.functions import embedding as embedding
 from aten._generated.functions import embedding_bag as embedding_bag
@@ -231,6 +248,7 @@ from aten._generated.functions import empty as empty
 from aten._generated.functions import empty_like as empty_like
 from aten._generated.functions import empty_permuted as empty_permuted
 from aten._generated.functions import empty_strided as empty_strided
+from aten.grad_mode import enable_grad as enable_grad
 from aten._generated.functions import eq as eq
 from aten._generated.functions import equal as equal
 from aten._generated.functions import erf as erf
@@ -278,11 +296,13 @@ from aten._generated.functions import floor_divide as floor_divide
 from aten._generated.functions import fmax as fmax
 from aten._generated.functions import fmin as fmin
 from aten._generated.functions import fmod as fmod
+from aten.random import fork_rng as fork_rng
 from aten._generated.functions import frac as frac
 from aten._generated.functions import frac_ as frac_
 from aten._generated.functions import frexp as frexp
 from aten._generated.functions import frobenius_norm as frobenius_norm
 from aten.interop import from_dlpack as from_dlpack
+from aten.interop import from_file as from_file
 from aten.interop import from_numpy as from_numpy
 from aten.interop import frombuffer as frombuffer
 from aten._generated.functions import full as full
@@ -293,7 +313,16 @@ from aten._generated.functions import gcd_ as gcd_
 from aten._generated.functions import ge as ge
 from aten._generated.functions import geqrf as geqrf
 from aten._generated.functions import ger as ger
+from aten.settings import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from aten.settings import get_autocast_dtype as get_autocast_dtype
+from aten.settings import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from aten.settings import get_default_device as get_default_device
 from aten._core.dtypes import get_default_dtype as get_default_dtype
+from aten.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from aten.predicates import get_device as get_device
+from aten.settings import get_device_module as get_device_module
+from aten.settings import get_float32_matmul_precision as get_float32_matmul_precision
+from aten.settings import get_num_interop_threads as get_num_interop_threads
 from aten._core.parallel import get_num_threads as get_num_threads
 from aten.printing import get_printoptions as get_printoptions
 from aten.random import get_rng_state as get_rng_state
@@ -311,6 +340,10 @@ half: _dtype
 from aten._generated.functions import hamming_window as hamming_window
 from aten._generated.functions import hann_window as hann_window
 from aten._generated.functions import hardshrink as hardshrink
+has_lapack: _bool
+has_mkl: _bool
+has_openmp: _bool
+has_spectral: _bool
 from aten._generated.functions import hash_tensor as hash_tensor
 from aten._generated.functions import heaviside as heaviside
 from aten._generated.functions import hinge_embedding_loss as hinge_embedding_loss
@@ -333,6 +366,9 @@ from aten._generated.functions import index_put as index_put
 from aten._generated.functions import index_put_ as index_put_
 from aten._generated.functions import index_reduce as index_reduce
 from aten._generated.functions import index_select as index_select
+inf: _float
+from aten.grad_mode import inference_mode as inference_mode
+from aten.settings import init_num_threads as init_num_threads
 from aten.random import initial_seed as initial_seed
 from aten._generated.functions import inner as inner
 from aten._generated.functions import instance_norm as instance_norm
@@ -349,8 +385,28 @@ int64: _dtype
 int7: _dtype
 int8: _dtype
 from aten._generated.functions import inverse as inverse
+from aten.settings import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from aten.settings import is_anomaly_enabled as is_anomaly_enabled
+from aten.settings import is_autocast_available as is_autocast_available
+from aten.settings import is_autocast_cache_enabled as is_autocast_cache_enabled
+from aten.settings import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from aten.settings import is_autocast_enabled as is_autocast_enabled
+from aten.predicates import is_complex as is_complex
+from aten.predicates import is_conj as is_conj
+from aten.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from aten.predicates import is_distributed as is_distributed
+from aten.predicates import is_floating_point as is_floating_point
+from aten.grad_mode import is_grad_enabled as is_grad_enabled
+from aten.predicates import is_inference as is_inference
+from aten.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from aten.predicates import is_neg as is_neg
 from aten._generated.functions import is_nonzero as is_nonzero
+from aten.predicates import is_same_size as is_same_size
+from aten.predicates import is_signed as is_signed
+from aten.predicates import is_storage as is_storage
 from aten.construction import is_tensor as is_tensor
+from aten.predicates import is_vulkan_available as is_vulkan_available
+from aten.settings import is_warn_always_enabled as is_warn_always_enabled
 from aten._generated.functions import isclose as isclose
 from aten._generated.functions import isfinite as isfinite
 from aten._generated.functions import isin as isin
@@ -361,6 +417,7 @@ from aten._generated.functions import isposinf as isposinf
 from aten._generated.functions import isreal as isreal
 from aten._generated.functions import istft as istft
 jagged: _layout
+from . import jit as jit
 from aten._generated.functions import kaiser_window as kaiser_window
 from aten._generated.functions import kl_div as kl_div
 from aten._generated.functions import kron as kron
@@ -372,6 +429,7 @@ from aten._generated.functions import lcm_ as lcm_
 from aten._generated.functions import ldexp as ldexp
 from aten._generated.functions import ldexp_ as ldexp_
 from aten._generated.functions import le as le
+legacy_contiguous_format: _memory_format
 from aten._generated.functions import lerp as lerp
 from aten._generated.functions import less as less
 from aten._generated.functions import less_equal as less_equal
@@ -433,12 +491,15 @@ from aten._generated.functions import mm as mm
 from aten._generated.functions import mode as mode
 from aten._generated.functions import moveaxis as moveaxis
 from aten._generated.functions import movedim as movedim
+from . import mps as mps
 from aten._generated.functions import msort as msort
+from . import mtia as mtia
 from aten._generated.functions import mul as mul
 from aten._generated.functions import multinomial as multinomial
 from aten._generated.functions import multiply as multiply
 from aten._generated.functions import mv as mv
 from aten._generated.functions import mvlgamma as mvlgamma
+nan: _float
 from aten._generated.functions import nan_to_num as nan_to_num
 from aten._generated.functions import nan_to_num_ as nan_to_num_
 from aten._generated.functions import nanmean as nanmean
@@ -457,11 +518,14 @@ from aten._generated.functions import neg as neg
 from aten._generated.functions import neg_ as neg_
 from aten._generated.functions import negative as negative
 from aten._generated.functions import negative_ as negative_
+from aten._core.allocator import newaxis as newaxis
 from aten._generated.functions import nextafter as nextafter
 from . import nn as nn
+from aten.grad_mode import no_grad as no_grad
 from aten.functional.indexing import nonzero as nonzero
 from aten._generated.functions import nonzero_static as nonzero_static
 from aten.functional.linear_algebra import norm as norm
+from aten._generated.functions import norm_except_dim as norm_except_dim
 from aten._generated.functions import normal as normal
 from aten._generated.functions import not_equal as not_equal
 from aten._generated.functions import nuclear_norm as nuclear_norm
@@ -477,6 +541,7 @@ from aten.functional.linear_algebra import pca_lowrank as pca_lowrank
 from aten._generated.functions import pdist as pdist
 from aten._generated.functions import permute as permute
 from aten._generated.functions import permute_copy as permute_copy
+pi: _float
 from aten._generated.functions import pinverse as pinverse
 from aten._generated.functions import pixel_shuffle as pixel_shuffle
 from aten._generated.functions import pixel_unshuffle as pixel_unshuffle
@@ -490,7 +555,7 @@ from aten._generated.functions import prelu as prelu
 preserve_format: _memory_format
 from . import prims as prims
 from aten._generated.functions import prod as prod
-from aten._core.dtypes import promote_types as promote_types
+from aten._core.construct import promote_types as promote_types
 from aten._generated.functions import put as put
 qint32: _dtype
 qint8: _dtype
@@ -553,11 +618,18 @@ from aten._generated.functions import select_copy as select_copy
 from aten._generated.functions import select_scatter as select_scatter
 from aten._generated.functions import selu as selu
 from aten._generated.functions import selu_ as selu_
+from aten.settings import set_default_device as set_default_device
 from aten._core.dtypes import set_default_dtype as set_default_dtype
 from aten.tensor_types import set_default_tensor_type as set_default_tensor_type
-from aten._core.parallel import set_num_threads as set_num_threads
+from aten.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from aten.settings import set_float32_matmul_precision as set_float32_matmul_precision
+from aten.settings import set_flush_denormal as set_flush_denormal
+from aten.grad_mode import set_grad_enabled as set_grad_enabled
+from aten.settings import set_num_interop_threads as set_num_interop_threads
+from aten.settings import set_num_threads as set_num_threads
 from aten.printing import set_printoptions as set_printoptions
 from aten.random import set_rng_state as set_rng_state
+from aten.settings import set_warn_always as set_warn_always
 from aten._generated.functions import sgn as sgn
 short: _dtype
 from aten._generated.functions import sigmoid as sigmoid
@@ -604,6 +676,14 @@ from aten._generated.functions import svd as svd
 from aten.functional.linear_algebra import svd_lowrank as svd_lowrank
 from aten._generated.functions import swapaxes as swapaxes
 from aten._generated.functions import swapdims as swapdims
+from aten.predicates import sym_float as sym_float
+from aten.predicates import sym_int as sym_int
+from aten.predicates import sym_ite as sym_ite
+from aten.predicates import sym_max as sym_max
+from aten.predicates import sym_min as sym_min
+from aten.predicates import sym_not as sym_not
+from aten.predicates import sym_sqrt as sym_sqrt
+from aten.predicates import sym_sum as sym_sum
 from aten._generated.functions import t as t
 from aten._generated.functions import t_copy as t_copy
 from aten._generated.functions import take as take
@@ -615,9 +695,12 @@ from aten._generated.functions import tanh_ as tanh_
 from aten.construction import tensor as tensor
 from aten._generated.functions import tensor_split as tensor_split
 from aten.functional.contraction import tensordot as tensordot
+from . import testing as testing
+from aten.predicates import thread_safe_generator as thread_safe_generator
 from aten._generated.functions import threshold as threshold
 from aten._generated.functions import threshold_ as threshold_
 from aten._generated.functions import tile as tile
+from aten.interop import to_dlpack as to_dlpack
 from aten._generated.functions import topk as topk
 from aten._generated.functions import trace as trace
 from aten._core.tracing import trace_dispatch as trace_dispatch
@@ -634,6 +717,7 @@ from aten._generated.functions import triu_indices as triu_indices
 from aten._generated.functions import true_divide as true_divide
 from aten._generated.functions import trunc as trunc
 from aten._generated.functions import trunc_ as trunc_
+from aten.predicates import typename as typename
 uint1: _dtype
 uint16: _dtype
 uint2: _dtype
@@ -657,10 +741,12 @@ from aten._generated.functions import unsafe_split as unsafe_split
 from aten._generated.functions import unsafe_split_with_sizes as unsafe_split_with_sizes
 from aten._generated.functions import unsqueeze as unsqueeze
 from aten._generated.functions import unsqueeze_copy as unsqueeze_copy
+from aten.settings import use_deterministic_algorithms as use_deterministic_algorithms
 from aten._generated.functions import vander as vander
 from aten._generated.functions import var as var
 from aten._generated.functions import var_mean as var_mean
 from aten._generated.functions import vdot as vdot
+from . import version as version
 from aten._generated.functions import view_as_complex as view_as_complex
 from aten._generated.functions import view_as_complex_copy as view_as_complex_copy
 from aten._generated.functions import view_as_real as view_as_real
@@ -669,8 +755,10 @@ from aten._generated.functions import view_copy as view_copy
 from aten._generated.functions import vsplit as vsplit
 from aten._generated.functions import vstack as vstack
 from aten._generated.functions import where as where
+from aten.functional.control import while_loop as while_loop
 from aten._generated.functions import xlogy as xlogy
 from aten._generated.functions import xlogy_ as xlogy_
+from . import xpu as xpu
 from aten._generated.functions import zero_ as zero_
 from aten._generated.functions import zeros as zeros
 from aten._generated.functions import zeros_like as zeros_like

@@ -7,12 +7,13 @@ from typing import Any
 from aten import registry
 from aten._core import construct
 from aten._core.argument_values import dtype_argument
-from aten._core.device import device
+from aten._core.device import device, thread_device
 from aten._core.dtypes import dtype, get_default_dtype
+from aten._core.errors import NO_GRADIENTS
 from aten._core.tensor import Tensor
 from aten.interop import from_dlpack, from_numpy, frombuffer, is_aligned
 
-_NO_AUTOGRAD = "requires_grad=True needs autograd, which is not there yet"
+_NO_AUTOGRAD = f"requires_grad=True: {NO_GRADIENTS}"
 
 
 def tensor(
@@ -49,7 +50,7 @@ def data_as_tensor(
 ) -> Tensor:
     """`tensor(data)` for other functions, whose name is in the errors."""
     if requires_grad:
-        raise RuntimeError(f"{function}(): {_NO_AUTOGRAD}")
+        raise NotImplementedError(f"{function}(): {_NO_AUTOGRAD}")
     if pin_memory:
         raise RuntimeError(f"{function}(): pin_memory=True needs a device with pinned memory")
     element = dtype_argument(function, element)
@@ -72,8 +73,7 @@ def _copied(data: Any) -> Any:
 
 
 def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> Tensor:
-    if place is not None:
-        place = device(place)
+    place = thread_device() if place is None else device(place)
     if (element is None or made.dtype is element) and (place is None or made.device == place):
         return made
     return registry.ops.aten.to.dtype_layout(  # type: ignore[no-any-return]
@@ -127,7 +127,7 @@ def asarray(
         tensor([1., 2.])
     """
     if requires_grad:
-        raise RuntimeError(f"asarray(): {_NO_AUTOGRAD}")
+        raise NotImplementedError(f"asarray(): {_NO_AUTOGRAD}")
     element = dtype_argument("asarray", dtype)
     shared = _shared(obj, element)
     if shared is None:

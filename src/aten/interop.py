@@ -273,6 +273,59 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
     return tensor_from_buffer(rest, dtype, (count,))
 
 
+def from_file(
+    filename: Any,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 1-d tensor over `size` elements of a file, mapped: read as they are first looked at.
+
+    With `shared` writes go into the file, which is made or lengthened as needed; else they stay in
+    this process. Raises OSError where the file cannot be opened or is too short.
+    """
+    import mmap
+
+    from aten._core.dtypes import get_default_dtype
+
+    if requires_grad or pin_memory or str(device or "cpu") != "cpu":
+        raise NotImplementedError("from_file(): only tensors on the CPU, without gradients")
+    element = dtype_argument("from_file", dtype) or get_default_dtype()
+    if size < 0:
+        raise RuntimeError(f"from_file(): size must not be negative, got {size}")
+    nbytes = size * element.itemsize
+    if nbytes == 0:
+        return construct.empty_strided((0,), (1,), element, _cpu())
+    with open(
+        filename, "r+b" if shared and _is_file(filename) else "w+b" if shared else "rb"
+    ) as file:
+        file.seek(0, 2)
+        if file.tell() < nbytes:
+            if not shared:
+                raise OSError(f"from_file(): {filename} has {file.tell()} bytes, not {nbytes}")
+            file.truncate(nbytes)
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        mapped = mmap.mmap(file.fileno(), nbytes, access=access)
+    return frombuffer(mapped, dtype=element, count=size)
+
+
+def _is_file(name: Any) -> bool:
+    import os
+
+    return os.path.isfile(name)
+
+
+def _cpu() -> Any:
+    from aten._core.device import device
+
+    return device("cpu")
+
+
 ATTRIBUTES: dict[str, Any] = {
     "numpy": to_numpy,
     # pandas' name for it, by which matplotlib knows what is no nested sequence.

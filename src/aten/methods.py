@@ -9,7 +9,8 @@ from aten import registry
 from aten._core import conversion, memory
 from aten._core.device import device
 from aten._core.dtypes import DTYPES, dtype
-from aten._core.tensor import Tensor
+from aten._core.errors import NoDeviceError
+from aten._core.tensor import Tensor, install_attribute
 
 # Method → the dtype it converts to.
 _DTYPE_METHODS = {
@@ -42,7 +43,32 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return registry.ops.aten.to.dtype_layout(self, **given)  # type: ignore[no-any-return]
 
 
-to = conversion.free_conversion_method(registry.operator("aten::to.dtype"), _to)
+def _free_converter() -> Callable[..., Tensor]:
+    return conversion.free_conversion_method(registry.operator("aten::to.dtype"), _to)
+
+
+def _made_when_called(
+    name: str, make: Callable[[], Callable[..., Tensor]], words: str
+) -> Callable[..., Tensor]:
+    """A method that its first call puts another one in the place of.
+
+    That one holds an operator, which would bring all its kernels along with `import aten`.
+    """
+
+    def first(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        made = _named_as(name, make(), words)
+        install_attribute(name, made)
+        return made(self, *args, **kwargs)
+
+    return _named_as(name, first, words)
+
+
+def _named_as(name: str, method: Callable[..., Tensor], words: str) -> Callable[..., Tensor]:
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__module__ = "aten"
+    method.__doc__ = words
+    return method
 
 
 def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +96,8 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         return "dtype"
     if first is None or isinstance(first, (str, device)):
         return "device"
+    if isinstance(first, int):
+        raise NoDeviceError(f"of index {first}")
     raise TypeError(
         "to() received an invalid combination of arguments - got a first argument of type "
         f"{type(first).__name__}, but expected a device, a dtype or a tensor"
@@ -78,14 +106,28 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 def _converter(name: str) -> Callable[..., Tensor]:
     element = DTYPES[_DTYPE_METHODS[name]]
-    convert = conversion.conversion_method(registry.operator("aten::to.dtype"), element)
-    convert.__name__ = name
-    convert.__qualname__ = f"Tensor.{name}"
-    convert.__doc__ = (
+
+    def make() -> Callable[..., Tensor]:
+        return conversion.conversion_method(registry.operator("aten::to.dtype"), element)
+
+    return _made_when_called(
+        name,
+        make,
         f"The tensor as {element.name}; itself where it is that already.\n\n"
-        f"Example:\n\n    >>> aten.tensor([1, 0]).{name}().dtype\n    aten.{element.name}\n"
+        f"Example:\n\n    >>> aten.tensor([1, 0]).{name}().dtype\n    aten.{element.name}\n",
     )
-    return convert
+
+
+_TO = """The tensor as another dtype and on another device; itself where it is that already.
+
+Called as to(dtype), to(device, dtype=None) or to(other), each with non_blocking=False,
+copy=False and, by keyword, memory_format. Raises TypeError for other arguments.
+
+Example:
+
+    >>> aten.tensor([1.5, 2]).to(aten.int64)
+    tensor([1, 2])
+"""
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -96,7 +138,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
         >>> aten.tensor([1, 2]).cpu().device
         device(type='cpu')
     """
-    return to(self, device("cpu"), memory_format=memory_format)
+    return self.to(device("cpu"), memory_format=memory_format)
 
 
 # Attribute → the operator that computes it, what it is, and an example with what it shows.
@@ -117,8 +159,11 @@ _OPERATOR_PROPERTIES = {
     "mH": ("mH", "`mT`, conjugated", "ones(4, 2, 3).mH.shape", "aten.Size([4, 3, 2])"),
     "real": ("real", "The real parts", "tensor([1 + 2j]).real", "tensor([1.])"),
     "imag": ("imag", "The imaginary parts", "tensor([1 + 2j]).imag", "tensor([2.])"),
-    "data": ("detach", "The tensor without derivatives", "ones(2).data", "tensor([1., 1.])"),
 }
+
+
+def _read_data(self: Tensor) -> Tensor:
+    return memory.count_apart(registry.ops.aten.detach(self))
 
 
 def _write_real(self: Tensor, value: Any) -> None:
@@ -136,7 +181,6 @@ def _write_data(self: Tensor, value: Tensor) -> None:
 _WRITERS: dict[str, Callable[[Tensor, Any], None]] = {
     "real": _write_real,
     "imag": _write_imag,
-    "data": _write_data,
 }
 
 
@@ -211,7 +255,7 @@ def _asked_for(found: tuple[Tensor, Tensor, Tensor], inverse: bool, counts: bool
 
 
 ATTRIBUTES: dict[str, Any] = {
-    "to": to,
+    "to": _made_when_called("to", _free_converter, _TO),
     "cpu": cpu,
     **{
         name: property(
@@ -222,6 +266,7 @@ ATTRIBUTES: dict[str, Any] = {
         )
         for name, (operator, text, example, shown) in _OPERATOR_PROPERTIES.items()
     },
+    "data": property(_read_data, _write_data),
     "unique": unique,
     "unique_consecutive": unique_consecutive,
     **{name: _converter(name) for name in _DTYPE_METHODS},

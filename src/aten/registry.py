@@ -11,8 +11,13 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from aten._core import forks
-from aten._core.dispatcher import OpOverload, set_packet_lookup
-from aten._core.packets import MethodDescriptor, OpOverloadPacket, set_description
+from aten._core.dispatcher import Kernel, OpOverload, set_packet_lookup
+from aten._core.packets import (
+    MethodDescriptor,
+    OpOverloadPacket,
+    set_description,
+    set_place_lookup,
+)
 from aten._core.registrations import caller_place
 from aten._core.tensor import Tensor, install_attribute
 from aten.suggestions import suggestion
@@ -116,7 +121,7 @@ def _materialize(op: OpOverload) -> OpOverload:
         _unfinished[op.qualified_name] = op
         try:
             for installer in _installers.get(op.entry.kind, ()):
-                installer(op)
+                _install(installer, op)
             if outermost:
                 _operators.update(_unfinished)
         finally:
@@ -125,12 +130,23 @@ def _materialize(op: OpOverload) -> OpOverload:
     return op
 
 
+def _install(installer: Installer, op: OpOverload) -> None:
+    earlier = set(_kernels_of(op))
+    installer(op)
+    op.adopt(kernel for kernel in _kernels_of(op) if kernel not in earlier)
+
+
+def _kernels_of(op: OpOverload) -> list[Kernel]:
+    # Registrations replace what holds them.
+    return [kernel for kernels in op.registrations.kernels.values() for kernel in kernels]
+
+
 def register_kind(kind: str, installer: Installer) -> None:
     """Has `installer` put kernels into every operator of `kind`, now and later, once each."""
     _installers.setdefault(kind, []).append(installer)
     for op in tuple(_operators.values()):
         if op.entry.kind == kind:
-            installer(op)
+            _install(installer, op)
 
 
 def find_packet(namespace: str, name: str) -> OpOverloadPacket | None:
@@ -304,6 +320,23 @@ class Namespaces:
         return sorted({"aten", *_loaders, *(namespace for namespace, _ in _defined)})
 
 
+# The modules that show operators by what follows a prefix.
+_PREFIXES = {"linalg_": "aten.linalg", "fft_": "aten.fft", "special_": "aten.special"}
+
+
+def place(namespace: str, name: str) -> tuple[str, str]:
+    """The module and the name by which users find an operator: ("aten.linalg", "svd")."""
+    from aten._generated.table import FUNCTIONS
+
+    if namespace == "aten":
+        for prefix, module in _PREFIXES.items():
+            if name.startswith(prefix):
+                return module, name.removeprefix(prefix)
+        if name in FUNCTIONS:
+            return "aten", name
+    return f"aten.ops.{namespace}", name
+
+
 class _Description:
     """What packets tell of themselves, written when somebody asks for it."""
 
@@ -320,6 +353,7 @@ class _Description:
 
 ops = Namespaces()
 set_packet_lookup(packet)
+set_place_lookup(place)
 set_description(_Description())
 
 

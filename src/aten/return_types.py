@@ -26,7 +26,9 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from aten._generated.table import OPERATORS, PACKETS
 
-    return sorted(name for name, keys in PACKETS.items() if _are_named(OPERATORS[keys[0]][0]))
+    return sorted(
+        name for name, keys in PACKETS.items() if any(_are_named(OPERATORS[key][0]) for key in keys)
+    )
 
 
 def _are_named(schema: str) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from aten import interop, methods, registry
-from aten._core import construct, indexing
+from aten import interop, methods, registry, tensor_attributes
+from aten._core import construct, indexing, legacy_calls
 from aten._core.device import device
 from aten._core.dispatcher import OpOverload
 from aten._core.tensor import Tensor, install_attribute, install_constructor, install_slot
@@ -147,6 +147,13 @@ def install_slots() -> None:
     install_slot("setitem", indexing.setitem)
     for name, value in _ATTRIBUTES.items():
         install_attribute(name, value)
+    legacy_calls.install_reader(_read_legacy_call)
+
+
+def _read_legacy_call(*call: Any) -> Any:
+    from aten.legacy_forms import read
+
+    return read(*call)
 
 
 def _repr(value: Tensor) -> str:
@@ -263,6 +270,7 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
+    **tensor_attributes.ATTRIBUTES,
     "norm": norm,
     "lu": lu,
     "new_tensor": new_tensor,

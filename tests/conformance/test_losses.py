@@ -181,3 +181,16 @@ def test_results_of_operators_with_two():
 
     targets = torch.tensor([[0, -1, 2], [2, 1, -1]])
     compare(marked, numbers(2, 3), targets, tolerance=1e-6, absolute=1e-6)
+
+
+@pytest.mark.parametrize("element", ["uint8", "int8", "int16", "int64", "bool", "float16"])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_ranks_of_integers_wrap(reduction, element):
+    first, second, target = (
+        torch.tensor(one).to(getattr(torch, element))
+        for one in ([200, 3, 7, 0], [100, 5, 7, 255], [1, 1, 2, -1])
+    )
+    for margin in (0.0, 1.5):
+        options = {"margin": margin, "reduction": reduction}
+        same("margin_ranking_loss", first, second, target, **options)
+        same("margin_ranking_loss", first, second, target.long(), **options)

@@ -413,3 +413,19 @@ def on_meta(value: Any) -> Any:
     if not isinstance(value, aten.Tensor):
         return value
     return empty_strided(value.shape, value.stride(), value.dtype, aten.device("meta"))
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+@pytest.mark.parametrize("element", ["float16", "bfloat16", "float32"])
+def test_quotients_are_rounded_in_their_type(element: str, mode: str) -> None:
+    generator = torch.Generator().manual_seed(2)
+    over, under = (
+        (torch.randn(4000, generator=generator) * size).to(getattr(torch, element))
+        for size in (100, 1)
+    )
+    expected = torch.div(over, under, rounding_mode=mode)
+    found = aten.div(to_aten(over), to_aten(under), rounding_mode=mode)
+    assert torch.equal(to_torch(found).nan_to_num(), expected.nan_to_num())
+    if mode == "floor":
+        found = to_aten(over) // to_aten(under)
+        assert torch.equal(to_torch(found).nan_to_num(), (over // under).nan_to_num())

@@ -224,3 +224,27 @@ def test_ten_million_floats(name: str, layout: str) -> None:
     theirs = getattr(torch, name)(values, *given).double()
     bound = torch.maximum((theirs - exact).abs(), exact.abs() * 2**-24 * 1.5)
     assert bool(((ours - exact).abs() <= bound).all())
+
+
+@pytest.mark.parametrize("element", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+def test_moments_of_complex_numbers(name: str, element: str) -> None:
+    generator = torch.Generator().manual_seed(1)
+    values = torch.randn(SHAPE, generator=generator, dtype=getattr(torch, element))
+    for layout, dim, correction in itertools.product(LAYOUTS.values(), (None, 0, -1), (0, 1, 2)):
+        given = layout(values)
+        if given.dim() == 0 and dim is not None:
+            continue
+        options = {"dim": dim, "correction": correction, "keepdim": True}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = getattr(torch, name)(given, **options)
+            found = getattr(aten, name)(to_aten(given), **options)
+        for ours, theirs in zip(
+            found if isinstance(found, tuple) else (found,),
+            expected if isinstance(expected, tuple) else (expected,),
+            strict=True,
+        ):
+            assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
+            made = torch.tensor(ours.tolist(), dtype=theirs.dtype).reshape(theirs.shape)
+            torch.testing.assert_close(made, theirs, equal_nan=True)

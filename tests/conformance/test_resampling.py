@@ -203,13 +203,25 @@ def test_gradients_of_sampling(rank, mode, padding):
 
 
 @pytest.mark.parametrize("element", ["float16", "bfloat16"])
-def test_points_of_half_types_are_found_in_float32(element):
-    generator = torch.Generator().manual_seed(1)
-    image = torch.randn(2, 3, 5, 6, generator=generator).to(getattr(torch, element))
-    grid = (torch.rand(2, 4, 4, 2, generator=generator) * 2 - 1).to(getattr(torch, element))
-    exact = torch.nn.functional.grid_sample(image.float(), grid.float(), align_corners=True)
-    ours = aten.nn.functional.grid_sample(*translated([image, grid]), align_corners=True)
-    assert_same(ours, exact.to(image.dtype), tolerance=1e-2, absolute=1e-2)
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize(
+    ("rank", "mode"),
+    [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")],
+)
+def test_points_of_half_types_are_found_in_them(rank, mode, padding, element):
+    for seed in range(30):
+        choose = random.Random(seed)
+        image, grid = draw_points(choose, rank, element, torch.Generator().manual_seed(seed))
+        corners = choose.random() < 0.5
+        compare(
+            lambda library, x, g, corners=corners: library.nn.functional.grid_sample(
+                x, g, mode=mode, padding_mode=padding, align_corners=corners
+            ),
+            image,
+            grid,
+            tolerance=0,
+            absolute=0,
+        )
 
 
 GRID_ERRORS = [

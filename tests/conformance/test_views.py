@@ -57,6 +57,8 @@ VIEWS = {
     "expand same": lambda t, x: x.expand(x.shape),
     "expand -1": lambda t, x: x.expand(*[-1] * x.dim()) if x.dim() else x.expand(()),
     "expand leading": lambda t, x: x.expand(5, *x.shape),
+    "expand leading 1": lambda t, x: x.expand(1, *x.shape),
+    "expand leading 2, 1": lambda t, x: x.expand(2, 1, *x.shape),
     "expand zero": lambda t, x: x.expand(0, *x.shape),
     "expand wrong": lambda t, x: x.expand(7),
     "expand leading -1": lambda t, x: x.expand(-1, *x.shape),

@@ -244,8 +244,8 @@ def test_ints_one_by_one(tensor):
 @pytest.mark.parametrize(
     ("arguments", "keywords", "reason"),
     [
-        ((), {}, 'missing 2 required arguments: "self", "n"'),
-        ((), {"n": 1}, 'missing 1 required argument: "self"'),
+        ((), {}, 'missing 2 required arguments: "input", "n"'),
+        ((), {"n": 1}, 'missing 1 required argument: "input"'),
         (("T",), {}, 'missing 1 required argument: "n"'),
         (("T", 1, 2), {}, "takes 2 positional arguments but 3 were given"),
         (("T", 1), {"m": 1}, "got an unexpected keyword argument 'm'"),
@@ -260,7 +260,7 @@ def test_calls_that_do_not_fit(tensor, arguments, keywords, reason):
     with pytest.raises(TypeError) as caught:
         f.bind(*[tensor if argument == "T" else argument for argument in arguments], **keywords)
     assert str(caught.value) == reason
-    assert f.reason == reason
+    assert f.reason_for(False) == reason
 
 
 def test_defaults_become_objects():

@@ -186,6 +186,13 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
         ),
         ("[core]", "[cor]", "native_functions.yaml:9: 'tags': 'cor' is not one of core"),
         ("[core]", "core", "native_functions.yaml:9: 'tags': expected a list"),
+        ("tags: [core]", "stands_for: mul", "native_functions.yaml:9: 'stands_for': expected a"),
+        ("tags: [core]", "stands_for: [add.out]", "native_functions.yaml:9: 'stands_for': needs"),
+        (
+            "tags: [core]",
+            "native: x\n  stands_for: [mul.out]",
+            "native_functions.yaml:2: add.Tensor stands for mul.out, which has no entry",
+        ),
         (
             "numbers_as_tensors: true",
             "numbers_as_tensors: 1",

@@ -160,7 +160,7 @@ def test_a_single_signature_says_what_is_wrong_with_it(tensor):
     out = make_operator("relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
     packet = OpOverloadPacket("test", "relu", lambda packet: [functional, out])
     for call in (packet, functional):
-        with pytest.raises(TypeError, match=r"^relu\(\): argument 'self' \(position 1\) must be"):
+        with pytest.raises(TypeError, match=r"^relu\(\): argument 'input' \(position 1\) must be"):
             call("x")
         with pytest.raises(TypeError, match=r"^relu\(\) missing 1 required argument"):
             call()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 import aten
-from aten.dispatch import DispatchKey, trace_dispatch
+from aten._core.dispatcher import PythonKernel
+from aten._core.stand_in import CompiledFirst
+from aten.dispatch import DispatchKey, DispatchKeySet, trace_dispatch
+from aten.library import Library
 from aten.registry import operator
 
 A = aten.arange(24.0).reshape(2, 3, 4)
@@ -64,3 +67,51 @@ def test_products_without_memory_are_the_functions() -> None:
     )
     assert layer.is_meta
     assert layer.shape == (2, 3, 5)
+
+
+@pytest.mark.parametrize("name", ["_log_softmax", "nll_loss_forward"])
+def test_losses_of_many_classes_pass_by_no_kernel(name: str) -> None:
+    scores, classes = aten.rand(400, 3000), aten.zeros(400, dtype=aten.int64)
+    inner = operator(f"aten::{name}")
+    expected = aten.nn.functional.cross_entropy(scores, classes)
+    called = []
+
+    def above(keys: DispatchKeySet, *arguments, **keywords):
+        called.append(name)
+        return inner.redispatch(keys - DispatchKeySet(DispatchKey.AutogradCPU), *arguments)
+
+    kernel = CompiledFirst("kernel above", PythonKernel(above, with_keyset=True))
+    handle = inner.register(DispatchKey.AutogradCPU, kernel)
+    try:
+        found = aten.nn.functional.cross_entropy(scores, classes)
+    finally:
+        handle.destroy()
+    assert called == [name]
+    assert abs(float(found - expected)) < 1e-4
+
+
+def test_a_number_is_written_by_the_kernel_above_fill() -> None:
+    x, fill = aten.zeros(3), operator("aten::fill_.Scalar")
+    called = []
+
+    def above(keys: DispatchKeySet, self, value):
+        called.append(value)
+        return fill.redispatch(keys - DispatchKeySet(DispatchKey.AutogradCPU), self, value)
+
+    kernel = CompiledFirst("kernel above", PythonKernel(above, with_keyset=True))
+    handle = fill.register(DispatchKey.AutogradCPU, kernel)
+    try:
+        x[1] = 2.0
+    finally:
+        handle.destroy()
+    assert (called, x.tolist()) == ([2.0], [0.0, 2.0, 0.0])
+
+
+def test_an_operator_without_a_kernel_is_no_error_before_it_is_called() -> None:
+    library = Library("test_stand_in", "FRAGMENT")
+    library.define("nothing(Tensor x) -> Tensor")
+    nothing = operator("test_stand_in::nothing")
+    assert not nothing.is_plain(aten.zeros(2))
+    with pytest.raises(NotImplementedError, match="no kernel"):
+        nothing(aten.zeros(2))
+    assert operator("aten::relu").is_plain(aten.zeros(2))

@@ -14,7 +14,7 @@ from aten._core.device cimport META
 from aten._core.dtypes cimport FLOAT32, FLOAT64, item_size
 from aten._core.iterator cimport Walk, add_operand, begin_walk, coalesce, reorder, run_walk
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, data_pointer
+from aten._core.tensor cimport Tensor, count_write, data_pointer
 
 cdef enum:
     # Elements in one chunk of work for the threads.
@@ -113,6 +113,6 @@ def log_sums_of_exponentials(Tensor given not None, Tensor out not None, int dim
     walk.reduced = <int64_t*>&row
     reorder(&walk, permutation)
     coalesce(&walk)
-    out.storage.version += 1
+    count_write(out)
     with nogil:
         run_walk(&walk, max(GRAIN // max(row.length, 1), 1))

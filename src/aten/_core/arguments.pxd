@@ -24,7 +24,7 @@ cdef class ArgumentParser:
     cdef int failure
     cdef Py_ssize_t failure_position
     cdef Py_ssize_t failure_element
-    cdef bint failure_by_keyword
+    cdef object failure_keyword             # as the caller wrote it; None: given by position
     cdef object failure_detail
 
     # Fills `stack` with one owned reference per schema argument, in schema order, defaults included.

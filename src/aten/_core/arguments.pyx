@@ -152,7 +152,7 @@ cdef class ArgumentParser:
             for position in range(len(values)):
                 items[position] = _tuple_item(<PyObject*> values, position)
             if self.parse(items, len(args), <PyObject*> names if names else NULL, stack) != 0:
-                raise TypeError(self.reason)
+                raise TypeError(self.reason_for(False))
             bound = tuple([<object> stack[position] for position in range(self.count)])
             _release_all(stack, self.count)
             return bound
@@ -238,7 +238,7 @@ cdef class ArgumentParser:
                 except BaseException:
                     _release_all(stack, self.count)
                     raise
-                self.failure_by_keyword = True
+                self.failure_keyword = <object> _tuple_item(kwnames, index)
             if outcome != 0:
                 _release_all(stack, self.count)
                 return outcome
@@ -323,36 +323,45 @@ cdef class ArgumentParser:
     cdef int fail(self, int failure, Py_ssize_t position, object detail) except -1:
         self.failure = failure
         self.failure_position = position
-        self.failure_by_keyword = False
+        self.failure_keyword = None
         self.failure_detail = detail
         return 1
 
-    @property
-    def reason(self):
-        """Why the last parse did not match: "argument 'dim' (position 2) must be int, not bool"."""
+    def reason_for(self, bint as_method):
+        """Why the last parse did not match: "argument 'dim' (position 2) must be int, not bool".
+
+        Positions are those of the caller: a method's tensor is none.
+        """
         detail = self.failure_detail
         if self.failure == TOO_MANY:
-            expected = self.positional_count
+            expected = self.positional_count - as_method
             plural = "" if expected == 1 else "s"
-            verb = "was" if self.failure_position == 1 else "were"
-            return (f"takes {expected} positional argument{plural} but {self.failure_position} "
-                    f"{verb} given")
+            given = self.failure_position - as_method
+            verb = "was" if given == 1 else "were"
+            return f"takes {expected} positional argument{plural} but {given} {verb} given"
         if self.failure == UNEXPECTED_KEYWORD:
             return f"got an unexpected keyword argument '{detail}'{suggestion(detail, self.positions)}"
         if self.failure == GIVEN_TWICE:
             return f"got multiple values for argument '{detail}'"
         if self.failure == MISSING:
             missing = detail or self._required_from(self.failure_position)
-            names = ", ".join([f'"{name}"' for name in missing])
+            names = ", ".join([f'"{self._shown(name)}"' for name in missing])
             return f"missing {len(missing)} required argument{'s'[: len(missing) > 1]}: {names}"
         if self.failure in (WRONG_TYPE, WRONG_ELEMENT):
-            return self._wrong_type()
+            return self._wrong_type(as_method)
         return ""
 
-    def _wrong_type(self):
+    def _shown(self, name):
+        """How a function's caller knows the argument: schemas call the first one self."""
+        return "input" if name == "self" and self.positions.get("input") == 0 else name
+
+    def _wrong_type(self, bint as_method):
         cdef ParameterSlot* slot = &self.slots[self.failure_position]
-        place = "" if self.failure_by_keyword else f" (position {self.failure_position + 1})"
-        argument = f"argument '{<object> slot.name}'{place} must be {_EXPECTED[slot.code]}"
+        place = f" (position {self.failure_position + 1 - as_method})"
+        name = self._shown(<object> slot.name)
+        if self.failure_keyword is not None:
+            place, name = "", self.failure_keyword
+        argument = f"argument '{name}'{place} must be {_EXPECTED[slot.code]}"
         if self.failure == WRONG_ELEMENT:
             return (f"{argument}, but found element of type {self.failure_detail.__name__} "
                     f"at pos {self.failure_element}")

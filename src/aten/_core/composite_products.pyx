@@ -24,16 +24,16 @@ from aten._core.tensor cimport TensorImpl
 cdef class MatmulKernel(StandIn):
     """Products of tensors of any rank, by the rules of matmul.
 
-    The operators are those of two matrices, a matrix and a vector, two vectors, and batches.
+    `products` are the operators of two matrices, a matrix and a vector, and two vectors.
     """
 
     cdef OpOverload matrices
     cdef OpOverload matrix_vector
     cdef OpOverload vectors
 
-    def __init__(self, operators, Kernel otherwise not None):
-        StandIn.__init__(self, "products of any rank", operators, otherwise)
-        self.matrices, self.matrix_vector, self.vectors, _ = operators
+    def __init__(self, products, replaced, find, Kernel otherwise not None):
+        StandIn.__init__(self, "products of any rank", replaced, find, otherwise)
+        self.matrices, self.matrix_vector, self.vectors = products
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef TensorImpl left = <TensorImpl>stack[0]
@@ -49,33 +49,26 @@ cdef class MatmulKernel(StandIn):
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl left = <TensorImpl>stack[0]
         cdef TensorImpl right = <TensorImpl>stack[1]
-        if not _goes_together(left, right) or not self.stands(left.keys | right.keys):
-            return None
-        return _multiply_any(left, right)
+        return _multiply_any(left, right) if _goes_together(left, right) else None
 
 
 cdef class LinearKernel(StandIn):
-    """`input @ weight.T + bias` over the last dimension of the input, at once.
+    """`input @ weight.T + bias` over the last dimension of the input, at once."""
 
-    The operators are those of products without and with a bias.
-    """
-
-    def __init__(self, operators, Kernel otherwise not None):
-        StandIn.__init__(self, "linear layer", operators, otherwise)
+    def __init__(self, replaced, find, Kernel otherwise not None):
+        StandIn.__init__(self, "linear layer", replaced, find, otherwise)
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl input = <TensorImpl>stack[0]
         cdef TensorImpl weight = <TensorImpl>stack[1]
         cdef TensorImpl bias = None
-        cdef uint64_t keys = input.keys | weight.keys
         if input.rank < 2 or weight.rank != 2 or not _goes_together(input, weight):
             return None
         if stack[2] != <PyObject*>None:
             bias = <TensorImpl>stack[2]
             if not _is_bias(bias, weight):
                 return None
-            keys |= bias.keys
-        return _apply_layer(input, weight, bias) if self.stands(keys) else None
+        return _apply_layer(input, weight, bias)
 
 
 cdef inline bint _goes_together(TensorImpl left, TensorImpl right) noexcept:

@@ -244,6 +244,14 @@ cdef int _measure(object data, list sizes) except -1:
     return 0
 
 
+cdef object _beyond_64_bits(data, int code):
+    """What torch raises for whole numbers that no integer type has; None for others."""
+    if not isinstance(data, int) or -(1 << 63) <= data < 1 << 63:
+        return None
+    kind = OverflowError if code == UINT64 else ValueError
+    return kind(f"{data} does not fit into 64 bits, nor into {dtype_from_code(code).name}")
+
+
 cdef object _too_deep():
     return ValueError(f"too many dimensions, tensors have at most {MAXIMUM_DIMS}")
 
@@ -317,7 +325,7 @@ cdef int _infer_code(object data, int found, int dim) except -2:
             if seen == expected:
                 raise _changed(dim)
             if isinstance(member, str):
-                raise ValueError("too many dimensions 'str'")
+                raise TypeError("tensor(): text is no number, got an element of type str")
             found = _infer_code(member, found, dim + 1)
             seen += 1
         if seen != expected:
@@ -346,7 +354,10 @@ cdef char* _fill(object data, const int64_t* sizes, int rank, int dim, char* pla
             data = _only_element(data)
         elif not (PyFloat_CheckExact(data) or isinstance(data, int) or PyComplex_CheckExact(data)):
             data = _plain_number(data)
-        write_element(place, code, data)
+        try:
+            write_element(place, code, data)
+        except RuntimeError as error:
+            raise _beyond_64_bits(data, code) or error from None
         return place + item_size(code)
     if members is None and hasattr(data, "tolist") and not isinstance(data, Tensor):
         members = data.tolist()

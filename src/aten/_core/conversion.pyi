@@ -3,7 +3,7 @@ from typing import Any
 
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.dtypes import dtype
-from aten._core.stand_in import CompiledFirst
+from aten._core.stand_in import CompiledFirst, StandIn
 from aten._core.tensor import Tensor
 
 class CopyKernel(CompiledFirst):
@@ -17,8 +17,14 @@ class ConvertKernel(CompiledFirst):
         self, convert: OpOverload, positions: tuple[int, int], otherwise: Kernel
     ) -> None: ...
 
-class ConvertedCopyKernel(CompiledFirst):
-    def __init__(self, write: OpOverload, otherwise: Kernel) -> None: ...
+class ConvertedCopyKernel(StandIn):
+    def __init__(
+        self,
+        write: OpOverload,
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
+        otherwise: Kernel,
+    ) -> None: ...
 
 def conversion_method(convert: OpOverload, element: dtype) -> Callable[..., Tensor]: ...
 def free_conversion_method(

@@ -14,7 +14,7 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.factories cimport empty_as
 from aten._core.making cimport make_strided, make_tensor
-from aten._core.stand_in cimport CompiledFirst
+from aten._core.stand_in cimport CompiledFirst, StandIn
 from aten._core.storage cimport Storage, copy_bytes, lazy_copy
 from aten._core.strides cimport is_dense, is_row_major
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
@@ -124,7 +124,7 @@ cdef class ConvertKernel(CompiledFirst):
         return self.convert.call_stack(arguments)
 
 
-cdef class ConvertedCopyKernel(CompiledFirst):
+cdef class ConvertedCopyKernel(StandIn):
     """A copy as another type; layouts, devices and what else may be asked go to `otherwise`.
 
     The arguments are those of `ConvertKernel`'s `convert`. `write` takes a tensor to write to, one
@@ -133,8 +133,8 @@ cdef class ConvertedCopyKernel(CompiledFirst):
 
     cdef OpOverload write
 
-    def __init__(self, OpOverload write not None, Kernel otherwise not None):
-        CompiledFirst.__init__(self, "conversion on the host", otherwise)
+    def __init__(self, OpOverload write not None, replaced, find, Kernel otherwise not None):
+        StandIn.__init__(self, "conversion on the host", replaced, find, otherwise)
         self.write = write
 
     cdef object ordinary(self, PyObject** stack):

@@ -21,7 +21,9 @@ from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport read_sizes
 from aten._core.storage cimport Storage, allocate
 from aten._core.matrix_tiles cimport Product
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
+)
 from aten._core.transfer cimport Block, transfer, transfer_run
 
 cdef enum:
@@ -130,7 +132,7 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
         _gather_all(&work)
     if work.failed:
         raise MemoryError("convolution: no memory for columns")
-    out.storage.version += 1
+    count_write(out)
 
 
 cdef void _read_image(Image* image, TensorImpl tensor) noexcept:

@@ -3,4 +3,3 @@ from aten._core.stand_in import StandIn
 class DerivedViewKernel(StandIn): ...
 
 NAMES: tuple[str, ...]
-VIEWS: dict[str, tuple[str, ...]]

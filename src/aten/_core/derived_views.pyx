@@ -31,17 +31,16 @@ ctypedef object (*DerivedFunction)(TensorImpl base, PyObject** stack)
 
 
 cdef class DerivedViewKernel(StandIn):
-    """Runs a compiled function in the place of a composite of the views that VIEWS lists."""
+    """Runs a compiled function in the place of a composite of views."""
 
     cdef DerivedFunction function
 
-    def __init__(self, native, operators, otherwise):
-        StandIn.__init__(self, native, operators, otherwise)
-        self.function = <DerivedFunction><size_t>_MADE_OF[native][0]
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
+        self.function = <DerivedFunction><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
-        cdef TensorImpl base = <TensorImpl>stack[0]
-        return self.function(base, stack) if self.stands(base.keys) else None
+        return self.function(<TensorImpl>stack[0], stack)
 
 
 cdef inline int _dim(PyObject* value, int rank) except -2:
@@ -407,37 +406,35 @@ cdef object _in_depth_at(TensorImpl base, PyObject** stack):
     return _cut_at(base, 2, <tuple>stack[1]) if base.rank > 2 else None
 
 
-# Each function, and the compiled views that it stands for.
-_MADE_OF = {
-    "reshape": (<size_t>_reshape, ("view",)),
-    "view_as": (<size_t>_view_as, ("view",)),
-    "ravel": (<size_t>_ravel, ("view",)),
-    "flatten": (<size_t>_flatten, ("view",)),
-    "unflatten": (<size_t>_unflatten, ("view",)),
-    "expand_as": (<size_t>_expand_as, ("expand",)),
-    "broadcast_to": (<size_t>_broadcast_to, ("expand",)),
-    "atleast_1d": (<size_t>_atleast_1d, ("view",)),
-    "atleast_2d": (<size_t>_atleast_2d, ("view", "unsqueeze")),
-    "atleast_3d": (<size_t>_atleast_3d, ("view", "unsqueeze")),
-    "movedim": (<size_t>_movedim, ("permute",)),
-    "movedims": (<size_t>_movedims, ("permute",)),
-    "reversed_dims": (<size_t>_reversed_dims, ("permute",)),
-    "transposed": (<size_t>_transposed, ("transpose",)),
-    "adjoint": (<size_t>_adjoint, ("transpose",)),
-    "matrix_adjoint": (<size_t>_matrix_adjoint, ("transpose",)),
-    "narrow": (<size_t>_narrow, ("slice",)),
-    "split": (<size_t>_split, ("slice",)),
-    "chunk": (<size_t>_chunk, ("slice",)),
-    "split_with_sizes": (<size_t>_split_with_sizes, ("slice",)),
-    "unbind": (<size_t>_unbind, ("select",)),
-    "sections": (<size_t>_sections, ("slice",)),
-    "indices": (<size_t>_indices, ("slice",)),
-    "side_by_side": (<size_t>_side_by_side, ("slice",)),
-    "side_by_side_at": (<size_t>_side_by_side_at, ("slice",)),
-    "in_rows": (<size_t>_in_rows, ("slice",)),
-    "in_rows_at": (<size_t>_in_rows_at, ("slice",)),
-    "in_depth": (<size_t>_in_depth, ("slice",)),
-    "in_depth_at": (<size_t>_in_depth_at, ("slice",)),
+cdef dict _FUNCTIONS = {
+    "reshape": <size_t>_reshape,
+    "view_as": <size_t>_view_as,
+    "ravel": <size_t>_ravel,
+    "flatten": <size_t>_flatten,
+    "unflatten": <size_t>_unflatten,
+    "expand_as": <size_t>_expand_as,
+    "broadcast_to": <size_t>_broadcast_to,
+    "atleast_1d": <size_t>_atleast_1d,
+    "atleast_2d": <size_t>_atleast_2d,
+    "atleast_3d": <size_t>_atleast_3d,
+    "movedim": <size_t>_movedim,
+    "movedims": <size_t>_movedims,
+    "reversed_dims": <size_t>_reversed_dims,
+    "transposed": <size_t>_transposed,
+    "adjoint": <size_t>_adjoint,
+    "matrix_adjoint": <size_t>_matrix_adjoint,
+    "narrow": <size_t>_narrow,
+    "split": <size_t>_split,
+    "chunk": <size_t>_chunk,
+    "split_with_sizes": <size_t>_split_with_sizes,
+    "unbind": <size_t>_unbind,
+    "sections": <size_t>_sections,
+    "indices": <size_t>_indices,
+    "side_by_side": <size_t>_side_by_side,
+    "side_by_side_at": <size_t>_side_by_side_at,
+    "in_rows": <size_t>_in_rows,
+    "in_rows_at": <size_t>_in_rows_at,
+    "in_depth": <size_t>_in_depth,
+    "in_depth_at": <size_t>_in_depth_at,
 }
-NAMES = tuple(_MADE_OF)
-VIEWS = {name: views for name, (_, views) in _MADE_OF.items()}
+NAMES = tuple(_FUNCTIONS)

@@ -31,6 +31,7 @@ cdef class device:
     cdef _assign(self, int type_code, int index_code)
 
 cdef device device_from_codes(int type_code, int index_code)
+cdef object default_device()        # the thread's, for factories that are given none; None: the CPU
 
 cdef class layout:
     cdef readonly str name

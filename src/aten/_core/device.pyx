@@ -1,5 +1,7 @@
 # cython: language_level=3
-"""device, layout and memory_format objects."""
+"""device, layout and memory_format objects; the thread's default device."""
+
+from threading import local
 
 _DEVICE_TYPES = {
     "cpu": CPU, "cuda": CUDA, "hip": HIP, "xla": XLA, "vulkan": VULKAN, "xpu": XPU, "mps": MPS,
@@ -74,6 +76,38 @@ cdef class device:
 
     def __deepcopy__(self, memo):
         return self
+
+    def __enter__(self):
+        """Within, factories of this thread that are given no device make tensors here."""
+        _thread.earlier = [*getattr(_thread, "earlier", ()), getattr(_thread, "place", None)]
+        set_thread_device(self)
+        return self
+
+    def __exit__(self, *exc_info):
+        set_thread_device(_thread.earlier.pop())
+
+
+# `place` is what factories use that are given no device; `earlier` what the blocks around used.
+_thread = local()
+# Whether any thread has ever had a default device: the others need not look.
+cdef bint _defaults_in_use = False
+
+
+def set_thread_device(place):
+    """Let factories of this thread that are given no device use `place`; None: the CPU again."""
+    global _defaults_in_use
+    if place is not None:
+        _defaults_in_use = True
+    _thread.place = place
+
+
+def thread_device():
+    """What `set_thread_device` set in this thread, or None."""
+    return getattr(_thread, "place", None)
+
+
+cdef object default_device():
+    return getattr(_thread, "place", None) if _defaults_in_use else None
 
 
 cdef device device_from_codes(int type_code, int index_code):

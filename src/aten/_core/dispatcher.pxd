@@ -18,6 +18,7 @@ cdef enum:
 
 cdef class Kernel:
     cdef readonly str provenance            # file:line of the registration
+    cdef str home                           # the operator that it came with, or None
     # `stack` holds one borrowed reference per schema argument, in schema order, defaults filled in.
     # The result is the return value, or a tuple of them.
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack)
@@ -80,9 +81,14 @@ cdef class OpOverload:
     cdef object redispatch_stack(self, uint64_t keys, PyObject** stack)
     cdef int find_mask(self) except -1
     cdef Kernel kernel_for(self, uint64_t keys)                 # computes and caches the row's slot
+    # Whether calls with these keys end in a kernel that the operator came with, none before it.
+    cdef bint is_as_made(self, uint64_t keys) except -1
     cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
     cdef object call_parsed(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                             DispatchKeySet given)
+
+# Grows with every change of what serves which operator.
+cdef uint64_t registration_epoch
 
 cdef class LargeStack:
     cdef PyObject** values

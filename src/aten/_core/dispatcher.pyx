@@ -13,7 +13,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from aten._core.arguments cimport ArgumentParser
-from aten._core.device cimport CPU, device
+from aten._core.device cimport CPU, default_device, device
 from aten._core.keys cimport (
     DispatchKey,
     DispatchKeySet,
@@ -32,7 +32,7 @@ from aten._core.tensor cimport Tensor, TensorImpl
 
 from aten._core import registrations as registry_of_kernels
 from aten._core.keys import BACKENDS
-from aten._core.device import device as device_class
+from aten._core.device import device as device_class, set_thread_device, thread_device
 
 cdef extern from "Python.h":
     const unsigned long TPFLAGS_HAVE_VECTORCALL "Py_TPFLAGS_HAVE_VECTORCALL"
@@ -44,12 +44,14 @@ cdef extern from "Python.h":
     Py_ssize_t PySequence_Fast_GET_SIZE(PyObject*) noexcept
     PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
     void PyType_Modified(PyTypeObject*)
+    void own "Py_INCREF"(PyObject*) noexcept
     ctypedef struct CallableTypeObject "PyTypeObject":
         Py_ssize_t tp_vectorcall_offset
         unsigned long tp_flags
         PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
 
 cdef uint64_t EVERY_BIT = ~(<uint64_t> 0)
+cdef uint64_t registration_epoch = 0
 
 
 cdef class Kernel:
@@ -105,6 +107,8 @@ cdef class PythonKernel(Kernel):
         cdef tuple names = op.parser.keyword_only_names
         cdef Py_ssize_t positional = op.parser.positional_count
         cdef object result
+        if default_device() is not None:
+            return call_without_default(self, op, keys, stack)
         if self.fits is not op:
             result = self.call_fitted(op, keys, stack)
         else:
@@ -168,6 +172,17 @@ cdef class PythonKernel(Kernel):
         else:
             explain().leave_out_defaults(self.parameters, op, len(leading), args, keywords)
         return self.function(*leading, *args, **keywords)
+
+
+cdef object call_without_default(PythonKernel kernel, OpOverload op, uint64_t keys,
+                                 PyObject** stack):
+    """The thread's default device is for what users make, not for what kernels work with."""
+    place = thread_device()
+    set_thread_device(None)
+    try:
+        return PythonKernel.call(kernel, op, keys, stack)
+    finally:
+        set_thread_device(place)
 
 
 cdef inline bint is_tensor_of(PyObject* value, int device_type) noexcept:
@@ -332,6 +347,8 @@ cdef class OpOverload:
 
     def invalidate(self):
         """Forgets which kernels serve which keys; the next call finds them anew."""
+        global registration_epoch
+        registration_epoch += 1
         self.changes += 1
         self.mask = EVERY_BIT
         self.mask_is_stale = True
@@ -360,7 +377,12 @@ cdef class OpOverload:
             return dense_keys(CPU)
         place = <object> stack[self.device_position]
         if place is None:
-            return dense_keys(CPU)
+            place = default_device()
+            if place is None:
+                return dense_keys(CPU)
+            # One reference for stacks that are released; None's stays, for those that are borrowed.
+            own(<PyObject*> place)
+            stack[self.device_position] = <PyObject*> place
         if not isinstance(place, device):
             place = device_class(place)
         return dense_keys((<device> place).type_code)
@@ -401,6 +423,31 @@ cdef class OpOverload:
                 self.mask = EVERY_BIT & ~skipped.bits
                 self.mask_is_stale = False
         return 0
+
+    cdef bint is_as_made(self, uint64_t keys) except -1:
+        cdef Kernel kernel
+        try:
+            # The first look at a row also finds which keys its operator skips.
+            self.kernel_for(keys & self.mask)
+            kernel = self.kernel_for(keys & self.mask)
+        except NotImplementedError:  # there is none: for whoever calls the operator to say
+            return False
+        return (kernel.home is not None and kernel.home == self.qualified_name
+                and not isinstance(kernel, FallthroughKernel))
+
+    def is_plain(self, *tensors):
+        """Whether a call with these tensors ends in the kernel the operator came with, untraced.
+
+        Then a function may compute in one step what it would call the operator for.
+        """
+        cdef LocalState* state = local_state()
+        cdef uint64_t keys = keys_of_value(<PyObject*> tensors)
+        return state.tracing == 0 and self.is_as_made((keys | state.included) & ~state.excluded)
+
+    def adopt(self, kernels):
+        """Says that these kernels are the operator's own, which came with it."""
+        for kernel in kernels:
+            (<Kernel?> kernel).home = self.qualified_name
 
     cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
         return self.call_parsed(args, nargs, kwnames, None)
@@ -446,7 +493,11 @@ cdef class OpOverload:
     @property
     def reason(self):
         """Why the last call that did not fit the schema did not."""
-        return self.parser.reason if self.parser is not None else ""
+        return self.reason_for(False)
+
+    def reason_for(self, bint as_method):
+        """The same for a call as function or as method, whose arguments count from the second."""
+        return self.parser.reason_for(as_method) if self.parser is not None else ""
 
     @property
     def overloadpacket(self):

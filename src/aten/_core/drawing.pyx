@@ -12,7 +12,7 @@ from aten._core.generator import default_generator
 from aten._core.making cimport make_contiguous
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.stand_in cimport StandIn
-from aten._core.tensor cimport Tensor, TensorImpl, is_lazy
+from aten._core.tensor cimport Tensor, TensorImpl, count_write, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -27,8 +27,8 @@ cdef class DrawKernel(StandIn):
 
     cdef Drawing function
 
-    def __init__(self, native, operators, otherwise):
-        StandIn.__init__(self, native, operators, otherwise)
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
         self.function = <Drawing><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
@@ -65,7 +65,7 @@ cdef object _normal(Tensor out, Generator source, double mean, double deviation)
         return None
     if out.count:
         source.normal(out, mean, deviation, True, True)
-        out.storage.version += 1
+        count_write(out)
     return out
 
 
@@ -74,7 +74,7 @@ cdef object _uniform(Tensor out, Generator source):
         return None
     if out.count:
         source.uniform(out, 0.0, 1.0)
-        out.storage.version += 1
+        count_write(out)
     return out
 
 

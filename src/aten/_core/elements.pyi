@@ -1,5 +1,5 @@
-from aten._core.stand_in import CompiledFirst
+from aten._core.stand_in import StandIn
 
 NAMES: tuple[str, ...]
 
-class ElementKernel(CompiledFirst): ...
+class ElementKernel(StandIn): ...

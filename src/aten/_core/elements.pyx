@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from aten._core.masks cimport masked_select_ordinary, nonzero_ordinary
 from aten._core.ordering cimport sort_ordinary, topk_ordinary
 from aten._core.picking cimport gather_ordinary
-from aten._core.stand_in cimport CompiledFirst
+from aten._core.stand_in cimport StandIn
 from aten._core.taking cimport embedding_ordinary, index_ordinary, index_select_ordinary
 
 # Gives None for calls it declines.
@@ -29,13 +29,13 @@ cdef dict _FUNCTIONS = {
 NAMES = tuple(_FUNCTIONS)
 
 
-cdef class ElementKernel(CompiledFirst):
+cdef class ElementKernel(StandIn):
     """Runs the compiled part `native`. Raises KeyError where there is none of that name."""
 
     cdef Ordinary function
 
-    def __init__(self, native, otherwise):
-        CompiledFirst.__init__(self, native, otherwise)
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
         self.function = <Ordinary><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

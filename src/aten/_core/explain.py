@@ -5,13 +5,17 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from aten._core import legacy_calls
+from aten._core.errors import NO_GRADIENTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from aten._core.dispatcher import OpOverload
     from aten._core.keys import DispatchKey
-    from aten._core.packets import OpOverloadPacket
+    from aten._core.packets import MethodDescriptor, OpOverloadPacket
 
+    Called = OpOverload | OpOverloadPacket | MethodDescriptor
     # Positional parameters (None: any number), and keyword names (None: any).
     Parameters = tuple[int | None, frozenset[str] | None]
 
@@ -34,27 +38,50 @@ def raise_missing(op: OpOverload, key: DispatchKey) -> NoReturn:
 
 
 def call_without_match(
-    called: OpOverload | OpOverloadPacket,
+    called: Called,
     candidates: tuple[OpOverload, ...],
     args: Sequence[object],
     kwargs: dict[str, Any],
 ) -> Any:
-    """No candidate's schema fits: factories may be told beside out= what `out` says itself, and
+    """No candidate's schema fits: the call may be written in a form of long ago, or say too much.
+
     NumPy's functions name defaults that say nothing.
 
-    Raises TypeError for all other calls, RuntimeError where it is not what `out` says.
+    Factories may be told beside out= what `out` says itself. Raises TypeError for all other calls,
+    RuntimeError where it is not what `out` says, and NotImplementedError for gradients.
     """
     unsaid = {name for name in _NUMPY_DEFAULTS.intersection(kwargs) if kwargs[name] is None}
     if unsaid:
         return called(*args, **{name: kwargs[name] for name in kwargs if name not in unsaid})
+    name = _name_of(called)
+    rewritten = legacy_calls.read(name, candidates, args, kwargs)
+    if rewritten is not None:
+        return called(*rewritten[0], **rewritten[1])
+    _refuse_gradients_and_names(called, candidates, kwargs)
     told = _TENSOR_OPTIONS.intersection(kwargs)
     if not told or kwargs.get("out") is None or not any(map(_is_factory, candidates)):
         raise_no_match(called, candidates, args, kwargs)
     for name in told:
         value, found = kwargs.pop(name), getattr(kwargs["out"], name, False)
         if value is not None and (type(found)(value) if name == "device" else value) != found:
-            raise RuntimeError(f"{called.name}: {name} is {value}, but that of out is {found}")
+            raise RuntimeError(f"{_name_of(called)}: {name} is {value}, but that of out is {found}")
     return called(*args, **kwargs)
+
+
+def _name_of(called: Called) -> str:
+    # A descriptor has its packet's name as Python's functions have theirs.
+    return called.packet.name if hasattr(called, "packet") else called.name
+
+
+def _refuse_gradients_and_names(
+    called: Called, candidates: tuple[OpOverload, ...], kwargs: dict[str, Any]
+) -> None:
+    if not any(map(_is_factory, candidates)):
+        return
+    if kwargs.get("requires_grad") is True:
+        raise NotImplementedError(f"{_name_of(called)}(): requires_grad=True: {NO_GRADIENTS}")
+    if kwargs.get("names") is not None:
+        raise TypeError(f"{_name_of(called)}(): names=…: dimensions have no names here")
 
 
 def _is_factory(op: OpOverload) -> bool:
@@ -62,24 +89,26 @@ def _is_factory(op: OpOverload) -> bool:
 
 
 def raise_no_match(
-    called: OpOverload | OpOverloadPacket,
+    called: Called,
     candidates: tuple[OpOverload, ...],
     args: Sequence[object],
     kwargs: dict[str, object],
 ) -> NoReturn:
     """No candidate's schema fits the arguments; each candidate knows why its parser refused."""
-    name = called.name
+    name = _name_of(called)
+    as_method = hasattr(called, "packet")
     writes_out = kwargs.get("out") is not None
     likely = tuple(op for op in candidates if (op._schema.kind == "out") == writes_out)
     candidates = likely or candidates
     if len(candidates) == 1:
-        reason = candidates[0].reason
+        reason = candidates[0].reason_for(as_method)
         colon = ":" if reason.startswith("argument") else ""
         raise TypeError(f"{name}(){colon} {reason}")
-    given = [type(value).__name__ for value in args]
+    given = [type(value).__name__ for value in args[as_method:]]
     given += [f"{keyword}={type(value).__name__}" for keyword, value in kwargs.items()]
     expected = "\n".join(
-        f" * ({signature(op)})\n      didn't match because {op.reason}" for op in candidates
+        f" * ({signature(op, as_method)})\n      didn't match because {op.reason_for(as_method)}"
+        for op in candidates
     )
     raise TypeError(
         f"{name}() received an invalid combination of arguments - got ({', '.join(given)}), "
@@ -87,10 +116,14 @@ def raise_no_match(
     )
 
 
-def signature(op: OpOverload) -> str:
-    """The arguments as the schema writes them: "Tensor self, Tensor other, *, Scalar alpha=1"."""
+def signature(op: OpOverload, as_method: bool = False) -> str:
+    """The arguments as callers know them: "Tensor input, Tensor other, *, Scalar alpha=1"."""
     text = op.schema_text
-    return text[text.index("(") + 1 : text.rindex(") ->")]
+    listed = text[text.index("(") + 1 : text.rindex(") ->")].split(", ")
+    for place, one in enumerate(listed):
+        if as_method and one.endswith(" self"):
+            return ", ".join([*listed[:place], *listed[place + 1 :]])
+    return ", ".join("Tensor input" if one == "Tensor self" else one for one in listed)
 
 
 def parameters_of(function: Callable[..., Any]) -> Parameters:

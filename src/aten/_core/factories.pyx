@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from aten._core.construct cimport write_element
+from aten._core.errors import NoDeviceError
 from aten._core.device cimport (CONTIGUOUS_FORMAT, CPU, META, PRESERVE_FORMAT, PRIVATEUSE1,
                                 device, device_from_codes, layout, memory_format)
 from aten._core.dispatcher cimport Kernel, OpOverload
@@ -89,8 +90,7 @@ cdef int _read_options(PyObject** given, int code, TensorImpl like, Options* opt
 
 cdef int _check_device(int device_type, int device_index) except -1:
     if device_type != CPU and device_type != META and device_type < PRIVATEUSE1:
-        raise RuntimeError(f"there is no backend for the device "
-                           f"{device_from_codes(device_type, device_index)}")
+        raise NoDeviceError(device_from_codes(device_type, device_index))
     return 0
 
 

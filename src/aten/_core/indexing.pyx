@@ -20,7 +20,7 @@ from aten._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, INT8, UINT8
 from aten._core.keys cimport LocalState, local_state, row_index
 from aten._core.pointwise import PointwiseKernel
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, count_write, data_pointer
 from aten._core.views cimport ViewKernel, view_of
 
 cdef extern from "Python.h":
@@ -80,11 +80,10 @@ cdef class _Operators:
         """Look whether it does. Runs Python code, and by it anything."""
         cdef OpOverload op = <OpOverload?>self.views[place]
         cdef object kernel
-        # The first look at a row also finds which keys its operator skips.
-        op.kernel_for(keys & op.mask)
-        kernel = op.kernel_for(keys & op.mask)
-        if type(kernel) is ViewKernel and (<ViewKernel>kernel).native == _VIEWS[place]:
-            self.compiled[place] = kernel
+        if op.is_as_made(keys):
+            kernel = op.kernel_for(keys & op.mask)
+            if type(kernel) is ViewKernel and (<ViewKernel>kernel).native == _VIEWS[place]:
+                self.compiled[place] = kernel
         return 0
 
     cdef bint fills_plainly(self, uint64_t keys) except -1:
@@ -95,8 +94,8 @@ cdef class _Operators:
             served = op.row[row_index(keys & op.mask)]
             if served != NULL and served == <PyObject*>self.filling:
                 return True
-        # The first look at a row also finds which keys its operator skips.
-        op.kernel_for(keys & op.mask)
+        if not op.is_as_made(keys):
+            return False
         kernel = op.kernel_for(keys & op.mask)
         if type(kernel) is not PointwiseKernel:
             return False
@@ -203,7 +202,7 @@ cdef bint _write_number(Tensor view, object value) except -1:
         # The look at the row of `fill` may have run what changes tensors.
         return False
     write_element(data_pointer(view), code, value)
-    view.storage.version += 1
+    count_write(view)
     return True
 
 

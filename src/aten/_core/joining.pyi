@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from aten._core.dispatcher import Kernel, OpOverload
 from aten._core.stand_in import StandIn
@@ -7,7 +7,9 @@ class JoinKernel(StandIn):
     def __init__(
         self,
         native: str,
-        operators: Sequence[OpOverload],
+        copy: OpOverload,
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
         otherwise: Kernel,
         has_out: bool = False,
     ) -> None: ...

@@ -24,7 +24,9 @@ from aten._core.promotion cimport Promotion, begin_promotion, promote_tensor, pr
 from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.stand_in cimport StandIn
 from aten._core.strides cimport format_strides
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, is_lazy,
+)
 from aten._core.views cimport view_of
 
 cdef extern from *:
@@ -72,13 +74,16 @@ cdef struct Shape:
 cdef class JoinKernel(StandIn):
     """cat, and stack, which joins along a new dimension; with out= or without.
 
-    The one operator is that which copies to a tensor of another type.
+    `copy` is the operator that copies to a tensor of another type.
     """
 
+    cdef OpOverload copy
     cdef bint has_out
 
-    def __init__(self, native, operators, otherwise, bint has_out=False):
-        StandIn.__init__(self, native, operators, otherwise)
+    def __init__(self, native, OpOverload copy not None, replaced, find, otherwise,
+                 bint has_out=False):
+        StandIn.__init__(self, native, replaced, find, otherwise)
+        self.copy = copy
         self.has_out = has_out
 
     cdef object ordinary(self, PyObject** stack):
@@ -162,7 +167,7 @@ cdef class JoinKernel(StandIn):
         if out.count and not _joins_rows(tensors, dim, code, stacks, out):
             self.copy_each(tensors, dim, stacks, out)
         if given_out != NULL:
-            out.storage.version += 1
+            count_write(out)
         return out
 
     cdef int copy_each(self, tuple tensors, int dim, bint stacks, TensorImpl out) except -1:
@@ -203,7 +208,7 @@ cdef class JoinKernel(StandIn):
                 arguments[0] = <PyObject*>window
                 arguments[1] = <PyObject*>source
                 arguments[2] = Py_False
-                (<OpOverload>self.operators[0]).call_stack(arguments)
+                self.copy.call_stack(arguments)
             start += length
         return 0
 

@@ -12,7 +12,7 @@ from aten._core.keys cimport dense_keys
 from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.storage cimport Storage, allocate, is_aligned, storage_over
 from aten._core.strides cimport contiguous_strides, storage_extent
-from aten._core.tensor cimport Tensor, TensorImpl, refresh_geometry, reserve
+from aten._core.tensor cimport Tensor, TensorImpl, refresh_geometry, reserve, share_versions
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -93,6 +93,7 @@ cdef Tensor make_alias(TensorImpl base):
     """Another tensor that is the same window."""
     cdef Tensor tensor = aten_bare_tensor()
     set_first_storage(tensor, base.storage)
+    share_versions(tensor, base)
     reserve(tensor, base.rank)
     memcpy(tensor.sizes, base.sizes, 2 * base.rank * sizeof(int64_t))
     tensor.count = base.count

@@ -20,7 +20,7 @@ from aten._core.locating cimport require_memory
 from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.views cimport view_of
 
 cdef enum:
@@ -340,5 +340,5 @@ def expand_into(Tensor out not None, Tensor mask not None, Tensor source not Non
     places.source = <char*>const_data_pointer(source)
     places.width = item_size(source.dtype_code)
     _write(&places, _expand_pieces)
-    out.storage.version += 1
+    count_write(out)
     return places.found

@@ -9,9 +9,12 @@ from libc.string cimport memcpy
 from aten._core.dtypes cimport item_size
 from aten._core.keys cimport local_state
 from aten._core.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
-from aten._core.storage cimport Storage, allocate, exchange_memory, retire
+from aten._core.storage cimport Storage, VersionCounter, allocate, exchange_memory, retire
 from aten._core.strides cimport contiguous_strides, is_dense, storage_extent
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, set_geometry
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, has_own_versions,
+    set_geometry, set_versions,
+)
 
 
 cdef int check_internal_overlap(TensorImpl out) except -1:
@@ -177,12 +180,32 @@ def become(Tensor tensor not None, Tensor window not None):
                            f"{window.dtype} elements on {window.device}")
     cdef Storage storage = window.storage
     if tensor.storage is not storage:
+        _leave(tensor)
         retire(tensor.storage)
     local_state().changes += 1
     set_geometry(tensor, window.rank, window.sizes, window.strides)
     tensor.storage = storage
     tensor.offset = window.offset
     tensor.keys = window.keys
+    return tensor
+
+
+cdef int _leave(TensorImpl tensor) except -1:
+    """Keep the count of writes for when the tensor shows another storage, with its views' here."""
+    cdef Storage storage = tensor.storage
+    if has_own_versions(tensor):
+        return 0
+    if storage.left is None:
+        storage.left = VersionCounter.__new__(VersionCounter)
+        storage.left.count = storage.version
+    set_versions(tensor, <PyObject*>storage.left)
+    return 0
+
+
+def count_apart(Tensor tensor not None):
+    """The tensor, whose writes and those to its views are counted for them alone from now on."""
+    cdef VersionCounter versions = VersionCounter.__new__(VersionCounter)
+    set_versions(tensor, <PyObject*>versions)
     return tensor
 
 
@@ -244,7 +267,7 @@ def check_writable(Tensor out not None, *operands):
 
 def mark_written(Tensor tensor not None):
     """Let the version counter see a write from outside of the kernels."""
-    tensor.storage.version += 1
+    count_write(tensor)
 
 
 def overlaps(Tensor left not None, Tensor right not None):

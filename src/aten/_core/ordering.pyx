@@ -24,7 +24,7 @@ from aten._core.radix cimport (KeyOrder, describe_keys, key_of_rank, load_keys, 
 from aten._core.ranking cimport (Pair, begin_least, end_least, select_least, select_rank,
                                  sort_least, sort_pairs, take_lesser)
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, count_write, data_pointer
 
 cdef enum:
     # What becomes of a row, in the order of _WAYS.
@@ -371,8 +371,8 @@ cdef int _run_on(Rows* rows, int way, int64_t rank, TensorImpl self, int dim, bi
     if rows.outer and rows.strides[rows.outer - 1][SOURCE] < rows.steps[SOURCE]:
         rows.abreast = max(min(<int64_t>ABREAST, rows.sizes[rows.outer - 1],
                                KEYS_ABREAST // max(rows.length, 1)), 1)
-    values.storage.version += 1
-    indices.storage.version += 1
+    count_write(values)
+    count_write(indices)
     if rows.count * rows.kept == 0 or rows.length == 0:
         return 0
     if rows.count * rows.length < GRAIN:

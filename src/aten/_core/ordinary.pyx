@@ -24,7 +24,7 @@ from aten._core.operands cimport UNIT, ZERO
 from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport INLINE_DIMS
 from aten._core.strides cimport is_dense, is_row_major
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, count_write, data_pointer
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -350,7 +350,7 @@ cdef object compute(OrdinaryCall* call, Remembered* known):
     else:
         function(data, length, call.inner, call.rows, call.outer, NULL)
     if call.out != NULL:
-        out.storage.version += 1
+        count_write(out)
     return out
 
 

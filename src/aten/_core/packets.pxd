@@ -10,6 +10,7 @@ cdef class OpOverloadPacket:
     cdef readonly str name
     cdef object resolver                    # makes the candidates on first use
     cdef tuple candidates                   # OpOverloads in resolution order
+    cdef tuple of_methods                   # those without out= arguments
     cdef OpOverload binary                  # the candidate for two tensors with all else default
     cdef tuple binary_defaults              # its arguments after the two
     cdef int binary_state                   # 0: not looked at yet; 1: `binary` is set; -1: there is none
@@ -18,7 +19,11 @@ cdef class OpOverloadPacket:
     cdef dict __dict__
 
     cdef int resolve(self) except -1        # fills `candidates`; once
-    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+    # `named` is what the caller called, the packet or its descriptor: errors say it.
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                               object named)
+    cdef object call_one_of(self, tuple candidates, PyObject* const* args, Py_ssize_t nargs,
+                            PyObject* kwnames, object named)
 
 cdef class MethodDescriptor:
     cdef void* vectorcall

@@ -36,6 +36,14 @@ cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
 
 
+# The registry brings it, which knows the namespaces.
+cdef object place_of_packet = None
+
+
+def set_place_lookup(lookup):
+    """Let `lookup(namespace, name)` say where users find an operator: the module and the name."""
+    global place_of_packet
+    place_of_packet = lookup
 # Who writes documentation and signatures, when somebody asks for them.
 describe = None
 
@@ -76,7 +84,9 @@ cdef class OpOverloadPacket:
 
     cdef int resolve(self) except -1:
         if self.candidates is None:
-            self.candidates = tuple(self.resolver(self))
+            found = tuple(self.resolver(self))
+            self.of_methods = tuple([one for one in found if not _writes_out(one)]) or found
+            self.candidates = found
         return 0
 
     def refresh(self):
@@ -89,14 +99,19 @@ cdef class OpOverloadPacket:
     def __call__(self, *args, **kwargs):
         return call_with_tuple(self, args, kwargs)
 
-    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                               object named):
+        if self.candidates is None:
+            self.resolve()
+        return self.call_one_of(self.candidates, args, nargs, kwnames, named)
+
+    cdef object call_one_of(self, tuple candidates, PyObject* const* args, Py_ssize_t nargs,
+                            PyObject* kwnames, object named):
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
         cdef PyObject** stack = inline_stack
         cdef LargeStack larger
         cdef OpOverload op
-        if self.candidates is None:
-            self.resolve()
-        for candidate in self.candidates:
+        for candidate in candidates:
             op = <OpOverload> candidate
             if op.row == NULL:
                 op.prepare()
@@ -106,14 +121,14 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
-            return call_without_match(self, self.candidates, args, nargs, kwnames)
+            return call_without_match(named, candidates, args, nargs, kwnames)
         try:
             result = dispatch(op, op.keys_of(stack), stack)
         finally:
             release(stack, op.count)
-        if op.results is None or type(result) is not tuple:
+        if op.results is None or type(result) is op.results or not isinstance(result, tuple):
             return result
-        return named_tuple(op.results, result)
+        return named_tuple(op.results, tuple(result))
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""
@@ -142,6 +157,18 @@ cdef class OpOverloadPacket:
     @property
     def __name__(self):
         return self.name
+
+    @property
+    def __module__(self):
+        return self.place()[0]
+
+    @property
+    def __qualname__(self):
+        return self.place()[1]
+
+    def place(self):
+        """The module and the name by which users find the operator."""
+        return place_of_packet(self.namespace, self.name)
 
     @property
     def __doc__(self):
@@ -207,12 +234,24 @@ cdef class MethodDescriptor:
 
 cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
-    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames, self)
 
 
 cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
                         PyObject* kwnames):
-    return self.packet.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames)
+    cdef OpOverloadPacket packet = self.packet
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    if count == 0 or (Py_TYPE(args[0]) != <PyTypeObject*> Tensor
+                      and not isinstance(<object> args[0], TensorImpl)):
+        given = type(<object> args[0]).__name__ if count else "nothing"
+        raise TypeError(f"Tensor.{packet.name}(): argument 'self' must be Tensor, not {given}")
+    if packet.candidates is None:
+        packet.resolve()
+    return packet.call_one_of(packet.of_methods, args, count, kwnames, self)
+
+
+cdef bint _writes_out(OpOverload op) except -1:
+    return op.entry is not None and op.entry.variant == "out"
 
 
 cdef object call_binary(OpOverloadPacket packet, object left, object right):
@@ -250,7 +289,7 @@ cdef object call_operands(OpOverloadPacket packet, object left, object right):
     cdef PyObject* operands[2]
     operands[0] = <PyObject*> left
     operands[1] = <PyObject*> right
-    return packet.call_arguments(operands, 2, NULL)
+    return packet.call_arguments(operands, 2, NULL, packet)
 
 
 cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:

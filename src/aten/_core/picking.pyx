@@ -29,7 +29,7 @@ from aten._core.locating cimport WITHIN, range_of_index, require_memory
 from aten._core.making cimport make_alias, make_contiguous, make_strided
 from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.transfer cimport transfer_run
 
 cdef enum:
@@ -420,7 +420,7 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     walk.reduced = <int64_t*>&way
     reorder(&walk, permutation)
     coalesce(&walk)
-    out.storage.version += 1
+    count_write(out)
     _run(&walk, True)
 
 
@@ -483,7 +483,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
     _run(&walk, False)
-    base.storage.version += 1
+    count_write(base)
 
 
 def fold(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
@@ -512,7 +512,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
     _run(&walk, False)
-    base.storage.version += 1
+    count_write(base)
 
 
 cdef int _wrapping(int code) noexcept:

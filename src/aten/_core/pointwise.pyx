@@ -31,7 +31,7 @@ from aten._core.promotion cimport (Promotion, begin_promotion, promote_number, p
                                    promoted)
 from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.strides cimport format_strides, is_dense
-from aten._core.tensor cimport Tensor, TensorImpl, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, count_write, data_pointer
 from aten._core.tiles cimport Tiling, run_tiles, tile
 
 cdef extern from "Python.h":
@@ -483,7 +483,7 @@ cdef class PointwiseKernel(Kernel):
         else:
             self.verify(family, operands, out.dtype_code)
         if written:
-            out.storage.version += 1
+            count_write(out)
         return out
 
     cdef int verify(self, Family family, Operands* operands, int out_code) except -1:

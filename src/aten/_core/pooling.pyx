@@ -15,7 +15,9 @@ from aten._core.device cimport CPU
 from aten._core.dtypes cimport (FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size)
 from aten._core.maxima cimport find_lines, find_pixels
 from aten._core.parallel cimport Task, parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
+)
 
 cdef enum:
     # Elements looked at in one chunk of work for the threads, and from how many on other Python
@@ -133,7 +135,7 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows
         _run(&pool, out.count, find_pixels, pool.channels)
     else:
         _run(&pool, out.count, find_lines, pool.results[2])
-    out.storage.version += 1
+    count_write(out)
 
 
 def average_pool(Tensor input not None, Tensor out not None, windows, bint inside,
@@ -157,7 +159,7 @@ def average_pool(Tensor input not None, Tensor out not None, windows, bint insid
         _run(&pool, out.count, _average_pixels, pool.channels)
     else:
         _run(&pool, out.count, _average_lines, pool.results[2])
-    out.storage.version += 1
+    count_write(out)
 
 
 def average_pool_backward(Tensor gradient not None, Tensor out not None, windows, bint inside,
@@ -181,7 +183,7 @@ def average_pool_backward(Tensor gradient not None, Tensor out not None, windows
         return
     with nogil:
         parallel_for(planes, max(1, GRAIN // (gradient.count // planes)), _spread_averages, &pool)
-    out.storage.version += 1
+    count_write(out)
 
 
 def spread_planes(Tensor values not None, Tensor indices not None, Tensor out not None,
@@ -218,7 +220,7 @@ def spread_planes(Tensor values not None, Tensor indices not None, Tensor out no
                                f"{work.size})")
     with nogil:
         parallel_for(planes, max(1, GRAIN // work.count), _spread_planes, &work)
-    out.storage.version += 1
+    count_write(out)
 
 
 cdef void _spread_planes(void* context, int64_t begin, int64_t end) noexcept nogil:

@@ -19,7 +19,7 @@ from aten._core.making cimport make_contiguous
 from aten._core.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                 prepare_out, restore_geometry, same_geometry)
 from aten._core.matrix_tiles cimport Product
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.transfer cimport Block
 
 cdef enum:
@@ -123,7 +123,7 @@ cdef class ProductKernel(Kernel):
         _prepare_given(op, out, rank, sizes, left)
         if self.executes and out.count:
             memcpy(data_pointer(out), fresh.storage.data, fresh.storage.bytes)
-            out.storage.version += 1
+            count_write(out)
         return 0
 
     cdef object multiplied(self, Product* product, TensorImpl out):
@@ -132,7 +132,7 @@ cdef class ProductKernel(Kernel):
         read_result(&product.out, out, self.code == BATCHES or self.code == ADDED_BATCHES)
         multiply(product)
         if self.out_position >= 0:
-            out.storage.version += 1
+            count_write(out)
         return out
 
 

@@ -38,8 +38,9 @@ cdef enum:
     MOST_ROLLED = 4
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 17
-    # Paddings beyond any dimension.
-    MOST_ADDED = 1 << 48
+
+# Paddings beyond any dimension. No enumerator: those are computed as C's int.
+cdef int64_t MOST_ADDED = <int64_t>1 << 48
 
 ctypedef object (*Rearrangement)(TensorImpl base, PyObject** stack)
 
@@ -49,8 +50,8 @@ cdef class RearrangeKernel(StandIn):
 
     cdef Rearrangement function
 
-    def __init__(self, native, operators, otherwise):
-        StandIn.__init__(self, native, operators, otherwise)
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
         self.function = <Rearrangement><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

@@ -10,7 +10,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT16, UINT8, dtype_from_code
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
+)
 
 cdef enum:
     SPATIAL = 3
@@ -102,7 +104,7 @@ def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not
     with nogil:
         parallel_for(outer * work.wanted, max(1, GRAIN // (work.inner * work.taps)), _weigh_lines,
                      &work)
-    out.storage.version += 1
+    count_write(out)
 
 
 cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -179,7 +181,7 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
     with nogil:
         parallel_for(images * work.points, max(1, GRAIN // (work.channels * 16)),
                      _sample_points, &work)
-    out.storage.version += 1
+    count_write(out)
 
 
 def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid not None,

@@ -10,7 +10,7 @@ from aten._core.locating cimport WITHIN, copy_of_indices
 from aten._core.locating import wrong_index
 from aten._core.making cimport make_contiguous
 from aten._core.parallel cimport parallel_for
-from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, count_write, data_pointer
 
 cdef enum:
     # Values looked up in one chunk of work for the threads.
@@ -157,4 +157,4 @@ def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor ord
         search.order = <const int64_t*>const_data_pointer(checked)
     with nogil:
         parallel_for(values.count, GRAIN, _search_part, &search)
-    out.storage.version += 1
+    count_write(out)

@@ -133,8 +133,8 @@ cdef class SequenceKernel(StandIn):
 
     cdef int given
 
-    def __init__(self, native, operators, otherwise):
-        StandIn.__init__(self, native, operators, otherwise)
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
         self.given = NAMES.index(native) + 1
 
     cdef object ordinary(self, PyObject** stack):

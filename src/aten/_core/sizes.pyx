@@ -27,6 +27,14 @@ class Size(tuple):
 
     __slots__ = ()
 
+    def __new__(cls, sizes=()):
+        made = tuple.__new__(cls, sizes)
+        for place, size in enumerate(made):
+            if isinstance(size, (str, bytes, float, tuple, list, dict)) or size is None:
+                raise TypeError(f"aten.Size() takes an iterable of 'int' (item {place} is "
+                                f"'{type(size).__name__}')")
+        return made
+
     def numel(self):
         """The product of the sizes."""
         product = 1
@@ -36,7 +44,7 @@ class Size(tuple):
 
     def __getitem__(self, item):
         found = tuple.__getitem__(self, item)
-        return Size(found) if isinstance(item, slice) else found
+        return tuple.__new__(Size, found) if isinstance(item, slice) else found
 
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))

@@ -13,9 +13,13 @@ cdef class CompiledFirst(Kernel):
     cdef object ordinary(self, PyObject** stack)
 
 cdef class StandIn(CompiledFirst):
-    cdef tuple operators            # those the composite calls
-    cdef list compiled              # their kernels, owned, so that no other takes one's address
+    cdef readonly tuple replaced    # names of the operators that `otherwise` calls
+    cdef object find                # gives the operator of a name
+    # What was found last: whether it stands, for these keys, unless a registration has changed.
+    cdef bint found
+    cdef uint64_t found_keys
+    cdef uint64_t found_epoch
 
-    # Whether calls of the operators, for tensors of these keys, end in compiled kernels.
+    # Whether the operators, called with these keys, are served as the package made them.
     cdef bint stands(self, uint64_t keys) except -1
-    cdef bint finds_compiled(self, Py_ssize_t place, uint64_t keys) except -1
+    cdef bint look(self, uint64_t keys) except -1

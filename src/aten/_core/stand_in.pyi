@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from aten._core.dispatcher import Kernel, OpOverload
 
@@ -10,4 +10,12 @@ class CompiledFirst(Kernel):
     def otherwise(self) -> Kernel: ...
 
 class StandIn(CompiledFirst):
-    def __init__(self, native: str, operators: Sequence[OpOverload], otherwise: Kernel) -> None: ...
+    def __init__(
+        self,
+        native: str,
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
+        otherwise: Kernel,
+    ) -> None: ...
+    @property
+    def replaced(self) -> tuple[str, ...]: ...

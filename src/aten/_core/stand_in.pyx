@@ -10,14 +10,8 @@ call.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from aten._core.dispatcher cimport FallthroughKernel, Kernel, OpOverload, PythonKernel
-from aten._core.keys cimport LocalState, local_state, row_index
-
-cdef extern from "Python.h":
-    Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
-    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
-    PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t) noexcept
-
+from aten._core.dispatcher cimport Kernel, OpOverload, registration_epoch
+from aten._core.keys cimport local_state
 
 cdef class CompiledFirst(Kernel):
     """Computes what is ordinary itself; `otherwise` serves the other calls."""
@@ -38,45 +32,40 @@ cdef class CompiledFirst(Kernel):
 
 
 cdef class StandIn(CompiledFirst):
-    """Computes what the composite `otherwise`, which calls `operators`, would give.
+    """Computes what `otherwise`, which calls the operators named in `replaced`, would give.
 
-    It stands for it only while these have compiled kernels, with nothing before them, and no trace
-    is on: a kernel that is registered for one of them is called as ever.
+    It stands for it only while each of these is served by the kernel it came with, with nothing
+    before it, and no trace is on: a kernel of whatever kind that is registered for one of them is
+    called as ever. `find` gives the operator of a name.
     """
 
-    def __init__(self, str native not None, operators not None, Kernel otherwise not None):
+    def __init__(self, str native not None, tuple replaced not None, find not None,
+                 Kernel otherwise not None):
         CompiledFirst.__init__(self, native, otherwise)
-        self.operators = tuple(operators)
-        self.compiled = [None] * len(self.operators)
+        self.replaced = replaced
+        self.find = find
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        made = self.ordinary(stack) if local_state().tracing == 0 else None
-        return self.otherwise.call(op, keys, stack) if made is None else made
+        if local_state().tracing == 0 and self.stands(op.keys_of(stack)):
+            made = self.ordinary(stack)
+            if made is not None:
+                return made
+        return self.otherwise.call(op, keys, stack)
 
     cdef bint stands(self, uint64_t keys) except -1:
-        cdef LocalState* state = local_state()
-        cdef PyObject* operators = <PyObject*>self.operators
-        cdef PyObject* op
-        cdef PyObject* served
-        cdef Py_ssize_t place
-        keys = (keys | state.included) & ~state.excluded
-        for place in range(PyTuple_GET_SIZE(operators)):
-            op = PyTuple_GET_ITEM(operators, place)
-            served = NULL
-            if (<OpOverload>op).row != NULL:
-                served = (<OpOverload>op).row[row_index(keys & (<OpOverload>op).mask)]
-            if served == NULL or served != PyList_GET_ITEM(<PyObject*>self.compiled, place):
-                if not self.finds_compiled(place, keys):
-                    return False
-        return True
+        if keys == self.found_keys and registration_epoch == self.found_epoch:
+            return self.found
+        return self.look(keys)
 
-    cdef bint finds_compiled(self, Py_ssize_t place, uint64_t keys) except -1:
-        cdef OpOverload op = <OpOverload>self.operators[place]
-        cdef Kernel kernel
-        # The first look at a row also finds which keys its operator skips.
-        op.kernel_for(keys & op.mask)
-        kernel = op.kernel_for(keys & op.mask)
-        if isinstance(kernel, (PythonKernel, FallthroughKernel)):
-            return False
-        self.compiled[place] = kernel
-        return True
+    cdef bint look(self, uint64_t keys) except -1:
+        # What changes while it looks, in Python code or another thread, is a change after it.
+        cdef uint64_t epoch = registration_epoch
+        cdef bint stands = True
+        for name in self.replaced:
+            if not (<OpOverload?>self.find(name)).is_as_made(keys):
+                stands = False
+                break
+        self.found = stands
+        self.found_keys = keys
+        self.found_epoch = epoch
+        return stands

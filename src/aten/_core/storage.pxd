@@ -6,17 +6,21 @@ cdef class SharedBlock:
     cdef char* data
     cdef int64_t capacity           # 0: a storage has taken the block back
 
+cdef class VersionCounter:
+    cdef uint32_t count
+
 cdef class Storage:
     cdef char* data                 # to be read; `writable` for everything else
     cdef int64_t bytes
     cdef int64_t capacity           # of a block of its own; 0: shared, or memory owned by `owner`
-    cdef uint32_t version           # bumped by every in-place write; views share it with their base
+    cdef uint32_t version           # writes to its tensors; those of `.data` count their own
     cdef signed char device_type
     cdef signed char device_index
     cdef bint exposed               # its address was given away: never shared again
     cdef int exports                # users of the memory who do not know when it moves
     cdef SharedBlock shared         # memory that other storages show, too; to be copied before a write
     cdef object owner               # keeps foreign memory alive (NumPy array, mapped file, …)
+    cdef VersionCounter left        # counts instead, once one of them shows another storage
 
 # Compiled loops take elements to lie at multiples of their own size.
 cdef inline bint is_aligned(const void* address, int64_t width) noexcept nogil:

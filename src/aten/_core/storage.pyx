@@ -55,6 +55,11 @@ cdef class SharedBlock:
             give_block(self.data, self.capacity)
 
 
+@cython.no_gc
+cdef class VersionCounter:
+    """How often the tensors that share it have been written to."""
+
+
 @cython.freelist(64)
 @cython.no_gc
 cdef class Storage:
@@ -86,8 +91,35 @@ cdef class Storage:
     def device(self):
         return device_from_codes(self.device_type, self.device_index)
 
+    def move_to(self, buffer):
+        """Let the bytes lie in a writable buffer of at least as many from now on, for all tensors.
+
+        Addresses that were given away before stay those of the memory they had. Raises BufferError
+        while somebody holds a view of the memory, or where the buffer is read-only, and ValueError
+        where it is too small.
+        """
+        cdef Storage other = storage_over(buffer)
+        if self.device_type != CPU or self.exports != 0:
+            raise BufferError("the memory of the storage is in use, or on another device")
+        if other.bytes < self.bytes:
+            raise ValueError(f"{other.bytes} bytes are too few for {self.bytes}")
+        if self.bytes != 0:
+            memcpy(other.data, self.data, self.bytes)
+        other.bytes = self.bytes
+        exchange_memory(self, other)
+        self.owner, other.owner = other.owner, self.owner
+        retire(other)
+
+    def lies_in(self, kind):
+        """Whether the memory is that of a buffer of type `kind`."""
+        cdef _ForeignBuffer held
+        if not isinstance(self.owner, _ForeignBuffer):
+            return False
+        held = <_ForeignBuffer>self.owner
+        return isinstance(held.view.obj, kind)
+
     def __repr__(self):
-        return f"Storage(nbytes={self.bytes}, device={self.device}, version={self.version})"
+        return f"Storage(nbytes={self.bytes}, device={self.device})"
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if self.device_type == META:

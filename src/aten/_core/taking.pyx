@@ -20,8 +20,9 @@ from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, data_poin
 
 cdef extern from "Python.h":
     bint PyList_CheckExact(PyObject*) noexcept
-    Py_ssize_t PyList_GET_SIZE(PyObject*) noexcept
-    PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t) noexcept
+    bint PyTuple_CheckExact(PyObject*) noexcept
+    Py_ssize_t PySequence_Fast_GET_SIZE(PyObject*) noexcept
+    PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
 
 cdef enum:
     # Bytes from which on threads share the work, and other Python threads may run.
@@ -259,9 +260,10 @@ cdef object index_ordinary(PyObject** stack):
     cdef TensorImpl index
     cdef int dim
     if (self.device_type != CPU or self.rank == 0 or not self.contiguous or not _is_plain(self)
-            or not PyList_CheckExact(stack[1]) or PyList_GET_SIZE(stack[1]) != 1):
+            or not (PyList_CheckExact(stack[1]) or PyTuple_CheckExact(stack[1]))
+            or PySequence_Fast_GET_SIZE(stack[1]) != 1):
         return None
-    given = PyList_GET_ITEM(stack[1], 0)
+    given = PySequence_Fast_ITEMS(stack[1])[0]
     if not is_tensor(<object>given):
         return None
     index = <TensorImpl>given

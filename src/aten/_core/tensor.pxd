@@ -4,9 +4,17 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.sizes cimport INLINE_DIMS
-from aten._core.storage cimport Storage
+from aten._core.storage cimport Storage, VersionCounter
 
 cdef extern from *:
+    """
+    #define ATEN_SET_VERSIONS(tensor, value) \\
+        do { \\
+            Py_XINCREF((PyObject *)(value)); \\
+            Py_XSETREF((tensor)->versions, (void *)(value)); \\
+        } while (0)
+    """
+    void set_versions "ATEN_SET_VERSIONS"(TensorImpl, PyObject*) noexcept
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
 
 cdef enum:
@@ -33,6 +41,7 @@ cdef class TensorImpl:
     cdef int64_t* strides
     cdef int64_t inline_geometry[10]        # 2 * INLINE_DIMS; deeper tensors hold theirs elsewhere:
     cdef bytes geometry_memory              # there, which is None or NULL for the others
+    cdef VersionCounter versions            # of itself and its views; None or NULL: the storage's
     cdef int rank
     cdef signed char dtype_code
     cdef signed char device_type
@@ -62,6 +71,26 @@ cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
 cdef int reserve_elsewhere(TensorImpl tensor, int rank) except -1
 cdef int refuse_count(TensorImpl tensor) except -1
 cdef void set_binary_call(BinaryCall call) noexcept
+
+
+cdef inline bint has_own_versions(TensorImpl tensor) noexcept:
+    return <PyObject*>tensor.versions != NULL and <PyObject*>tensor.versions != <PyObject*>None
+
+
+cdef inline void share_versions(TensorImpl made, TensorImpl base) noexcept:
+    """Let a view of `base` count its writes where that does."""
+    if has_own_versions(base):
+        set_versions(made, <PyObject*>base.versions)
+
+
+cdef inline void count_write(TensorImpl tensor) noexcept:
+    """One more write, for the tensor and all that are views of one with it."""
+    if has_own_versions(tensor):
+        tensor.versions.count += 1
+    elif tensor.storage.left is not None:
+        tensor.storage.left.count += 1
+    else:
+        tensor.storage.version += 1
 
 
 cdef inline int reserve(TensorImpl tensor, int rank) except -1:

@@ -14,7 +14,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.device cimport CPU, META, device_from_codes
 from aten._core.device import LAYOUTS, MEMORY_FORMATS
-from aten._core.dtypes cimport FLOAT32, default_dtype_code, dtype_from_code, item_size
+from aten._core.dtypes cimport (FLOAT32, category_of, default_dtype_code, dtype_from_code,
+                                item_size)
 from aten._core.keys cimport DispatchKeySet, dense_keys
 from aten._core.keys import DispatchKey
 from aten._core.sizes cimport int_tuple, make_size
@@ -34,6 +35,9 @@ cdef extern from "Python.h":
     int PyDict_SetItem(PyObject*, object, object) except -1
     ctypedef struct CTypeObject "PyTypeObject":
         PyObject* tp_dict
+
+cdef enum:
+    FLOATING = 2    # the category from which on `~` has no meaning
 
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
 cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
@@ -518,7 +522,14 @@ cdef class Tensor(TensorImpl):
 
     @property
     def _version(self):
-        """How many in-place writes the storage has seen."""
+        """How often the tensor, or one that is a view with it, has been written to.
+
+        Views and what `detach` gives share the count, `data` does not. It never goes backwards.
+        """
+        if has_own_versions(self):
+            return self.versions.count
+        if self.storage.left is not None:
+            return self.storage.left.count
         return self.storage.version
 
     @property
@@ -694,6 +705,8 @@ cdef class Tensor(TensorImpl):
         return _slot(SLOT_ABS)(self)
 
     def __invert__(self):
+        if category_of(self.dtype_code) >= FLOATING:
+            raise TypeError(f"~: expected a tensor of integers or bool, got {self.dtype}")
         return _slot(SLOT_INVERT)(self)
 
     # Python's protocols
@@ -741,6 +754,9 @@ cdef class Tensor(TensorImpl):
     def __setitem__(self, index, value):
         _slot(SLOT_SETITEM)(self, index, value)
 
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
+
     def __repr__(self):
         if _slots[SLOT_REPR] == NULL:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, device={self.device})"
@@ -785,6 +801,7 @@ cdef int _show(Tensor made, TensorImpl window) except -1:
     """Make `made` the same window on the same storage."""
     set_geometry(made, window.rank, window.sizes, window.strides)
     made.storage = window.storage
+    share_versions(made, window)
     made.offset = window.offset
     made.dtype_code = window.dtype_code
     made.device_type = window.device_type

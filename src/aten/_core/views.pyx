@@ -16,7 +16,9 @@ from aten._core.making cimport make_alias, make_tensor
 from aten._core.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.storage cimport is_aligned
 from aten._core.strides cimport contiguous_strides, storage_extent
-from aten._core.tensor cimport Tensor, TensorImpl, conjugate_bit, is_lazy, negative_bit, wrap_dim
+from aten._core.tensor cimport (
+    Tensor, TensorImpl, conjugate_bit, is_lazy, negative_bit, share_versions, wrap_dim,
+)
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
 
@@ -43,6 +45,7 @@ cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64
     """A view; the caller vouches that it stays inside the storage."""
     cdef Tensor made = make_tensor(base.storage, base.dtype_code, rank, sizes, strides, offset)
     made.keys = base.keys
+    share_versions(made, base)
     return made
 
 
@@ -187,6 +190,11 @@ cdef Tensor _expand(TensorImpl base, PyObject** stack, Py_ssize_t count):
                 f"({base.sizes[source]}) at non-singleton dimension {dim}.  Target sizes: "
                 f"{list(<object>stack[1])}.  Tensor sizes: {list(base.size())}")
         strides[dim] = 0
+    if base.rank > 0:
+        # New dimensions of one element have the stride that a row-major tensor would have there.
+        for dim in range(rank - base.rank - 1, -1, -1):
+            if wanted[dim] == 1:
+                strides[dim] = wanted[dim + 1] * strides[dim + 1]
     return view_of(base, rank, wanted, strides, base.offset)
 
 
@@ -473,6 +481,7 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
         sizes[last] = sizes[last] * old // new
     made = make_tensor(base.storage, wanted.code, base.rank, sizes, strides, offset // new)
     made.keys = base.keys
+    share_versions(made, base)
     return made
 
 

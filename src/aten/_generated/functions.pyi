@@ -1132,7 +1132,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([1.+0.5000j, 2.-1.0000j])
     """
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+    """Another name of `cat`.
 
     Example:
 
@@ -1140,7 +1140,7 @@ def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = Non
         tensor([1, 2, 3])
     """
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+    """Another name of `cat`.
 
     Example:
 
@@ -3004,7 +3004,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         tensor([3., 7.])
     """
 def matrix_exp(input: Tensor) -> Tensor:
-    """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
+    """Another name of `linalg_matrix_exp`.
 
     Example:
 
@@ -3407,6 +3407,8 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Ten
                 [ 2],
                 [-1]])
     """
+def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
+    """Norms over all dimensions but one, which keep their places; over all for dim -1."""
 @overload
 def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -3473,7 +3475,7 @@ def ones_like(input: Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[
         tensor([1, 1])
     """
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first n columns of the product of reflections: input (*, m, n), tau (*, k), k ≤ n ≤ m.
+    """Another name of `linalg_householder_product`.
 
     Example:
 
@@ -4798,7 +4800,7 @@ def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: 
                 [3, 4]])
     """
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size along `dim`; the last one may be smaller.
+    """An operator without a function of its own.
 
     Example:
 

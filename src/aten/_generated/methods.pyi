@@ -1569,6 +1569,8 @@ class TensorMethods:
             >>> x.fill_(5)
             tensor([5., 5.])
         """
+    def fill_diagonal_(self, fill_value: _complex | Tensor, wrap: _bool = False) -> Tensor:
+        """`fill_diagonal`, written into the tensor itself: write a number where all indices are equal."""
     def fix(self) -> Tensor:
         """Another name of `trunc`. Each element without what is behind the point.
 
@@ -2723,7 +2725,7 @@ class TensorMethods:
             tensor([3., 7.])
         """
     def matrix_exp(self) -> Tensor:
-        """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
+        """Another name of `linalg_matrix_exp`.
 
         Example:
 
@@ -3204,7 +3206,7 @@ class TensorMethods:
             6
         """
     def orgqr(self, input2: Tensor) -> Tensor:
-        """The first n columns of the product of reflections: input (*, m, n), tau (*, k), k ≤ n ≤ m.
+        """Another name of `linalg_householder_product`.
 
         Example:
 
@@ -4398,7 +4400,7 @@ class TensorMethods:
             aten.Size([3])
         """
     def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """At most `chunks` pieces of equal size along `dim`; the last one may be smaller.
+        """An operator without a function of its own.
 
         Example:
 

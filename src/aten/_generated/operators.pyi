@@ -252,6 +252,9 @@ class packet__linalg_eigh(_OpOverloadPacket):
     default: _OpOverload
     eigenvalues: _OpOverload
     def __call__(self, A: _Tensor, UPLO: _str = 'L', compute_v: _bool = True, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._linalg_eigh: ...
+class packet__linalg_eigvals(_OpOverloadPacket):
+    default: _OpOverload
+    def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet__linalg_slogdet(_OpOverloadPacket):
     default: _OpOverload
     sign: _OpOverload
@@ -1691,6 +1694,9 @@ class packet_fill_(_OpOverloadPacket):
     def __call__(self, input: _Tensor, value: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, value: _complex | _Tensor) -> _Tensor: ...
+class packet_fill_diagonal_(_OpOverloadPacket):
+    default: _OpOverload
+    def __call__(self, input: _Tensor, fill_value: _complex | _Tensor, wrap: _bool = False) -> _Tensor: ...
 class packet_fix(_OpOverloadPacket):
     default: _OpOverload
     out: _OpOverload
@@ -3150,6 +3156,9 @@ class packet_norm(_OpOverloadPacket):
     def __call__(self, input: _Tensor, p: _complex | _Tensor | None, dim: _int | Sequence[_int], keepdim: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, p: _complex | _Tensor | None, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], out: _Tensor | None = None) -> _Tensor: ...
+class packet_norm_except_dim(_OpOverloadPacket):
+    default: _OpOverload
+    def __call__(self, v: _Tensor, pow: _int = 2, dim: _int = 0) -> _Tensor: ...
 class packet_normal(_OpOverloadPacket):
     Tensor_Tensor: _OpOverload
     Tensor_float: _OpOverload
@@ -4885,6 +4894,7 @@ class AtenOperators:
     _is_any_true: packet__is_any_true
     _linalg_det: packet__linalg_det
     _linalg_eigh: packet__linalg_eigh
+    _linalg_eigvals: packet__linalg_eigvals
     _linalg_slogdet: packet__linalg_slogdet
     _linalg_solve_ex: packet__linalg_solve_ex
     _linalg_svd: packet__linalg_svd
@@ -5185,6 +5195,7 @@ class AtenOperators:
     fft_rfftn: packet_fft_rfftn
     fill: packet_fill
     fill_: packet_fill_
+    fill_diagonal_: packet_fill_diagonal_
     fix: packet_fix
     fix_: packet_fix_
     flatten: packet_flatten
@@ -5477,6 +5488,7 @@ class AtenOperators:
     nonzero_numpy: packet_nonzero_numpy
     nonzero_static: packet_nonzero_static
     norm: packet_norm
+    norm_except_dim: packet_norm_except_dim
     normal: packet_normal
     normal_: packet_normal_
     normal_functional: packet_normal_functional

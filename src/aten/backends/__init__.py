@@ -6,7 +6,7 @@ Nothing heavy is imported until the first operator of a kind is made.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aten import registry
 from aten._core.registrations import set_code_generator
@@ -26,6 +26,18 @@ _INSTALLERS = {
     "copy": "aten.backends.composite:install_copy",
     "view": "aten.backends.composite:install_view",
 }
+
+
+# What programs ask of libraries and devices, and set for them; imported when first asked for.
+_DEFERRED_MODULES = frozenset(
+    {"cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"}
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _DEFERRED_MODULES:
+        return import_module(f"aten.backends.{name}")
+    raise AttributeError(f"module 'aten.backends' has no attribute {name!r}")
 
 
 def install() -> None:

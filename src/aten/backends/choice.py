@@ -33,14 +33,20 @@ def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
     return _MAKERS[op.entry.options["native"]](op, otherwise)
 
 
+def _replaced(op: OpOverload) -> tuple[str, ...]:
+    """The operators that the table says the compiled kernel stands for, besides its own."""
+    names = op.entry.options.get("stands_for", ())
+    assert isinstance(names, tuple)
+    return names
+
+
 def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
-    names = ("aten::mm", "aten::mv", "aten::dot", "aten::bmm")
-    mm, mv, dot, bmm = (operator(name) for name in names)
-    return MatmulKernel((mm, mv, dot, bmm), otherwise)
+    products = tuple(operator(f"aten::{name}") for name in ("mm", "mv", "dot"))
+    return MatmulKernel(products, _replaced(op), operator, otherwise)
 
 
 def _linear(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return LinearKernel((operator("aten::mm"), operator("aten::addmm")), otherwise)
+    return LinearKernel(_replaced(op), operator, otherwise)
 
 
 def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -58,46 +64,37 @@ def _convert(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 
 def _converted_copy(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return ConvertedCopyKernel(operator("aten::copy_"), otherwise)
-
-
-# The operators of compiled views, where they have other names.
-_OPERATORS_OF_VIEWS = {
-    "select": "select.int",
-    "slice": "slice.Tensor",
-    "transpose": "transpose.int",
-}
+    return ConvertedCopyKernel(operator("aten::copy_"), _replaced(op), operator, otherwise)
 
 
 def _derived_view(op: OpOverload, otherwise: Kernel) -> Kernel:
     native = op.entry.options["native"]
-    views = [
-        operator(f"aten::{_OPERATORS_OF_VIEWS.get(view, view)}")
-        for view in derived_views.VIEWS[native]
-    ]
-    return derived_views.DerivedViewKernel(native, views, otherwise)
+    return derived_views.DerivedViewKernel(native, _replaced(op), operator, otherwise)
 
 
 def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return rearranging.RearrangeKernel(op.entry.options["native"], (), otherwise)
+    native = op.entry.options["native"]
+    return rearranging.RearrangeKernel(native, _replaced(op), operator, otherwise)
 
 
 def _sequence(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return sequences.SequenceKernel(op.entry.options["native"], (), otherwise)
+    native = op.entry.options["native"]
+    return sequences.SequenceKernel(native, _replaced(op), operator, otherwise)
 
 
 def _draw(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return drawing.DrawKernel(op.entry.options["native"], (), otherwise)
+    return drawing.DrawKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
 
 
 def _join(op: OpOverload, otherwise: Kernel) -> Kernel:
     copy = operator("aten::copy_")
     writes = op.entry.variant != "functional"
-    return joining.JoinKernel(op.entry.options["native"], (copy,), otherwise, writes)
+    native = op.entry.options["native"]
+    return joining.JoinKernel(native, copy, _replaced(op), operator, otherwise, writes)
 
 
 def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
-    return elements.ElementKernel(op.entry.options["native"], otherwise)
+    return elements.ElementKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
 
 
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {

@@ -280,7 +280,9 @@ def _becoming(op: OpOverload) -> Callable[..., Tensor]:
     base = operator(op.entry.base)
 
     def become(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        return memory.become(self, base(self, *arguments, **keywords))
+        memory.become(self, base(self, *arguments, **keywords))
+        memory.mark_written(self)
+        return self
 
     return become
 

@@ -15,6 +15,9 @@ An entry is one operator overload and the variants made from it:
       promotion: default            one of PROMOTIONS, for kinds that have operands to promote
       function: add                 the @op function, where it is not named like the operator
       native: transpose             the compiled kernel in `_core`
+      stands_for: [copy_]           operators that the function calls, where the compiled kernel
+                                    serves ordinary calls in its place: it looks whether one of
+                                    them has a kernel that did not come with it
       numbers_as_tensors: true      Python numbers are taken where tensors are asked for
       aliases: [negative]           other names of the same operator, all its variants included;
                                     one that starts with special_ is functional or out= only, and
@@ -46,6 +49,7 @@ _FIELDS = (
     "promotion",
     "function",
     "native",
+    "stands_for",
     "numbers_as_tensors",
     "aliases",
     "tags",
@@ -90,6 +94,7 @@ class Entry:
     promotion: str
     function: str
     native: str
+    stands_for: tuple[str, ...]
     numbers_as_tensors: bool
     tags: tuple[str, ...]
     aliases: tuple[str, ...] = ()
@@ -192,6 +197,7 @@ class _EntryReader:
             promotion=promotion,
             function=self._text("function"),
             native=self._text("native"),
+            stands_for=self._stands_for(),
             numbers_as_tensors=self._flag("numbers_as_tensors"),
             tags=self._tags(kind),
             aliases=self._aliases(),
@@ -264,6 +270,14 @@ class _EntryReader:
         value = self.fields.get("aliases", [])
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             raise self._error("aliases", f"expected a list of names, found {value!r}")
+        return tuple(value)
+
+    def _stands_for(self) -> tuple[str, ...]:
+        value = self.fields.get("stands_for", [])
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise self._error("stands_for", f"expected a list of operators, found {value!r}")
+        if value and not self._text("native"):
+            raise self._error("stands_for", "needs 'native'")
         return tuple(value)
 
     def _tags(self, kind: str) -> tuple[str, ...]:

@@ -67,6 +67,12 @@ def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> 
                     f"{entry.source}: {operator.key} is defined at {known.entry.source} already"
                 )
             operators[operator.key] = operator
+    for operator in operators.values():
+        for name in operator.entry.stands_for:
+            if name not in operators:
+                raise RegistryError(
+                    f"{operator.entry.source}: {operator.key} stands for {name}, which has no entry"
+                )
     for name, definition in functions.items():
         if name not in used:
             raise RegistryError(

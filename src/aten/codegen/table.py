@@ -12,7 +12,8 @@ _INTRODUCTION = '''\
 OPERATORS   "add.Tensor" → (schema, kind, variant, base, function, options)
             variant: functional | inplace | out | mutable; base: the overload it was made from;
             function: "module:name" of its definition, or ""; options: promotion, tags, native,
-            numbers_as_tensors, alias_of, and line, the entry's in native_functions.yaml
+            stands_for, numbers_as_tensors, alias_of, and line, the entry's in
+            native_functions.yaml
 PACKETS     "add" → its overloads, in the order in which a call tries them
 FUNCTIONS   packets that are functions of the package
 METHODS     packets that are methods of Tensor
@@ -52,6 +53,8 @@ def _row(operator: Operator) -> tuple[object, ...]:
         options["promotion"] = entry.promotion
     if entry.native:
         options["native"] = entry.native
+    if entry.stands_for:
+        options["stands_for"] = entry.stands_for
     if entry.numbers_as_tensors:
         options["numbers_as_tensors"] = True
     if entry.alias_of:

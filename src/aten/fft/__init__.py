@@ -1,5 +1,7 @@
 """Discrete Fourier transforms: the operators `fft_…` by their short names."""
 
+from aten.refusals import names_of
 from aten.registry import prefixed_functions
 
-__getattr__, __dir__ = prefixed_functions(__name__, "fft_")
+_find, __dir__ = prefixed_functions(__name__, "fft_")
+__getattr__ = names_of(__name__, _find)

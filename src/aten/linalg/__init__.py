@@ -1,6 +1,9 @@
 """Linear algebra: the operators `linalg_…` by their short names."""
 
 from aten.ops.matrix_checks import LinAlgError as LinAlgError
-from aten.registry import prefixed_functions
+from aten.refusals import names_of
+from aten.registry import packet, prefixed_functions
 
-__getattr__, __dir__ = prefixed_functions(__name__, "linalg_")
+_find, __dir__ = prefixed_functions(__name__, "linalg_")
+__getattr__ = names_of(__name__, _find)
+matmul = packet("aten", "matmul")

@@ -220,6 +220,15 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoi
         tensor([[0.5000],
                 [0.2500]])
     """
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of matrices. Vectors at the ends are rows or columns; leading dimensions are
+    batches, and broadcast.
+
+    Example:
+
+        >>> aten.matmul(aten.tensor([[1.0, 2.0], [3.0, 4.0]]), aten.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
 def matrix_exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Σ Aᵏ / k!, by a Padé approximant of A / 2ˢ squared s times, s for each matrix of its own.
 
@@ -274,6 +283,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         tensor([[12.],
                 [12.]])
     """
+from aten.refusals import names_of as names_of
 @overload
 def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -286,6 +296,7 @@ def norm(input: Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, kee
         >>> aten.linalg.norm(aten.tensor([3.0, 4.0]))
         tensor(5.)
     """
+from aten.registry import packet as packet
 @overload
 def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload

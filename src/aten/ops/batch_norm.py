@@ -273,7 +273,7 @@ def instance_norm(
         None if one is None else one.clone()
         for one in (repeated(running_mean), repeated(running_var))
     )
-    out = native_batch_norm(
+    out: Tensor = ops.aten.native_batch_norm.default(
         rows, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
     )[0]
     if use_input_stats:

@@ -5,6 +5,8 @@ Scores are (N, C, *) or (C), with classes in dimension 1 or 0; targets (N, *) or
 
 from __future__ import annotations
 
+import math
+
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten._core.weighing import picked_and_weighed
@@ -14,7 +16,7 @@ from aten.ops.loss import MEAN, NONE
 from aten.ops.requirements import refusal
 from aten.ops.similarity import reduced_tensor
 from aten.prims import Number
-from aten.registry import ops
+from aten.registry import operator, ops
 
 _INT64 = DTYPES["int64"]
 _MANY = 1 << 16
@@ -165,6 +167,9 @@ def nll_loss2d_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """`nll_loss_forward` for `self` (N, C, H, W) and `target` (N, H, W)."""
+    found = _loss_at_once(self, target, weight, reduction, ignore_index)
+    if found is not None:
+        return found
     _check_sizes(self, target, 4)
     return _likelihood_loss(self, target, weight, reduction, ignore_index)
 
@@ -182,12 +187,12 @@ _OF_FORWARD = ("self", "target", "weight", "reduction", "ignore_index")
 
 @op(forwarding=Forwarding("nll_loss_forward", _OF_FORWARD, first=True))
 def nll_loss(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
-    return nll_loss_forward(self, target, weight, *rest)[0]
+    return ops.aten.nll_loss_forward.default(self, target, weight, *rest)[0]  # type: ignore[no-any-return]
 
 
 @op(forwarding=Forwarding("nll_loss2d_forward", _OF_FORWARD, first=True))
 def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
-    return nll_loss2d_forward(self, target, weight, *rest)[0]
+    return ops.aten.nll_loss2d_forward.default(self, target, weight, *rest)[0]  # type: ignore[no-any-return]
 
 
 @op
@@ -199,9 +204,6 @@ def nll_loss_nd(
     ignore_index: int = -100,
 ) -> Tensor:
     """`nll_loss` for scores of any rank. Raises ValueError for 0-d ones and other batch sizes."""
-    found = _loss_at_once(self, target, weight, reduction, ignore_index)
-    if found is not None:
-        return found[0]
     if self.dim() == 0:
         raise ValueError("nll_loss: scores must have at least one dimension")
     if self.dim() > 1 and (target.dim() == 0 or self.shape[0] != target.shape[0]):
@@ -210,9 +212,23 @@ def nll_loss_nd(
             "their batch sizes"
         )
     if self.dim() <= 2:
-        return nll_loss(self, target, weight, reduction, ignore_index)
+        return ops.aten.nll_loss.default(self, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]
     _check_sizes(self, target, self.dim())
-    return _likelihood_loss(self, target, weight, reduction, ignore_index)[0]
+    images, places = self, target
+    if self.dim() != 4:
+        samples, classes = self.shape[:2]
+        positions = math.prod(self.shape[2:])
+        images = self.reshape((samples, classes, 1, positions))
+        places = target.reshape((samples, 1, positions))
+    losses = ops.aten.nll_loss2d.default(images, places, weight, reduction, ignore_index)
+    return losses.view(target.shape) if reduction == NONE else losses  # type: ignore[no-any-return]
+
+
+# What `_by_classes` computes at once.
+_REPLACED = (
+    *("log_softmax.int", "_log_softmax", "nll_loss_nd", "nll_loss", "nll_loss_forward"),
+    *("nll_loss2d", "nll_loss2d_forward"),
+)
 
 
 @op
@@ -235,7 +251,7 @@ def cross_entropy_loss(
         raise RuntimeError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]")
     dim = min(self.dim(), 2) - 1
     has_probabilities = self.dim() == target.dim() and self.shape == target.shape
-    if label_smoothing == 0 and weight is None and _are_many_with_classes(self, target):
+    if label_smoothing == 0 and weight is None and _goes_by_classes(self, target):
         return _by_classes(self, target, reduction, ignore_index)
     if has_probabilities:
         if not target.is_floating_point():
@@ -245,12 +261,20 @@ def cross_entropy_loss(
     logarithms: Tensor = ops.aten.log_softmax(self, max(dim, 0))
     if has_probabilities:
         return _by_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
-    losses = nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
+    losses: Tensor = ops.aten.nll_loss_nd.default(
+        logarithms, target, weight, reduction, ignore_index
+    )
     if label_smoothing == 0:
         return losses
     uniform = _against_all(logarithms, target, weight, reduction, ignore_index, dim)
     share = label_smoothing / max(self.shape[dim], 1)
     return losses * (1 - label_smoothing) + uniform * share
+
+
+def _goes_by_classes(scores: Tensor, target: Tensor) -> bool:
+    return _are_many_with_classes(scores, target) and all(
+        operator(name).is_plain(scores, target) for name in _REPLACED
+    )
 
 
 def _are_many_with_classes(scores: Tensor, target: Tensor) -> bool:
@@ -418,4 +442,4 @@ def multilabel_margin_loss_forward(
 
 @op
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Tensor:
-    return multilabel_margin_loss_forward(self, target, reduction)[0]
+    return ops.aten.multilabel_margin_loss_forward.default(self, target, reduction)[0]  # type: ignore[no-any-return]

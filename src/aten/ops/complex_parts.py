@@ -51,7 +51,8 @@ def real(self: Tensor) -> Tensor:
     """A view of the real parts; a real tensor itself."""
     if not self.is_complex():
         return self
-    return view_as_real(self._conj() if self.is_conj() else self).select(-1, 0)
+    pairs: Tensor = ops.aten.view_as_real.default(self._conj() if self.is_conj() else self)
+    return pairs.select(-1, 0)
 
 
 @op
@@ -60,8 +61,8 @@ def imag(self: Tensor) -> Tensor:
     if not self.is_complex():
         raise RuntimeError(f"imag: self must be complex, but it is {self.dtype}")
     if self.is_conj():
-        return view_as_real(self._conj()).select(-1, 1)._neg_view()
-    return view_as_real(self).select(-1, 1)
+        return ops.aten.view_as_real.default(self._conj()).select(-1, 1)._neg_view()  # type: ignore[no-any-return]
+    return ops.aten.view_as_real.default(self).select(-1, 1)  # type: ignore[no-any-return]
 
 
 @op

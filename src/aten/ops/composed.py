@@ -56,7 +56,7 @@ def float_power(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 @op("float_power_")
 def float_power_in_place(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Raises RuntimeError unless the base has the result's dtype."""
-    result = float_power(self, exponent)
+    result: Tensor = ops.aten.float_power(self, exponent)
     if result.dtype is not self.dtype:
         raise RuntimeError(
             f"float_power_: the base has dtype {self.dtype.scalar_type_name}, but the result has "
@@ -111,7 +111,7 @@ def gcd(self: Tensor, other: Tensor) -> Tensor:
 def lcm(self: Tensor, other: Tensor) -> Tensor:
     """The least common multiple; 0 where an operand is. Products of short integers are whole."""
     left, right = _integers("lcm", self, other)
-    divisor = gcd(left, right)
+    divisor = ops.aten.gcd.default(left, right)
     quotient = left.floor_divide(divisor.masked_fill(divisor == 0, 1))
     wide = DTYPES["int32"] if left.itemsize < 4 else left.dtype
     return (quotient.to(wide) * right).abs().to(left.dtype)

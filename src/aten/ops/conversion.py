@@ -89,6 +89,29 @@ def to(
     memory_format: memory_format | None = None,
 ) -> Tensor:
     """`self` where it has all this already and `copy` is false, else `_to_copy`."""
+    return _to(
+        self,
+        dtype,
+        device,
+        non_blocking,
+        copy,
+        memory_format,
+        layout=layout,
+        pin_memory=pin_memory,
+    )
+
+
+def _to(
+    self: Tensor,
+    dtype: dtype | None,
+    device: device | None,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: memory_format | None,
+    *,
+    layout: layout | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
     if _stays(self, dtype, device, copy, memory_format):
         return self
     return ops.aten._to_copy(  # type: ignore[no-any-return]
@@ -126,14 +149,7 @@ def to_device(
     copy: bool = False,
     memory_format: memory_format | None = None,
 ) -> Tensor:
-    return to(
-        self,
-        dtype=dtype,
-        device=device,
-        non_blocking=non_blocking,
-        copy=copy,
-        memory_format=memory_format,
-    )
+    return _to(self, dtype, device, non_blocking, copy, memory_format)
 
 
 @op("to.other")
@@ -144,9 +160,9 @@ def to_other(
     copy: bool = False,
     memory_format: memory_format | None = None,
 ) -> Tensor:
-    return to_device(self, other.device, other.dtype, non_blocking, copy, memory_format)
+    return _to(self, other.dtype, other.device, non_blocking, copy, memory_format)
 
 
 @op
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    return to_other(self, other)
+    return ops.aten.to.other(self, other)  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.construct import on_device, tensor_from_data
+from aten._core.construct import tensor_from_data
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
@@ -65,7 +65,7 @@ def _check(
 
 
 def _column(lengths: Sequence[int], like: Tensor) -> Tensor:
-    return on_device(tensor_from_data(list(lengths), _INT64), like.device).unsqueeze(1)
+    return tensor_from_data(list(lengths), _INT64).to(like.device).unsqueeze(1)
 
 
 def _padded(targets: Tensor, lengths: Sequence[int], blank: int) -> Tensor:
@@ -154,7 +154,9 @@ def ctc_loss(
     single = log_probs.dim() == 2
     if single:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
-    losses = _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank)[0]
+    losses: Tensor = ops.aten._ctc_loss.default(
+        log_probs, targets, input_lengths, target_lengths, blank
+    )[0]
     if zero_infinity:
         losses = losses.masked_fill(losses.eq(_INFINITY), 0)
     if reduction == MEAN:
@@ -168,4 +170,4 @@ def ctc_loss_tensor(
 ) -> Tensor:
     """`ctc_loss` with lengths in tensors."""
     lengths = _lengths(input_lengths), _lengths(target_lengths)
-    return ctc_loss(log_probs, targets, *lengths, *rest)
+    return ops.aten.ctc_loss.IntList(log_probs, targets, *lengths, *rest)  # type: ignore[no-any-return]

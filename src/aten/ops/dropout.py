@@ -9,7 +9,7 @@ from aten._core.generator import Generator
 from aten._core.memory import check_writable, write_outs
 from aten._core.tensor import Tensor
 from aten.ops.definition import op, operation_type
-from aten.ops.random import bernoulli_, given_or_default
+from aten.ops.random import given_or_default
 from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
@@ -28,13 +28,13 @@ def _keeps_everything(input: Tensor, p: float, train: bool) -> bool:
 def _noise(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     """Ones and, with probability p, zeros: for each element, or for each of the first two dims."""
     if not whole_channels:
-        return bernoulli_(ops.aten.empty_like(input), 1 - p)
+        return ops.aten.bernoulli_.float(ops.aten.empty_like(input), 1 - p)  # type: ignore[no-any-return]
     if input.dim() < 2:
         raise RuntimeError(
             f"feature_dropout: expected at least 2 dimensions, got {input.dim()} of them"
         )
     sizes = (*input.shape[:2], *(1 for _ in input.shape[2:]))
-    return bernoulli_(ops.aten.new_empty(input, sizes), 1 - p)
+    return ops.aten.bernoulli_.float(ops.aten.new_empty(input, sizes), 1 - p)  # type: ignore[no-any-return]
 
 
 def _plain(name: str, input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
@@ -115,7 +115,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input, ops.aten.empty_like(input)
     if train is False:
         return input.clone(), ops.aten.ones_like(input, dtype=_BOOL)
-    kept = bernoulli_(ops.aten.empty_like(input, dtype=_BOOL), 1 - p)
+    kept = ops.aten.bernoulli_.float(ops.aten.empty_like(input, dtype=_BOOL), 1 - p)
     return input.mul(kept.to(input.dtype).mul_(0.0 if p == 1 else 1 / (1 - p))), kept
 
 
@@ -139,7 +139,7 @@ def rrelu(
     Raises RuntimeError for slopes out of order, NotImplementedError for what is not floating.
     """
     noise = ops.aten.empty_like(self)
-    return rrelu_with_noise_functional(self, noise, lower, upper, training, generator)[0]
+    return ops.aten.rrelu_with_noise.default(self, noise, lower, upper, training, generator)  # type: ignore[no-any-return]
 
 
 @op
@@ -150,7 +150,8 @@ def rrelu_(
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
-    return rrelu_with_noise_(self, ops.aten.empty_like(self), lower, upper, training, generator)
+    noise = ops.aten.empty_like(self)
+    return ops.aten.rrelu_with_noise_.default(self, noise, lower, upper, training, generator)  # type: ignore[no-any-return]
 
 
 @op

@@ -58,11 +58,13 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
         return self.new_empty((*self.shape, num_classes))
     if self.numel() == 0 and num_classes <= 0:
         raise RuntimeError("one_hot: no elements say how many classes there are")
-    if num_classes == -1:
-        num_classes = integer(self.max()) + 1
     if self.numel():
-        message = "one_hot: class {index} is not one of {size}"
-        check_range(self, max(num_classes, 0), message, error=RuntimeError)
+        least, greatest = integer(self.min()), integer(self.max())
+        if num_classes == -1:
+            num_classes = greatest + 1
+        if least < 0 or greatest >= num_classes:
+            wrong = least if least < 0 else greatest
+            raise RuntimeError(f"one_hot: class {wrong} is not one of {max(num_classes, 0)}")
     made = self.new_zeros((*self.shape, num_classes))
     return ops.aten.scatter_.value(made, -1, self.unsqueeze(-1), 1)  # type: ignore[no-any-return]
 

@@ -42,7 +42,7 @@ def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool 
 @op
 def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     """Raises LinAlgError for matrices that are not positive-definite."""
-    return _cholesky("linalg.cholesky", self, upper, check_errors=True)[0]
+    return ops.aten.linalg_cholesky_ex.default(self, upper=upper, check_errors=True)[0]  # type: ignore[no-any-return]
 
 
 @op
@@ -156,6 +156,12 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     q = stack_of(input)
     _form_q(q, _factors_of(tau))
     return matrices_of(q, input, tuple(batch))
+
+
+@op
+def orgqr(self: Tensor, input2: Tensor) -> Tensor:
+    """Another name of `linalg_householder_product`."""
+    return ops.aten.linalg_householder_product.default(self, input2)  # type: ignore[no-any-return]
 
 
 def _require_reflections(name: str, vectors: Tensor, tau: Tensor, most: int) -> None:

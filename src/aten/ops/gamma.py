@@ -115,7 +115,7 @@ def polygamma(n: int, self: Tensor) -> Tensor:
 @op("polygamma_")
 def polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """Raises RuntimeError where `self` holds integers."""
-    result = polygamma(n, self)
+    result: Tensor = ops.aten.polygamma.default(n, self)
     if not self.dtype.is_floating_point:
         raise RuntimeError(
             f"polygamma_: result type {result.dtype.scalar_type_name} can't be cast to the desired "

@@ -9,6 +9,7 @@ from aten._core.dtypes import DTYPES
 from aten._core.resampling import sample, sample_backward
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.grid_steps import sampled_in_steps
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
@@ -67,11 +68,11 @@ def _sampled(
     sizes = [*input.shape[:2], *grid.shape[1:-1]]
     if input.is_meta:
         return input.new_empty(sizes)
-    wide = input.dtype.name in _HALF_TYPES
-    element = DTYPES["float32"] if wide else input.dtype
-    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=element)
-    sample(input.to(element), grid.to(element).contiguous(), out, mode, padding_mode, align_corners)
-    return out.to(input.dtype) if wide else out
+    if input.dtype.name in _HALF_TYPES:
+        return sampled_in_steps(input, grid, mode, padding_mode, align_corners)
+    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
+    sample(input, grid.contiguous(), out, mode, padding_mode, align_corners)
+    return out
 
 
 @op

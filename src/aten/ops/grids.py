@@ -58,7 +58,7 @@ def meshgrid(tensors: Sequence[Tensor], *, indexing: str = "ij") -> tuple[Tensor
 
 @op("meshgrid")
 def meshgrid_in_order(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return meshgrid(tensors)
+    return ops.aten.meshgrid.indexing(tensors, indexing="ij")  # type: ignore[no-any-return]
 
 
 @op
@@ -71,7 +71,7 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
             )
     if len(tensors) == 1:
         return tensors[0]
-    flat = [grid.reshape(-1) for grid in meshgrid(tensors)]
+    flat = [grid.reshape(-1) for grid in ops.aten.meshgrid.default(tensors)]
     return ops.aten.stack(flat, 1)  # type: ignore[no-any-return]
 
 
@@ -84,11 +84,12 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
         raise RuntimeError(f"combinations: r must not be negative, got {r}")
     if r == 0:
         return self.new_empty((0,))
-    places = meshgrid([ops.aten.arange(self.numel(), device=self.device)] * r)
+    numbers = ops.aten.arange(self.numel(), device=self.device)
+    places = ops.aten.meshgrid.default([numbers] * r)
     mask: Tensor = ops.aten.ones_like(places[0], dtype=_BOOL)
     for before, after in pairwise(places):
         mask = mask & (before <= after if with_replacement else before < after)
-    chosen = [grid.masked_select(mask) for grid in meshgrid([self] * r)]
+    chosen = [grid.masked_select(mask) for grid in ops.aten.meshgrid.default([self] * r)]
     return ops.aten.stack(chosen, 1)  # type: ignore[no-any-return]
 
 

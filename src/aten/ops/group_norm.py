@@ -81,7 +81,10 @@ def group_norm(
     positions = 1
     for size in input.shape[2:]:
         positions *= size
-    return native_group_norm(input, weight, bias, samples, channels, positions, num_groups, eps)[0]
+    normalized: tuple[Tensor, ...] = ops.aten.native_group_norm.default(
+        input, weight, bias, samples, channels, positions, num_groups, eps
+    )
+    return normalized[0]
 
 
 def _lengths(v: Tensor, dim: int) -> Tensor:

@@ -86,8 +86,9 @@ def histogramdd(
     density: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """A histogram of points: the last dimension of `self` holds their coordinates."""
-    edges = _histogramdd_bin_edges(self, bins, range=range, weight=weight, density=density)
-    return _of_points(self, edges, weight, density), tuple(edges)
+    options = {"range": range, "weight": weight, "density": density}
+    edges = ops.aten._histogramdd_bin_edges.default(self, bins, **options)
+    return ops.aten._histogramdd_from_bin_cts.default(self, bins, **options), tuple(edges)
 
 
 @op("histogramdd.int_bins")
@@ -99,7 +100,7 @@ def histogramdd_int_bins(
     density: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     count = self.size(-1) if self.dim() else 0
-    return histogramdd(self, [bins] * count, range, weight, density)
+    return ops.aten.histogramdd.default(self, [bins] * count, range, weight, density)  # type: ignore[no-any-return]
 
 
 @op("histogramdd.TensorList_bins")
@@ -110,7 +111,10 @@ def histogramdd_tensors(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    return _of_points(self, bins, weight, density), tuple(bins)
+    counts = ops.aten._histogramdd_from_bin_tensors.default(
+        self, bins, weight=weight, density=density
+    )
+    return counts, tuple(bins)
 
 
 @op
@@ -134,7 +138,8 @@ def _histogramdd_from_bin_cts(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Tensor:
-    return histogramdd(self, bins, range, weight, density)[0]
+    edges = _uniform_edges("histogramdd", _points(self), bins, range)
+    return _of_points(self, edges, weight, density)
 
 
 @op

@@ -25,9 +25,14 @@ def numel(self: Tensor) -> int:
     return self.numel()
 
 
-@op("item")
-@op("_local_scalar_dense")
+@op
 def item(self: Tensor) -> Number:
+    """The only element, as a Python number. Raises RuntimeError unless there is just one."""
+    return ops.aten._local_scalar_dense.default(self)  # type: ignore[no-any-return]
+
+
+@op
+def _local_scalar_dense(self: Tensor) -> Number:
     """The only element, as a Python number. Raises RuntimeError unless there is just one."""
     return construct.item(self)  # type: ignore[no-any-return]
 
@@ -38,7 +43,7 @@ def is_nonzero(self: Tensor) -> bool:
     if self.numel() != 1:
         what = "no values" if self.numel() == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-    return bool(construct.item(self))
+    return bool(ops.aten.item.default(self))
 
 
 @op

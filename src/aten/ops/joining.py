@@ -39,6 +39,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     return _joined(tensors, dim, sizes, _order(tensors), out)
 
 
+@op
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Another name of `cat`."""
+    if out is None:
+        return ops.aten.cat.default(tensors, dim)  # type: ignore[no-any-return]
+    return ops.aten.cat.out(tensors, dim, out=out)  # type: ignore[no-any-return]
+
+
 def _joined(
     tensors: Sequence[Tensor],
     dim: int,

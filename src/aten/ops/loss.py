@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from aten.ops.definition import op
+from aten._core.dtypes import dtype, get_default_dtype, promote_types
+from aten.ops.definition import converted, op
 from aten.ops.folding import extent, fold
 from aten.ops.requirements import require_floating
 from aten.prims import Value
@@ -128,7 +130,13 @@ def hinge_embedding_loss(
 
 @op
 def margin_ranking_loss(
-    input1: Value, input2: Value, target: Value, margin: float = 0.0, reduction: int = MEAN
+    input1: Value,
+    input2: Value,
+    target: Value,
+    margin: float = 0.0,
+    reduction: int = MEAN,
+    *,
+    types: Mapping[str, dtype],
 ) -> Value:
     """What the first lacks to be `margin` above the second; below it, where the target is -1."""
     if not len(input1.shape) == len(input2.shape) == len(target.shape):
@@ -136,4 +144,15 @@ def margin_ranking_loss(
             f"margin_ranking_loss: both inputs and target must have as many dimensions, but they "
             f"are {list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
         )
-    return reduced(p.maximum(-target * (input1 - input2) + margin, 0), reduction)
+    if any(one.kind == "bool" for one in types.values()):
+        raise RuntimeError("margin_ranking_loss: bool has no differences")
+    difference, negative, common = input1 - input2, -target, input1.dtype
+    if common.kind not in ("float", "complex"):
+        # Integers wrap, each step in the type of what it takes.
+        between = promote_types(types["input1"], types["input2"])
+        difference = converted(converted(difference, between), common)
+        negative = converted(converted(negative, types["target"]), common)
+    lacking = negative * difference
+    if common.kind not in ("float", "complex"):
+        lacking = converted(lacking, get_default_dtype())
+    return reduced(p.maximum(lacking + margin, 0), reduction)

@@ -145,14 +145,14 @@ def argwhere(self: Tensor) -> Tensor:
 
 @op("where")
 def where_true(condition: Tensor) -> tuple[Tensor, ...]:
-    """For each dimension, the indices of elements that are not zero."""
-    found = ops.aten.nonzero(_with_dimension(condition))
-    return ops.aten.unbind(found, 1)  # type: ignore[no-any-return]
+    return ops.aten.nonzero_numpy.default(condition)  # type: ignore[no-any-return]
 
 
 @op
 def nonzero_numpy(self: Tensor) -> tuple[Tensor, ...]:
-    return where_true(self)
+    """For each dimension, the indices of elements that are not zero."""
+    found = ops.aten.nonzero(_with_dimension(self))
+    return ops.aten.unbind(found, 1)  # type: ignore[no-any-return]
 
 
 def _with_dimension(self: Tensor) -> Tensor:

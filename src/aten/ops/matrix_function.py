@@ -161,6 +161,12 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     return ops.aten.stack(made).reshape(self.shape).to(self.dtype)  # type: ignore[no-any-return]
 
 
+@op
+def matrix_exp(self: Tensor) -> Tensor:
+    """Another name of `linalg_matrix_exp`."""
+    return ops.aten.linalg_matrix_exp.default(self)  # type: ignore[no-any-return]
+
+
 def _exponential(matrix: Tensor) -> Tensor:
     norm = float(ops.aten.linalg_matrix_norm(matrix, 1))
     if not isfinite(norm):

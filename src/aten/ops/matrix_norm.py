@@ -8,7 +8,6 @@ from aten._core.dtypes import dtype
 from aten._core.promotion import result_type
 from aten._core.tensor import Tensor, wrap_dimension
 from aten.ops.definition import op
-from aten.ops.spectral import linalg_svdvals
 from aten.prims import Number
 from aten.registry import ops
 
@@ -68,7 +67,7 @@ def _prepared(name: str, given: Tensor, element: dtype | None) -> Tensor:
 def _norm_of_singular_values(
     matrix: Tensor, ord: Number | str, rows: int, columns: int, keepdim: bool
 ) -> Tensor:
-    values = linalg_svdvals(matrix.movedim([rows, columns], [-2, -1]))
+    values: Tensor = ops.aten.linalg_svdvals.default(matrix.movedim([rows, columns], [-2, -1]))
     if ord == "nuc" or (ord == 2 and values.shape[-1] == 0):
         made: Tensor = values.sum([-1])
     else:
@@ -111,12 +110,12 @@ def linalg_norm(
 
 @op("nuclear_norm.dim")
 def nuclear_norm(self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
-    return linalg_matrix_norm(self, "nuc", dim, keepdim)
+    return ops.aten.linalg_matrix_norm.str_ord(self, "nuc", dim, keepdim)  # type: ignore[no-any-return]
 
 
 @op("nuclear_norm")
 def nuclear_norm_of_matrix(self: Tensor, keepdim: bool = False) -> Tensor:
-    return linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
+    return ops.aten.linalg_matrix_norm.str_ord(self, "nuc", (-2, -1), keepdim)  # type: ignore[no-any-return]
 
 
 @op
@@ -171,4 +170,18 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
                 f"cross: no dimension of self has size 3, its shape is {list(self.shape)}"
             )
         dim = list(self.shape).index(3)
-    return linalg_cross(self, other, dim=dim)
+    return ops.aten.linalg_cross.default(self, other, dim=dim)  # type: ignore[no-any-return]
+
+
+@op
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Norms over all dimensions but one, which keep their places; over all for dim -1."""
+    if dim == -1:
+        return ops.aten.norm(v, pow)  # type: ignore[no-any-return]
+    kept = wrap_dimension(dim, v.dim())
+    if kept == v.dim() - 1 > 0:
+        norms = ops.aten.norm(v.reshape((-1, v.shape[-1])), pow, [0], False)
+        return norms.view((*(1 for _ in v.shape[1:]), -1))  # type: ignore[no-any-return]
+    front = v.transpose(0, kept)
+    norms = ops.aten.norm(front.reshape((front.shape[0], -1)), pow, [1], False)
+    return norms.view((-1, *(1 for _ in front.shape[1:]))).transpose(0, kept)  # type: ignore[no-any-return]

@@ -64,3 +64,27 @@ def positive(self: Tensor) -> Tensor:
     if self.dtype.kind == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
+
+
+@op
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Write a number where all indices are equal.
+
+    With `wrap` it goes on in a matrix taller than wide, one row below each end. Raises RuntimeError
+    for vectors, and for more than two dimensions of several sizes.
+    """
+    sizes = tuple(self.shape)
+    if len(sizes) < 2:
+        raise RuntimeError(f"fill_diagonal_: expected two dimensions or more, got {len(sizes)}")
+    if len(sizes) > 2 and len(set(sizes)) > 1:
+        raise RuntimeError(
+            f"fill_diagonal_: more than two dimensions must be of one size, got {list(sizes)}"
+        )
+    count, step, start = min(sizes), sum(self.stride()), self.storage_offset()
+    ops.aten.as_strided(self, (count,), (step,), start).fill_(fill_value)
+    height, width = sizes[0], sizes[1]
+    if wrap and len(sizes) == 2 and height > width + 1:
+        rest = -(-height * width // (width + 1)) - count
+        start += self.stride(0) * (width + 1)
+        ops.aten.as_strided(self, (rest,), (step,), start).fill_(fill_value)
+    return self

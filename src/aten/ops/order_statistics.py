@@ -103,7 +103,8 @@ def quantile_scalar(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    return quantile(self, _one("quantile", self, q), dim, keepdim, interpolation=interpolation)
+    made = _one("quantile", self, q)
+    return ops.aten.quantile.default(self, made, dim, keepdim, interpolation=interpolation)  # type: ignore[no-any-return]
 
 
 @op("nanquantile.scalar")
@@ -116,7 +117,7 @@ def nanquantile_scalar(
     interpolation: str = "linear",
 ) -> Tensor:
     made = _one("nanquantile", self, q)
-    return nanquantile(self, made, dim, keepdim, interpolation=interpolation)
+    return ops.aten.nanquantile.default(self, made, dim, keepdim, interpolation=interpolation)  # type: ignore[no-any-return]
 
 
 def _one(name: str, self: Tensor, q: float) -> Tensor:

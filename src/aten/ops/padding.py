@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aten._core.construct import from_array_interface, on_device
+from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
@@ -14,6 +15,7 @@ from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
 
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # Places in a dimension that no tensor has.
 _MOST = 1 << 48
 # Elements that are copied once for each dimension, rather than in parts.
@@ -135,7 +137,41 @@ def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
             f"Invalid padding size, expected at most {2 * (self.dim() - 1)} counts, an even "
             f"number, but got {len(pad)}"
         )
-    return _extended("circular", self, pad)
+    kept = {dim: _around(self, dim, pad) for dim in _by_dim(self, pad)}
+    if self.is_meta or min(pad, default=0) < 0 or self.numel() < _SMALL:
+        for dim, counts in _by_dim(self, pad).items():
+            self = _wound(self, dim, *kept[dim], *counts)
+        return self.contiguous() if kept else self.clone(memory_format=_CONTIGUOUS)
+    return _framed(self, pad, _other_side)
+
+
+def _around(self: Tensor, dim: int, pad: Sequence[int]) -> tuple[int, int]:
+    """Where what goes round in the dimension begins, and how much that is.
+
+    What a negative count crops does not come back on the other side.
+    """
+    size, (before, after) = self.shape[dim], _by_dim(self, pad)[dim]
+    _require_within("circular", size, before, after)
+    kept = size + min(before, 0) + min(after, 0)
+    if kept <= 0 and size + before + after != 0:
+        raise _nothing_left(self, dim, pad)
+    return max(-before, 0), max(kept, 0)
+
+
+def _wound(self: Tensor, dim: int, start: int, kept: int, before: int, after: int) -> Tensor:
+    middle = self.narrow(dim, start if kept else 0, kept)
+    rounds, rest = divmod(max(before, 0), max(kept, 1))
+    more_rounds, more = divmod(max(after, 0), max(kept, 1))
+    pieces = [middle] * (rounds + 1 + more_rounds)
+    if rest:
+        pieces.insert(0, middle.narrow(dim, kept - rest, rest))
+    if more:
+        pieces.append(middle.narrow(dim, 0, more))
+    return ops.aten.cat.default(pieces, dim)  # type: ignore[no-any-return]
+
+
+def _other_side(middle: Tensor, dim: int, before: int, after: int) -> tuple[Tensor, Tensor]:
+    return middle.narrow(dim, middle.shape[dim] - before, before), middle.narrow(dim, 0, after)
 
 
 def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
@@ -144,11 +180,8 @@ def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
     for dim, (before, after) in _by_dim(self, pad).items():
         all_places[dim] = _places(mode, self.shape[dim], before, after)
         if len(all_places[dim]) != self.shape[dim] + before + after:
-            raise RuntimeError(
-                f"pad: input of size {list(self.shape)} is too small for padding {list(pad)}: "
-                f"nothing is left of dimension {dim}"
-            )
-    if not any(map(len, all_places.values())) and mode != "circular":
+            raise _nothing_left(self, dim, pad)
+    if not any(map(len, all_places.values())):
         raise RuntimeError(
             f"pad: nothing is left of input of size {list(self.shape)} with padding {list(pad)}"
         )
@@ -156,7 +189,21 @@ def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
         for dim, places in all_places.items():
             self = _taken(self, dim, places)
         return self
-    return _framed(self, pad, all_places)
+
+    def beside(middle: Tensor, dim: int, before: int, after: int) -> tuple[Tensor, Tensor]:
+        places = all_places[dim]
+        return _taken(middle, dim, places[:before]), _taken(
+            middle, dim, places[len(places) - after :]
+        )
+
+    return _framed(self, pad, beside)
+
+
+def _nothing_left(self: Tensor, dim: int, pad: Sequence[int]) -> RuntimeError:
+    return RuntimeError(
+        f"pad: input of size {list(self.shape)} is too small for padding {list(pad)}: "
+        f"nothing is left of dimension {dim}"
+    )
 
 
 def _taken(self: Tensor, dim: int, places: Any) -> Tensor:
@@ -164,21 +211,29 @@ def _taken(self: Tensor, dim: int, places: Any) -> Tensor:
     return ops.aten.index_select.default(self, dim, index)  # type: ignore[no-any-return]
 
 
-def _framed(self: Tensor, pad: Sequence[int], all_places: Mapping[int, Any]) -> Tensor:
-    """Copies the whole, then its frame one dimension after the other, each from what is there."""
+def _framed(
+    self: Tensor,
+    pad: Sequence[int],
+    beside: Callable[[Tensor, int, int, int], tuple[Tensor, Tensor]],
+) -> Tensor:
+    """Copies the whole, then its frame one dimension after the other, each from what is there.
+
+    `beside(middle, dim, before, after)` is what goes before and after it.
+    """
     inside = _by_dim(self, pad)
-    sizes = [len(all_places.get(dim, range(size))) for dim, size in enumerate(self.shape)]
+    sizes = [size + sum(inside.get(dim, (0, 0))) for dim, size in enumerate(self.shape)]
     out = self.new_empty(sizes)
     _without_frame(out, self, inside).copy_(self)
-    for dim, places in all_places.items():
+    for dim in tuple(inside):
         before, after = inside.pop(dim)
         size = self.shape[dim]
         part = _without_frame(out, self, inside)
         middle = part.narrow(dim, before, size)
+        first, last = beside(middle, dim, before, after)
         if before:
-            part.narrow(dim, 0, before).copy_(_taken(middle, dim, places[:before]))
+            part.narrow(dim, 0, before).copy_(first)
         if after:
-            part.narrow(dim, before + size, after).copy_(_taken(middle, dim, places[-after:]))
+            part.narrow(dim, before + size, after).copy_(last)
     return out
 
 
@@ -193,6 +248,14 @@ def _places(mode: str, size: int, before: int, after: int) -> Any:
     """The element each place of the padded dimension shows, as an array."""
     import numpy
 
+    _require_within(mode, size, before, after)
+    wanted = numpy.arange(-before, size + after)
+    if mode == "replicate":
+        return wanted.clip(0, size - 1)
+    return size - 1 - abs(size - 1 - abs(wanted))
+
+
+def _require_within(mode: str, size: int, before: int, after: int) -> None:
     limit = {"reflect": size - 1, "circular": size}.get(mode)
     if limit is not None and max(before, after) > limit:
         raise RuntimeError(
@@ -202,12 +265,3 @@ def _places(mode: str, size: int, before: int, after: int) -> Any:
         )
     if size + before + after >= _MOST:
         raise RuntimeError(f"pad: no tensor has {size + before + after} elements in a dimension")
-    if mode == "circular":
-        # What a negative count crops does not come back on the other side.
-        start, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
-        wanted = numpy.arange(-max(before, 0), max(kept, 0) + max(after, 0))
-        return start + wanted % kept if kept > 0 else wanted[:0]
-    wanted = numpy.arange(-before, size + after)
-    if mode == "replicate":
-        return wanted.clip(0, size - 1)
-    return size - 1 - abs(size - 1 - abs(wanted))

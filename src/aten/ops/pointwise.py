@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from aten._core.dtypes import DTYPES, dtype
 from aten.ops.definition import converted, op
@@ -66,14 +66,14 @@ def mul(self: Value, other: Value) -> Value:
 
 
 @op("div", "true_divide", integer_check=zero_divisor)
-def div(self: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
+def div(self: Value, other: Value, *, rounding_mode: str | None = None, types: Types) -> Value:
     if rounding_mode is None:
         return self / other
     if rounding_mode == "floor":
-        return floor_divide(self, other)
+        return floor_divide(self, other, types=types)
     if rounding_mode == "trunc":
         require_number("div_trunc_cpu", self)
-        return p.trunc(self / other)
+        return p.trunc(_step_rounding(types)(self / other))
     raise RuntimeError(
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
         f"{rounding_mode!r}"
@@ -81,20 +81,33 @@ def div(self: Value, other: Value, *, rounding_mode: str | None = None) -> Value
 
 
 @op(integer_check=zero_divisor)
-def floor_divide(self: Value, other: Value) -> Value:
+def floor_divide(self: Value, other: Value, *, types: Types) -> Value:
     """Exact in floating point too: from the remainder, not by rounding the quotient down."""
     require_number("div_floor_cpu", self)
+    rounded = _step_rounding(types)
     rest = p.fmod(self, other)
     beyond = (rest != 0) & ((rest < 0) != (other < 0))
     if not self.dtype.is_floating_point:
         quotient = self / other
         return p.where(beyond, quotient - 1, quotient)
-    quotient = (self - rest) / other
-    quotient = p.where(beyond, quotient - 1, quotient)
+    quotient = rounded(rounded(self - rest) / other)
+    quotient = p.where(beyond, rounded(quotient - 1), quotient)
     floored = p.floor(quotient)
-    floored = p.where(quotient - floored > 0.5, floored + 1, floored)
+    floored = p.where(rounded(quotient - floored) > 0.5, rounded(floored + 1), floored)
     floored = p.where(quotient == 0, p.copysign(p.abs(quotient), self / other), floored)
     return p.where(other == 0, self / other, floored)
+
+
+def _step_rounding(types: Types) -> Callable[[Value], Value]:
+    """How each step of a quotient to be rounded is: two tensors of a half type, in that.
+
+    A quotient just below a whole number may round to it. Everything else is computed in the type
+    of arithmetic.
+    """
+    half = types["self"]
+    if half is not types["other"] or half.name not in ("float16", "bfloat16"):
+        return lambda value: value
+    return lambda value: converted(converted(value, half), value.dtype)
 
 
 @op(integer_check=zero_divisor)

@@ -119,7 +119,7 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A copy of a matrix's diagonal; of a vector, the matrix with that diagonal."""
     if self.dim() == 1:
-        return diag_embed(self, diagonal)
+        return ops.aten.diag_embed.default(self, diagonal)  # type: ignore[no-any-return]
     if self.dim() != 2:
         raise RuntimeError(f"diag: self must have 1 or 2 dimensions, but it has {self.dim()}")
     return ops.aten.diagonal_copy(self, diagonal)  # type: ignore[no-any-return]
@@ -143,7 +143,7 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 @op
 def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     """The matrix with all elements along a diagonal."""
-    return diag(self.reshape(-1), offset)
+    return ops.aten.diag.default(self.reshape(-1), offset)  # type: ignore[no-any-return]
 
 
 @op

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Mapping
 
 from aten._core.dtypes import DTYPES, dtype
@@ -268,10 +270,11 @@ def _moments(
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     if correction is None:
         correction = 1 if unbiased else 0
-    count = extent(value, dim, value.dtype)
-    average = fold("sum", value, dim) / count
+    count = extent(value, dim, value.dtype.to_real())
+    average = fold("sum", value, dim) / converted(count, value.dtype)
     centred = value - spread(average, value, dim)
-    squares = fold("sum", centred * centred, dim)
+    parts = (p.real(centred), p.imag(centred)) if value.dtype.is_complex else (centred,)
+    squares = fold("sum", functools.reduce(operator.add, (one * one for one in parts)), dim)
     freedom = p.maximum(count - float(correction), 0.0)
     return _shaped(squares / freedom, value, dim, keepdim), _shaped(average, value, dim, keepdim)
 

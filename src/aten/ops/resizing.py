@@ -31,6 +31,7 @@ def resize_(
         ordered = ops.aten.empty.memory_format(size, memory_format=memory_format, device="meta")
     if tuple(self.shape) != tuple(size):
         memory.resize(self, size)
+        memory.mark_written(self)
     if ordered is self:
         return self
     return self.as_strided_(size, ordered.stride(), self.storage_offset())
@@ -62,10 +63,16 @@ def resize_as(
     return resize_as_(self.clone(), the_template, memory_format=memory_format)
 
 
+def _shown(self: Tensor, window: Tensor) -> Tensor:
+    memory.become(self, window)
+    memory.mark_written(self)
+    return self
+
+
 @op("set_")
 def set_to_nothing(self: Tensor) -> Tensor:
     """The tensor without elements, on a storage of its own."""
-    return memory.become(self, self.new_empty((0,)))
+    return _shown(self, self.new_empty((0,)))
 
 
 @op("set_.source_Tensor")
@@ -74,7 +81,7 @@ def set_(self: Tensor, source: Tensor) -> Tensor:
 
     Raises RuntimeError where dtype or device differ.
     """
-    return memory.become(self, source)
+    return _shown(self, source)
 
 
 @op("set_.source_Tensor_storage_offset")
@@ -82,7 +89,9 @@ def set_window(
     self: Tensor, source: Tensor, storage_offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> Tensor:
     """The tensor as this window on the storage of `source`."""
-    return set_storage_window(self, source.untyped_storage(), storage_offset, size, stride)
+    return ops.aten.set_.source_Storage_storage_offset(  # type: ignore[no-any-return]
+        self, source.untyped_storage(), storage_offset, size, stride
+    )
 
 
 @op("set_.source_Storage")
@@ -109,4 +118,4 @@ def set_storage_window(
         )
     except ValueError as error:
         raise RuntimeError(f"set_: {error}") from None
-    return memory.become(self, window)
+    return _shown(self, window)

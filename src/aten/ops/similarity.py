@@ -84,8 +84,9 @@ def triplet_margin_loss(
             "triplet_margin_loss: anchor, positive and negative must have as many dimensions, but "
             f"they are {anchor.dim()}-d, {positive.dim()}-d and {negative.dim()}-d"
         )
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
+    distance = ops.aten.pairwise_distance.default
+    near = distance(anchor, positive, p, eps)
+    far = distance(anchor, negative, p, eps)
     if swap:
-        far = ops.aten.minimum(far, pairwise_distance(positive, negative, p, eps))
+        far = ops.aten.minimum(far, distance(positive, negative, p, eps))
     return reduced_tensor((near - far + margin).clamp_min(0), reduction)

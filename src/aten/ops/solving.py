@@ -42,7 +42,7 @@ def linalg_lu_factor_ex(
 
 @op
 def linalg_lu_factor(matrix: Tensor, *, pivot: bool = True) -> Pair:
-    return _factors("linalg.lu_factor", matrix, pivot, check_errors=True)[:2]
+    return ops.aten.linalg_lu_factor_ex.default(matrix, pivot=pivot, check_errors=True)[:2]  # type: ignore[no-any-return]
 
 
 @known_by_shape
@@ -248,7 +248,7 @@ def linalg_inv_ex(matrix: Tensor, *, check_errors: bool = False) -> Pair:
 @op
 def linalg_inv(matrix: Tensor) -> Tensor:
     """Raises LinAlgError for singular matrices."""
-    return _inverse("linalg.inv", matrix, check_errors=True)[0]
+    return ops.aten.linalg_inv_ex.default(matrix, check_errors=True)[0]  # type: ignore[no-any-return]
 
 
 @known_by_shape
@@ -322,5 +322,5 @@ def linalg_slogdet(matrix: Tensor) -> Pair:
 @op
 def logdet(self: Tensor) -> Tensor:
     """The logarithm of the determinants; of negative ones, NaN."""
-    sign, logarithm = linalg_slogdet(self)
-    return sign.log() + logarithm
+    sign, logarithm = ops.aten.linalg_slogdet.default(self)
+    return sign.log() + logarithm  # type: ignore[no-any-return]

@@ -48,20 +48,20 @@ def _sorted(self: Tensor, dim: int, descending: bool, stable: bool) -> tuple[Ten
 @op
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """Where the elements are that `sort` gives."""
-    return sort(self, dim, descending)[1]
+    return ops.aten.sort.default(self, dim, descending)[1]  # type: ignore[no-any-return]
 
 
 @op("argsort.stable")
 def argsort_stable(
     self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False
 ) -> Tensor:
-    return _sorted(self, dim, descending, stable)[1]
+    return ops.aten.sort.stable(self, stable=stable, dim=dim, descending=descending)[1]  # type: ignore[no-any-return]
 
 
 @op
 def msort(self: Tensor) -> Tensor:
     """The elements sorted along the first dimension."""
-    return sort(self, 0)[0]
+    return ops.aten.sort.default(self, 0)[0]  # type: ignore[no-any-return]
 
 
 @op

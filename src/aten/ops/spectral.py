@@ -43,6 +43,12 @@ def linalg_eig(self: Tensor) -> Pair:
 
 @op
 def linalg_eigvals(self: Tensor) -> Tensor:
+    return ops.aten._linalg_eigvals.default(self)  # type: ignore[no-any-return]
+
+
+@op
+def _linalg_eigvals(self: Tensor) -> Tensor:
+    """Eigenvalues (*, n), complex."""
     return _eigen("linalg.eigvals", self, vectors=False)[0]
 
 
@@ -147,7 +153,9 @@ def adjoint(matrix: Tensor) -> Tensor:
 
 def _spectrum(matrix: Tensor, hermitian: bool) -> Tensor:
     """Singular values, in no order; the sizes of eigenvalues where matrices are Hermitian."""
-    return linalg_eigvalsh(matrix).abs() if hermitian else linalg_svdvals(matrix)
+    if hermitian:
+        return ops.aten.linalg_eigvalsh.default(matrix).abs()  # type: ignore[no-any-return]
+    return ops.aten.linalg_svdvals.default(matrix)  # type: ignore[no-any-return]
 
 
 def _threshold(values: Tensor, matrix: Tensor, atol: Tolerance, rtol: Tolerance) -> Tensor:
@@ -179,6 +187,10 @@ def linalg_matrix_rank(
     self: Tensor, *, atol: Tolerance = None, rtol: Tolerance = None, hermitian: bool = False
 ) -> Tensor:
     """How many singular values are above max(atol, rtol times the largest)."""
+    return _rank(self, atol, rtol, hermitian)
+
+
+def _rank(self: Tensor, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Tensor:
     require_inexact_matrix("linalg.matrix_rank", "input", self)
     if 0 in self.shape[-2:]:
         return self.new_zeros(self.shape[:-2], dtype=DTYPES["int64"])
@@ -188,7 +200,7 @@ def linalg_matrix_rank(
 
 @op("linalg_matrix_rank")
 def linalg_matrix_rank_above(self: Tensor, tol: Tolerance, hermitian: bool = False) -> Tensor:
-    return linalg_matrix_rank(self, atol=tol, rtol=0.0, hermitian=hermitian)
+    return _rank(self, tol, 0.0, hermitian)
 
 
 @op("linalg_pinv.atol_rtol_float", "linalg_pinv.atol_rtol_tensor")
@@ -201,11 +213,11 @@ def linalg_pinv(
     if self.numel() == 0:
         return self.new_zeros([*batch, columns, rows])
     if hermitian:
-        values, left = linalg_eigh(self)
+        values, left = ops.aten.linalg_eigh.default(self)
         right = left
         size = values.abs()
     else:
-        left, values, transposed = linalg_svd(self, False)
+        left, values, transposed = ops.aten.linalg_svd.default(self, False)
         right, size = adjoint(transposed), values
     above = size > _threshold(size, self, atol, rtol)
     inverted = ops.aten.where(above, values.reciprocal(), 0.0).to(self.dtype)
@@ -215,12 +227,14 @@ def linalg_pinv(
 
 @op("linalg_pinv")
 def linalg_pinv_above(self: Tensor, rcond: Tolerance, hermitian: bool = False) -> Tensor:
-    return linalg_pinv(self, rtol=rcond, hermitian=hermitian)
+    pinv = ops.aten.linalg_pinv
+    inverse = pinv.atol_rtol_tensor if isinstance(rcond, Tensor) else pinv.atol_rtol_float
+    return inverse(self, rtol=rcond, hermitian=hermitian)  # type: ignore[no-any-return]
 
 
 @op
 def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
-    return linalg_pinv(self, rtol=rcond)
+    return ops.aten.linalg_pinv.default(self, rcond)  # type: ignore[no-any-return]
 
 
 @op
@@ -233,7 +247,7 @@ def linalg_cond(self: Tensor, p: Number | str | None = None) -> Tensor:
     name = "linalg.cond"
     require_inexact_matrix(name, "A", self)
     if p in (None, 2, -2):
-        values = linalg_svdvals(self)
+        values: Tensor = ops.aten.linalg_svdvals.default(self)
         if values.shape[-1] == 0:
             return values.new_zeros(values.shape[:-1])
         ends = values.select(-1, 0), values.select(-1, -1)

@@ -26,7 +26,7 @@ def stft(
     align_to_window: bool | None = None,
 ) -> Tensor:
     """`stft.center` of a signal that is taken as it is, without padding."""
-    return stft_center(
+    return ops.aten.stft.center(  # type: ignore[no-any-return]
         self,
         n_fft,
         hop_length,

@@ -54,26 +54,41 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
             f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's "
             f"size at dimension {dim}), but got split_sizes={list(split_sizes)}"
         )
+    return _cut(self, split_sizes, dim)
+
+
+def _cut(self: Tensor, lengths: Sequence[int], dim: int) -> tuple[Tensor, ...]:
     pieces = []
     start = 0
-    for size in split_sizes:
-        pieces.append(ops.aten.slice.Tensor(self, dim, start, start + size, 1))
-        start += size
+    for length in lengths:
+        pieces.append(ops.aten.slice.Tensor(self, dim, start, start + length, 1))
+        start += length
     return tuple(pieces)
 
 
-@op("chunk")
-@op("unsafe_chunk")
+@op
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size along `dim`; the last one may be smaller."""
+    extent = _extent_of_chunks(self, chunks, dim)
+    if extent == 0:
+        return ops.aten.split_with_sizes.default(self, [0] * chunks, dim)  # type: ignore[no-any-return]
+    return ops.aten.split.Tensor(self, -(-extent // chunks), dim)  # type: ignore[no-any-return]
+
+
+@op
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    extent = _extent_of_chunks(self, chunks, dim)
+    if extent == 0:
+        return ops.aten.unsafe_split_with_sizes.default(self, [0] * chunks, dim)  # type: ignore[no-any-return]
+    return ops.aten.unsafe_split.Tensor(self, -(-extent // chunks), dim)  # type: ignore[no-any-return]
+
+
+def _extent_of_chunks(self: Tensor, chunks: int, dim: int) -> int:
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    extent = self.size(dim)
-    if extent == 0:
-        return split_with_sizes(self, [0] * chunks, dim)
-    return split(self, -(-extent // chunks), dim)
+    return self.size(dim)
 
 
 @op("unbind.int")
@@ -95,7 +110,7 @@ def tensor_split(self: Tensor, sections: int, dim: int = 0) -> tuple[Tensor, ...
     if sections > _MOST_SECTIONS:
         raise MemoryError(f"tensor_split: {sections} sections are more than memory holds")
     length, longer = divmod(self.size(dim), sections)
-    return split_with_sizes(self, [length + (place < longer) for place in range(sections)], dim)
+    return _cut(self, [length + (place < longer) for place in range(sections)], dim)
 
 
 @op("tensor_split.indices")
@@ -119,8 +134,8 @@ def tensor_split_by_tensor(
             f"dimension, got {given.dtype} on {given.device} with {given.dim()} dimensions"
         )
     if given.dim() == 0:
-        return tensor_split(self, int(given), dim)
-    return tensor_split_at(self, given.tolist(), dim)
+        return ops.aten.tensor_split.sections(self, int(given), dim)  # type: ignore[no-any-return]
+    return ops.aten.tensor_split.indices(self, given.tolist(), dim)  # type: ignore[no-any-return]
 
 
 def _split_dimension(name: str, self: Tensor, dim: int) -> int:
@@ -146,7 +161,7 @@ def _equal_pieces(name: str, self: Tensor, dim: int, sections: int) -> tuple[Ten
         raise RuntimeError(
             f"{name}: dimension {dim} of size {self.size(dim)} has no {sections} equal pieces"
         )
-    return tensor_split(self, sections, dim)
+    return ops.aten.tensor_split.sections(self, sections, dim)  # type: ignore[no-any-return]
 
 
 @op("hsplit.int")
@@ -157,7 +172,7 @@ def hsplit(self: Tensor, sections: int) -> tuple[Tensor, ...]:
 
 @op("hsplit.array")
 def hsplit_at(self: Tensor, indices: Sequence[int]) -> tuple[Tensor, ...]:
-    return tensor_split_at(self, indices, _horizontal_dimension(self))
+    return ops.aten.tensor_split.indices(self, indices, _horizontal_dimension(self))  # type: ignore[no-any-return]
 
 
 @op("vsplit.int")
@@ -170,7 +185,7 @@ def vsplit(self: Tensor, sections: int) -> tuple[Tensor, ...]:
 @op("vsplit.array")
 def vsplit_at(self: Tensor, indices: Sequence[int]) -> tuple[Tensor, ...]:
     _require_rank("vsplit", self, 2)
-    return tensor_split_at(self, indices, 0)
+    return ops.aten.tensor_split.indices(self, indices, 0)  # type: ignore[no-any-return]
 
 
 @op("dsplit.int")
@@ -183,4 +198,4 @@ def dsplit(self: Tensor, sections: int) -> tuple[Tensor, ...]:
 @op("dsplit.array")
 def dsplit_at(self: Tensor, indices: Sequence[int]) -> tuple[Tensor, ...]:
     _require_rank("dsplit", self, 3)
-    return tensor_split_at(self, indices, 2)
+    return ops.aten.tensor_split.indices(self, indices, 2)  # type: ignore[no-any-return]

@@ -110,7 +110,7 @@ def corrcoef(self: Tensor) -> Tensor:
     """The correlation coefficients of the rows, within [-1, 1]."""
     if self.dim() > 2:
         raise RuntimeError(f"corrcoef: self must have at most 2 dimensions, but has {self.dim()}")
-    made: Tensor = cov(self)
+    made: Tensor = ops.aten.cov.default(self)
     if made.dim() == 0:
         return made.div(made)
     variances = made.diagonal()

@@ -33,7 +33,7 @@ def view_copy(self: Tensor, size: Sequence[int]) -> Tensor:
 
 @op
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    return reshape(self, other.shape)
+    return ops.aten.reshape.default(self, other.shape)  # type: ignore[no-any-return]
 
 
 @op
@@ -129,12 +129,12 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 def narrow_from_tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     if start.dim() != 0 or start.dtype.kind not in ("signed", "unsigned"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    return narrow(self, dim, int(start), length)
+    return ops.aten.narrow.default(self, dim, int(start), length)  # type: ignore[no-any-return]
 
 
 @op("movedim.int")
 def movedim(self: Tensor, source: int, destination: int) -> Tensor:
-    return movedims(self, (source,), (destination,))
+    return ops.aten.movedim.intlist(self, (source,), (destination,))  # type: ignore[no-any-return]
 
 
 @op("movedim.intlist")
@@ -228,7 +228,7 @@ def atleast_2d(self: Tensor) -> Tensor:
 @op("atleast_3d")
 def atleast_3d(self: Tensor) -> Tensor:
     """The tensor as a stack of one matrix: a vector becomes its row, the stack's dimension last."""
-    rows = atleast_2d(self)
+    rows: Tensor = ops.aten.atleast_2d.default(self)
     return rows.unsqueeze(-1) if rows.dim() == 2 else rows
 
 
@@ -238,17 +238,17 @@ def _with_rows(self: Tensor) -> Tensor:
 
 @op("atleast_1d.Sequence")
 def atleast_1d_each(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return tuple(atleast_1d(tensor) for tensor in tensors)
+    return tuple(ops.aten.atleast_1d.default(tensor) for tensor in tensors)
 
 
 @op("atleast_2d.Sequence")
 def atleast_2d_each(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return tuple(atleast_2d(tensor) for tensor in tensors)
+    return tuple(ops.aten.atleast_2d.default(tensor) for tensor in tensors)
 
 
 @op("atleast_3d.Sequence")
 def atleast_3d_each(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return tuple(atleast_3d(tensor) for tensor in tensors)
+    return tuple(ops.aten.atleast_3d.default(tensor) for tensor in tensors)
 
 
 @op("lift")

@@ -7,6 +7,7 @@ an operator takes the very same arguments, it is the function itself.
 from __future__ import annotations
 
 from aten._core.packets import OpOverloadPacket
+from aten.naming import show_as_own
 from aten.nn.functional.activation import *
 from aten.nn.functional.attention import *
 from aten.nn.functional.classification import *
@@ -18,8 +19,8 @@ from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
+from aten.refusals import refuse
 from aten.registry import find_packet
-from aten.suggestions import suggestion
 
 # Operators that are functions of this namespace as they are.
 _OPERATORS = frozenset(
@@ -59,18 +60,20 @@ _RENAMED = {"logsigmoid": "log_sigmoid"}
 # What the namespace itself needs; its files have names of their own.
 _INNER = frozenset(
     {
-        *("OpOverloadPacket", "annotations", "find_packet", "suggestion"),
+        *("OpOverloadPacket", "annotations", "find_packet", "refuse", "show_as_own"),
         *("activation", "attention", "classification", "folding", "loss", "normalization"),
         *("pooling", "reduction", "resampling"),
     }
 )
 
 
+show_as_own(__name__, globals())
+
+
 def __getattr__(name: str) -> OpOverloadPacket:
     found = find_packet("aten", _RENAMED.get(name, name)) if name in _OPERATORS else None
     if found is None:
-        near = "" if name.startswith("_") else suggestion(name, __dir__())
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'{near}")
+        refuse(__name__, name)
     # The next call finds it without coming here.
     globals()[name] = found
     return found

@@ -128,6 +128,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 from aten.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from aten.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from aten.nn.functional.activation import celu as celu
+from aten.nn.functional.activation import celu_ as celu_
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
     """(N, C, *) with the channels of `groups` dealt out in turn.
 
@@ -230,6 +231,7 @@ from aten.nn.functional.dropout import dropout1d as dropout1d
 from aten.nn.functional.dropout import dropout2d as dropout2d
 from aten.nn.functional.dropout import dropout3d as dropout3d
 from aten.nn.functional.activation import elu as elu
+from aten.nn.functional.activation import elu_ as elu_
 from aten.nn.functional.embedding import embedding as embedding
 from aten.nn.functional.embedding import embedding_bag as embedding_bag
 from aten.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
@@ -293,6 +295,7 @@ def gelu(input: Tensor, *, approximate: _str = 'none', out: Tensor | None = None
 from aten.nn.functional.activation import glu as glu
 from aten.nn.functional.resampling import grid_sample as grid_sample
 from aten.nn.functional.normalization import group_norm as group_norm
+from aten.nn.functional.activation import gumbel_softmax as gumbel_softmax
 def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it lies in [-lambd, lambd].
 
@@ -304,6 +307,7 @@ def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | N
 from aten.nn.functional.activation import hardsigmoid as hardsigmoid
 from aten.nn.functional.activation import hardswish as hardswish
 from aten.nn.functional.activation import hardtanh as hardtanh
+from aten.nn.functional.activation import hardtanh_ as hardtanh_
 from aten.nn.functional.loss import hinge_embedding_loss as hinge_embedding_loss
 from aten.nn.functional.loss import huber_loss as huber_loss
 from aten.nn.functional.normalization import instance_norm as instance_norm
@@ -312,6 +316,7 @@ from aten.nn.functional.loss import kl_div as kl_div
 from aten.nn.functional.loss import l1_loss as l1_loss
 from aten.nn.functional.normalization import layer_norm as layer_norm
 from aten.nn.functional.activation import leaky_relu as leaky_relu
+from aten.nn.functional.activation import leaky_relu_ as leaky_relu_
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`: input (*, in), weight (out, in) or (in), bias (out).
 
@@ -480,8 +485,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """
 from aten.nn.functional.activation import relu as relu
 from aten.nn.functional.activation import relu6 as relu6
+from aten.nn.functional.activation import relu_ as relu_
 from aten.nn.functional.normalization import rms_norm as rms_norm
 from aten.nn.functional.dropout import rrelu as rrelu
+from aten.nn.functional.dropout import rrelu_ as rrelu_
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = 0.0, is_causal: _bool = False, *, scale: _float | None = None, enable_gqa: _bool = False) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value.
 
@@ -492,6 +499,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                  [1., 1.]]])
     """
 from aten.nn.functional.activation import selu as selu
+from aten.nn.functional.activation import selu_ as selu_
 from aten.nn.functional.activation import sigmoid as sigmoid
 from aten.nn.functional.activation import silu as silu
 from aten.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
@@ -518,6 +526,7 @@ from aten.nn.functional.activation import softsign as softsign
 from aten.nn.functional.activation import tanh as tanh
 from aten.nn.functional.activation import tanhshrink as tanhshrink
 from aten.nn.functional.activation import threshold as threshold
+from aten.nn.functional.activation import threshold_ as threshold_
 from aten.nn.functional.loss import triplet_margin_loss as triplet_margin_loss
 from aten.nn.functional.loss import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from aten.nn.functional.folding import unfold as unfold

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from aten._core.device import MEMORY_FORMATS
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
     "celu",
+    "celu_",
     "elu",
+    "elu_",
     "glu",
+    "gumbel_softmax",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "leaky_relu",
+    "leaky_relu_",
     "mish",
     "relu",
     "relu6",
+    "relu_",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "softsign",
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
 ]
 
 
@@ -231,3 +240,55 @@ def tanh(input: Tensor) -> Tensor:
         tensor([ 0.0000,  0.7616, -1.0000])
     """
     return input.tanh()
+
+
+# The same, written over the input.
+
+
+def relu_(input: Tensor) -> Tensor:
+    return ops.aten.relu_(input)  # type: ignore[no-any-return]
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return elu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    return selu(input, inplace=True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return celu(input, alpha, inplace=True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    result: Tensor = ops.aten.threshold_(input, threshold, value)
+    return result
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Samples of categories that are nearly one-hot, the more so the lower `tau`; `hard`: one-hot.
+
+    softmax((logits + g) / tau) with g of the standard Gumbel distribution. Jang, Gu & Poole,
+    Categorical Reparameterization with Gumbel-Softmax (2017). `eps` is there for old callers.
+    """
+    exponential = ops.aten.empty_like(logits, memory_format=MEMORY_FORMATS["contiguous_format"])
+    gumbel = exponential.exponential_().log().neg()
+    soft: Tensor = ((logits + gumbel) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    zeros = ops.aten.zeros_like(logits, memory_format=MEMORY_FORMATS["contiguous_format"])
+    # As where gradients flow through the soft sample: the same value, rounded twice.
+    hardened: Tensor = zeros.scatter_(dim, index, 1.0) - soft + soft
+    return hardened

@@ -16,6 +16,7 @@ __all__ = [
     "dropout3d",
     "feature_alpha_dropout",
     "rrelu",
+    "rrelu_",
 ]
 
 
@@ -132,3 +133,9 @@ def rrelu(
     """
     call = ops.aten.rrelu_ if inplace else ops.aten.rrelu
     return call(input, lower, upper, training)  # type: ignore[no-any-return]
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
+) -> Tensor:
+    return rrelu(input, lower, upper, training, inplace=True)

@@ -1,0 +1,242 @@
+"""Names of torch that are not here, by family: which part of the project brings them, or why none.
+
+What is here is found by looking, never listed. `tools/torch_names.py` looks, and fails where a name
+of torch is neither here nor in a family, or in both. A name that ends in `*` stands for all that
+begin so. `dense` families mean something for dense tensors on a CPU, and count as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+PLANNED = "planned"
+NEVER = "never"
+
+
+class Family:
+    """Names with one fate; `names` are by namespace: "torch", "Tensor", "nn.functional", …"""
+
+    __slots__ = ("dense", "fate", "names", "reason")
+
+    def __init__(self, fate: str, reason: str, dense: bool = False, **names: str) -> None:
+        self.fate = fate
+        self.reason = reason
+        self.dense = dense
+        self.names = {
+            space.replace("_", "."): tuple(listed.split()) for space, listed in names.items()
+        }
+
+    def has(self, space: str, name: str) -> bool:
+        """Whether the family names it."""
+        return any(
+            name == one or (one.endswith("*") and name.startswith(one[:-1]))
+            for one in self.names.get(space, ())
+        )
+
+
+FAMILIES = (
+    Family(
+        PLANNED,
+        "gradients are not in aten yet",
+        torch="autograd Gradient set_anomaly_enabled",
+        nn_functional="grad",
+    ),
+    Family(
+        PLANNED,
+        "layers, optimizers and data loaders are not in aten yet; aten.nn.functional is",
+        torch="optim utils GradScaler ModuleDict ParameterDict BufferDict hub",
+        nn="Module* Parameter* Buffer Sequential Linear LazyLinear Conv* LazyConv* BatchNorm* "
+        "LayerNorm GroupNorm InstanceNorm* RMSNorm Embedding EmbeddingBag ReLU ReLU6 GELU SiLU "
+        "Sigmoid Tanh Softmax* LogSoftmax Dropout* MaxPool* AvgPool* AdaptiveAvgPool* "
+        "AdaptiveMaxPool* Flatten Unflatten Identity RNN* LSTM* GRU* Transformer* "
+        "MultiheadAttention CrossEntropyLoss MSELoss L1Loss NLLLoss BCE* SmoothL1Loss HuberLoss "
+        "KLDivLoss CTCLoss Upsample* PixelShuffle PixelUnshuffle LeakyReLU PReLU ELU CELU SELU "
+        "Hard* Softplus Softshrink Softsign Mish GLU Threshold Bilinear Fold Unfold ZeroPad* "
+        "ConstantPad* ReflectionPad* ReplicationPad* CircularPad* CosineSimilarity Pairwise* "
+        "LocalResponseNorm ChannelShuffle parallel DataParallel modules",
+        utils="data checkpoint tensorboard",
+        nn_utils="clip_grad* clip_grads* get_total_norm parametrize parametrizations prune "
+        "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
+        "fuse_* convert_conv*",
+        nn_utils_rnn="PackedSequence pack_padded_sequence pad_packed_sequence pack_sequence "
+        "unpack_sequence",
+    ),
+    Family(
+        PLANNED,
+        "transformations of functions are not in aten yet",
+        torch="func vmap overrides DisableTorchFunction DisableTorchFunctionSubclass",
+        nn_functional="has_torch_function* handle_torch_function boolean_dispatch",
+    ),
+    Family(
+        PLANNED,
+        "automatic conversion to half types is not in aten yet",
+        torch="set_autocast*",
+    ),
+    Family(
+        PLANNED,
+        "compiling, tracing and scripting programs is not in aten yet; exported ones run, see "
+        "aten.export",
+        torch="compile fx SymInt SymFloat SymBool sym_constrain_range* "
+        "sym_fresh_size cpp Graph Node fork wait Future futures package monitor onnx",
+        compiler="compile reset set_stance cudagraph_mark_step_begin list_backends "
+        "assume_constant_result wrap_numpy substitute_in_graph",
+        jit="script trace load save freeze trace_module ScriptModule ScriptFunction fork wait "
+        "optimize_for_inference optimized_execution script_method annotate isinstance "
+        "enable_onednn_fusion fuser",
+    ),
+    Family(
+        PLANNED,
+        "sparse tensors are not in aten yet",
+        torch="sparse sparse_* smm spmm hspmm dsmm hsmm saddmm sspaddmm ccol_indices_copy "
+        "col_indices_copy crow_indices_copy row_indices_copy indices_copy values_copy "
+        "resize_as_sparse_ native_norm",
+        Tensor="coalesce is_coalesced indices values crow_indices col_indices ccol_indices "
+        "row_indices to_sparse* sparse_mask sparse_resize_* smm sspaddmm resize_as_sparse_",
+    ),
+    Family(
+        PLANNED,
+        "nested tensors are not in aten yet",
+        torch="nested",
+        Tensor="to_padded_tensor",
+    ),
+    Family(
+        PLANNED,
+        "quantized tensors are not in aten yet",
+        torch="ao quantization quantize_per_* quantized_* empty_quantized fake_quantize_* "
+        "fused_moving_avg_obs_fake_quant choose_qparams_optimized int_repr q_scale q_zero_point "
+        "q_per_channel_* qscheme per_channel_* per_tensor_* fbgemm_* QInt* QUInt* dequantize bit",
+        Tensor="int_repr q_scale q_zero_point q_per_channel_* qscheme",
+    ),
+    Family(
+        PLANNED,
+        "products of scaled 8-bit and 4-bit numbers and of groups are not in aten yet",
+        dense=True,
+        nn_functional="grouped_mm scaled_grouped_mm scaled_mm ScalingType SwizzleType",
+    ),
+    Family(
+        PLANNED,
+        "the profiler is not in aten yet",
+        torch="profiler profiler_allow_cudagraph_cupti_lazy_reinit_cuda12",
+        utils="bottleneck benchmark",
+    ),
+    Family(
+        PLANNED,
+        "work on several machines and processes is not in aten yet",
+        torch="distributed multiprocessing prepare_multiprocessing_environment",
+    ),
+    Family(
+        PLANNED,
+        "streams and events belong to devices that are not in aten yet",
+        torch="Stream StreamObjType Event DeviceObjType",
+        Tensor="record_stream",
+    ),
+    Family(
+        NEVER,
+        "torch.load unpickles, which runs whatever the file says; keep tensors in safetensors "
+        "files (aten.safetensors) and programs with torch.export.save (aten.export.load)",
+        dense=True,
+        torch="load save",
+    ),
+    Family(
+        NEVER,
+        "torch.serialization and its parts are about pickled files; see aten.safetensors",
+        torch="serialization PyTorchFileReader PyTorchFileWriter DeserializationStorageContext "
+        "SerializationStorageContext DeepCopyMemoTable ScriptModuleSerializer",
+    ),
+    Family(
+        NEVER,
+        "torch deprecated storages with a type; use untyped_storage()",
+        dense=True,
+        torch="BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
+        "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
+        "ShortStorage Storage StorageBase TypedStorage storage",
+        Tensor="storage storage_type",
+    ),
+    Family(
+        NEVER,
+        "torch removed it; aten.linalg has what took its place",
+        torch="eig lstsq matrix_rank solve symeig",
+        Tensor="eig lstsq solve symeig",
+    ),
+    Family(
+        NEVER,
+        "torch removed it; aten.distributions has log_prob",
+        Tensor="reinforce",
+    ),
+    Family(
+        NEVER,
+        "not written yet, and nobody has asked for it",
+        dense=True,
+        torch="lobpcg quasirandom",
+    ),
+    Family(
+        NEVER,
+        "part of how torch works inside",
+        torch="AggregationType AVG SUM AliasDb Capsule ExcludeDispatchKeyGuard FatalError "
+        "LockingLogger LoggerBase NoopLogger BenchmarkConfig BenchmarkExecutionStats "
+        "ThroughputBenchmark PRIVATE_OPS USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH "
+        "classproperty get_file_path slice_inverse unify_type_list OperatorInfo FileCheck "
+        "set_autocast_cache_enabled Tag FunctionSchema "
+        "parse_schema parse_type_comment merge_type_from_type_comment",
+        Tensor="slice_inverse index",
+        nn_functional="BroadcastingList* DType GRID_SAMPLE_* assert_int_or_pair "
+        "reproducibility_notes sparse_support_notes tf32_notes",
+        linalg="common_notes",
+        fft="common_args factory_common_args",
+        special="common_args multi_dim_common",
+    ),
+    Family(
+        NEVER,
+        "a module of Python or of torch that torch happens to show",
+        torch="builtins ctypes functools glob importlib inspect math os platform sys textwrap "
+        "threading torch types warnings torch_version windows",
+        nn_functional="Callable Optional TYPE_CHECKING Tensor dataclasses importlib math np torch "
+        "warnings",
+        fft="Tensor torch",
+        special="Tensor torch",
+    ),
+    Family(
+        NEVER,
+        "TorchScript, which torch deprecated",
+        torch="AnyType Argument ArgumentSpec AwaitType Block BoolType CallStack ClassType Code "
+        "CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType* DictType EnumType "
+        "ErrorReport ExecutionPlan FloatType FutureType GraphExecutorState IODescriptor "
+        "InferredType IntType InterfaceType JITException ListType LiteScriptModule NoneType "
+        "NumberType OptionalType PyObjectType RRefType Script* StaticModule StringType "
+        "RRefType SymBoolType SymIntType TensorType TracingState TupleType Type UnionType Use "
+        "Value classes import_ir_module* parse_ir",
+    ),
+    Family(
+        NEVER,
+        "a kernel of a library for other processors, or a layout of its own",
+        torch="get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled "
+        "is_autocast_xla_enabled cudnn_* miopen_* mkldnn_* batch_norm_backward_* batch_norm_elemt "
+        "batch_norm_gather_stats* batch_norm_stats batch_norm_update_stats",
+        Tensor="to_mkldnn",
+    ),
+    Family(
+        NEVER,
+        "dimensions have no names here, and in torch no more",
+        torch="",
+        Tensor="names rename rename_ refine_names align_to align_as has_names",
+    ),
+)
+
+
+def reason_for(space: str, name: str) -> str | None:
+    """Why `name` is not in the namespace, in one line; None where nothing is known of it."""
+    family = family_of(space, name)
+    if family is None:
+        return None
+    return f"{family.reason} ({family.fate})"
+
+
+def family_of(space: str, name: str) -> Family | None:
+    """The family that names it, or None."""
+    return next((family for family in FAMILIES if family.has(space, name)), None)
+
+
+def names_in(space: str) -> Iterator[str]:
+    """The names written out in full for a namespace."""
+    for family in FAMILIES:
+        yield from (name for name in family.names.get(space, ()) if not name.endswith("*"))

@@ -1,0 +1,82 @@
+"""Sequences of several lengths in one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aten._core.device import MEMORY_FORMATS
+from aten._core.tensor import Tensor
+from aten.refusals import refuse
+from aten.registry import ops
+
+_ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
+
+__all__ = ["invert_permutation", "pad_sequence", "unpad_sequence"]
+
+
+def pad_sequence(
+    sequences: Tensor | Sequence[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Sequences (L, *) of several lengths as one tensor (longest, N, *), or (N, longest, *).
+
+    What is left at the end, or with `padding_side="left"` at the beginning, is `padding_value`.
+    Raises RuntimeError for no sequences, for other sides, and for sizes that do not agree.
+    """
+    listed = sequences.unbind(0) if isinstance(sequences, Tensor) else sequences
+    if not isinstance(listed, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences)}"
+        )
+    listed = tuple(listed)
+    if not listed:
+        raise RuntimeError("pad_sequence: received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(
+            f'Expected padding_side to be one of left or right, but got "{padding_side}"'
+        )
+    first = listed[0]
+    longest = max(one.shape[0] for one in listed)
+    padded = first.new_full((len(listed), longest, *first.shape[1:]), padding_value)
+    for row, one in zip(padded, listed, strict=True):
+        count = one.shape[0]
+        place = row[:count] if padding_side == "right" else row[longest - count :]
+        if place.shape != one.shape:
+            raise RuntimeError(
+                f"pad_sequence: expected sequences that differ in their first size, got "
+                f"{tuple(first.shape)} and {tuple(one.shape)}"
+            )
+        place.copy_(one)
+    if batch_first:
+        return padded
+    # In memory, steps come one after another.
+    return padded.transpose(0, 1).contiguous()
+
+
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
+    """The sequences of a padded tensor, each as long as `lengths` says."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [
+        row[:length].clone(memory_format=_ROW_MAJOR)
+        for row, length in zip(rows, lengths.tolist(), strict=True)
+    ]
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that takes `permutation` back; None of None."""
+    if permutation is None:
+        return None
+    places = ops.aten.arange(permutation.numel(), device=permutation.device)
+    return ops.aten.empty_like(permutation).scatter_(  # type: ignore[no-any-return]
+        0, permutation, places.to(dtype=permutation.dtype)
+    )
+
+
+def __getattr__(name: str) -> Any:
+    refuse(__name__, name)

@@ -1,0 +1,306 @@
+"""What tensors have beside operators: devices, gradients, shared memory, elements one by one.
+
+There are no gradients, so a tensor never wants any; asking for them says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NoReturn
+
+from aten import registry
+from aten._core.device import device
+from aten._core.dtypes import DTYPES, dtype
+from aten._core.errors import NO_GRADIENTS, NoDeviceError
+from aten._core.tensor import Tensor
+
+# Attributes that are the same for every tensor there is.
+_ANSWERS = {
+    "is_cuda": False,
+    "is_ipu": False,
+    "is_maia": False,
+    "is_mkldnn": False,
+    "is_mps": False,
+    "is_mtia": False,
+    "is_nested": False,
+    "is_sparse_csr": False,
+    "is_vulkan": False,
+    "is_xla": False,
+    "is_xpu": False,
+    "output_nr": 0,
+    "name": None,
+    "retains_grad": False,
+    "volatile": False,
+}
+
+
+def _moved(kind: str) -> Callable[..., Tensor]:
+    def move(
+        self: Tensor,
+        device: Any = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        raise NoDeviceError(kind if device is None else _place(kind, device))
+
+    move.__name__ = kind
+    move.__qualname__ = f"Tensor.{kind}"
+    move.__doc__ = f"The tensor on the device {kind}: raises NoDeviceError, there is none."
+    return move
+
+
+def _place(kind: str, given: Any) -> device:
+    return device(kind, given) if isinstance(given, int) else device(given)
+
+
+# Gradients
+
+
+def _grad(self: Tensor) -> None:
+    """None: there are no gradients."""
+
+
+def _set_grad(self: Tensor, value: Any) -> None:
+    if value is not None:
+        raise NotImplementedError(f"grad: {NO_GRADIENTS}")
+
+
+def _set_requires_grad(self: Tensor, value: Any) -> None:
+    requires_grad_(self, bool(value))
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """The tensor, which wants no gradients.
+
+    Raises NotImplementedError for `requires_grad=True`, and RuntimeError for it where elements are
+    no floating point or complex numbers.
+    """
+    if not requires_grad:
+        return self
+    if not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(
+            f"requires_grad_(): only tensors of floating point and complex dtype can require "
+            f"gradients, not {self.dtype}"
+        )
+    raise NotImplementedError(f"requires_grad_(): {NO_GRADIENTS}")
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> NoReturn:
+    """Raises RuntimeError: there are no gradients."""
+    raise RuntimeError(f"backward(): {NO_GRADIENTS}")
+
+
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> NoReturn:
+    """Raises RuntimeError: there are no gradients that a hook would see."""
+    raise RuntimeError(f"register_hook(): {NO_GRADIENTS}")
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> NoReturn:
+    """Raises RuntimeError: there are no gradients that a hook would see."""
+    raise RuntimeError(f"register_post_accumulate_grad_hook(): {NO_GRADIENTS}")
+
+
+def retain_grad(self: Tensor) -> NoReturn:
+    """Raises RuntimeError: there are no gradients to keep."""
+    raise RuntimeError(f"retain_grad(): {NO_GRADIENTS}")
+
+
+def _grad_dtype(self: Tensor) -> dtype:
+    """The dtype that a gradient would have."""
+    return self.dtype
+
+
+# Memory
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is pinned for an accelerator: never."""
+    return False
+
+
+def pin_memory(self: Tensor, device: Any = None) -> NoReturn:
+    """A copy in pinned memory. Raises RuntimeError: that needs an accelerator."""
+    raise RuntimeError("pin_memory(): needs an accelerator, and none is available")
+
+
+def is_shared(self: Tensor) -> bool:
+    """Whether processes forked from this one share the memory: see `share_memory_`."""
+    from mmap import mmap
+
+    return self.untyped_storage().lies_in(mmap)
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the storage to memory that processes forked from this one share: they see its writes.
+
+    Pickled, a tensor is copied as ever. Raises BufferError while somebody else holds a view of the
+    memory, and for other devices.
+    """
+    from mmap import mmap
+
+    storage = self.untyped_storage()
+    if not storage.lies_in(mmap):
+        storage.move_to(mmap(-1, max(1, storage.nbytes())))
+    return self
+
+
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for reading: writes there may be seen by lazy copies."""
+    return self.data_ptr()
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same window on the same storage."""
+    return (
+        self.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost.
+
+    With `ambiguity_check`, raises RuntimeError where several orders fit, or, given a list of memory
+    formats, where more than one of them does.
+    """
+    strides = self.stride()
+    order = tuple(sorted(range(self.dim()), key=lambda dim: (-strides[dim], dim)))
+    if isinstance(ambiguity_check, list):
+        fitting = [one for one in ambiguity_check if self.is_contiguous(memory_format=one)]
+        if len(fitting) > 1:
+            raise RuntimeError(f"dim_order(): the tensor has several orders: {fitting}")
+    elif ambiguity_check and len(set(strides)) < len(strides):
+        raise RuntimeError("dim_order(): several orders fit the tensor's strides")
+    return order
+
+
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor, as `dtype` if given: it is dense."""
+    return self if dtype is None else self.to(dtype=dtype)
+
+
+def dense_dim(self: Tensor) -> int:
+    """The number of dimensions: all are dense."""
+    return self.dim()
+
+
+def sparse_dim(self: Tensor) -> int:
+    """0: none is sparse."""
+    return 0
+
+
+def dequantize(self: Tensor) -> Tensor:
+    """The tensor as float32: it is not quantized."""
+    return self.to(dtype=DTYPES["float32"])
+
+
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What takes this tensor's place when `other` is loaded: a copy of it in here, or `other`."""
+    if assign:
+        return other.detach()
+    return self.copy_(other).detach()
+
+
+# Elements, one by one, in Python
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Each element becomes what the function gives for it.
+
+    Raises TypeError for tensors of other devices; what the function raises leaves the tensor as it
+    was.
+    """
+    return _elementwise("apply_", self, callable, ())
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Each element becomes what the function gives for it and that of `tensor`, broadcast."""
+    return _elementwise("map_", self, callable, (tensor,))
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Each element becomes what the function gives for it and those of `x` and `y`, broadcast."""
+    return _elementwise("map2_", self, callable, (x, y))
+
+
+def _elementwise(
+    name: str, self: Tensor, function: Callable[..., Any], others: tuple[Tensor, ...]
+) -> Tensor:
+    for one in (self, *others):
+        if not isinstance(one, Tensor) or one.device.type != "cpu":
+            raise TypeError(f"{name}(): expected tensors on the CPU")
+        if one.dtype is not self.dtype:
+            raise TypeError(f"{name}(): expected tensors of {self.dtype}, got {one.dtype}")
+    lists = [one.expand(self.shape).reshape(-1).tolist() for one in (self, *others)]
+    made = [function(*values) for values in zip(*lists, strict=True)]
+    if not all(isinstance(one, (int, float, complex)) for one in made):
+        raise TypeError(f"{name}(): expected a function that gives numbers")
+    result = registry.ops.aten.empty((len(made),), dtype=self.dtype)
+    if made:
+        from aten.construction import tensor
+
+        result = tensor(made, dtype=self.dtype)
+    return self.copy_(result.view(self.shape))
+
+
+def _as_method(name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any) -> Any:
+        from aten import predicates
+
+        return getattr(predicates, name)(self, *args)
+
+    method.__name__ = name
+    method.__doc__ = f"`aten.{name}` of the tensor."
+    return method
+
+
+ATTRIBUTES: dict[str, Any] = {
+    **_ANSWERS,
+    **{kind: _moved(kind) for kind in ("cuda", "ipu", "mtia", "xpu", "hpu")},
+    **{
+        name: _as_method(name)
+        for name in ("get_device", "is_distributed", "is_inference", "is_same_size")
+    },
+    "grad": property(_grad, _set_grad, doc=_grad.__doc__),
+    "grad_dtype": property(_grad_dtype),
+    "requires_grad": property(
+        lambda self: False, _set_requires_grad, doc="False: there are no gradients."
+    ),
+    **{
+        function.__name__: function
+        for function in (
+            apply_,
+            backward,
+            const_data_ptr,
+            dense_dim,
+            dequantize,
+            dim_order,
+            is_pinned,
+            is_set_to,
+            is_shared,
+            map2_,
+            map_,
+            module_load,
+            pin_memory,
+            register_hook,
+            register_post_accumulate_grad_hook,
+            requires_grad_,
+            retain_grad,
+            share_memory_,
+            sparse_dim,
+            to_dense,
+        )
+    },
+}
+for _name, _value in ATTRIBUTES.items():
+    if type(_value) is FunctionType:
+        _value.__module__, _value.__qualname__ = "aten", f"Tensor.{_name}"
