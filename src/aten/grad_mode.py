@@ -32,12 +32,24 @@ _modes = _Modes()
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread wants gradients."""
+    """Whether this thread wants gradients.
+
+    Example:
+
+        >>> aten.is_grad_enabled()
+        True
+    """
     return _modes.grad and not _modes.inference
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is within `inference_mode()`."""
+    """Whether this thread is within `inference_mode()`.
+
+    Example:
+
+        >>> aten.is_inference_mode_enabled()
+        False
+    """
     return _modes.inference
 
 

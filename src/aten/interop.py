@@ -160,6 +160,11 @@ def to_dlpack(
     ask for the CPU; a tensor of another device is copied to it unless `copy` is false.
 
     Raises BufferError for other devices than the CPU, other streams and types DLPack lacks.
+
+    Example:
+
+        >>> aten.from_dlpack(aten.to_dlpack(aten.ones(2)))
+        tensor([1., 1.])
     """
     from aten._core import dlpack
 
@@ -288,6 +293,15 @@ def from_file(
 
     With `shared` writes go into the file, which is made or lengthened as needed; else they stay in
     this process. Raises OSError where the file cannot be opened or is too short.
+
+    Example:
+
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     _ = file.write(bytes(8))
+        ...     file.flush()
+        ...     print(aten.from_file(file.name, size=2))
+        tensor([0., 0.])
     """
     import mmap
 

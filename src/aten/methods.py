@@ -266,7 +266,12 @@ ATTRIBUTES: dict[str, Any] = {
         )
         for name, (operator, text, example, shown) in _OPERATOR_PROPERTIES.items()
     },
-    "data": property(_read_data, _write_data),
+    "data": property(
+        _read_data,
+        _write_data,
+        doc="The tensor without derivatives; written, what the tensor shows from now on.\n\n"
+        "Example:\n\n    >>> aten.ones(2).data\n    tensor([1., 1.])\n",
+    ),
     "unique": unique,
     "unique_consecutive": unique_consecutive,
     **{name: _converter(name) for name in _DTYPE_METHODS},

@@ -57,12 +57,25 @@ def set_default_device(device: Any) -> None:
     """Let factories of this thread that are given no device make tensors there; None: the CPU.
 
     Raises RuntimeError for what names no device. One that is not there is met by the first factory.
+
+    Example:
+
+        >>> aten.set_default_device("meta")
+        >>> aten.ones(2).device
+        device(type='meta')
+        >>> aten.set_default_device("cpu")
     """
     set_thread_device(None if device is None else _as_device(device))
 
 
 def get_default_device() -> device:
-    """Where factories of this thread make tensors."""
+    """Where factories of this thread make tensors.
+
+    Example:
+
+        >>> aten.get_default_device()
+        device(type='cpu')
+    """
     return thread_device() or _as_device("cpu")
 
 
@@ -70,6 +83,11 @@ def get_device_module(device: Any = None) -> Any:
     """The module of a device's kind: `aten.cuda` for "cuda:0"; without one, that of the CPU.
 
     Raises RuntimeError for what names no device, and for kinds without a module.
+
+    Example:
+
+        >>> aten.get_device_module("cpu").__name__
+        'aten.cpu'
     """
     kind = "cpu" if device is None else _as_device(device).type
     if kind not in ("cpu", "cuda", "mps", "mtia", "xpu"):
@@ -96,7 +114,14 @@ class _Settings:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """ "highest", "high" or "medium": all of them are float32 here. Warns of others, and stays."""
+    """ "highest", "high" or "medium": all of them are float32 here. Warns of others, and stays.
+
+    Example:
+
+        >>> aten.set_float32_matmul_precision("highest")
+        >>> aten.get_float32_matmul_precision()
+        'highest'
+    """
     if precision not in _PRECISIONS:
         warnings.warn(
             f"set_float32_matmul_precision(): {precision!r} is none of {_PRECISIONS}, and changes "
@@ -108,22 +133,48 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
+    """What `set_float32_matmul_precision` was told.
+
+    Example:
+
+        >>> aten.get_float32_matmul_precision()
+        'highest'
+    """
     return _Settings.precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for results that are the same every time, which they are anyway."""
+    """Ask for results that are the same every time, which they are anyway.
+
+    Example:
+
+        >>> aten.use_deterministic_algorithms(True)
+        >>> aten.are_deterministic_algorithms_enabled()
+        True
+        >>> aten.use_deterministic_algorithms(False)
+    """
     _Settings.deterministic, _Settings.warn_only = bool(mode), bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told."""
+    """What `use_deterministic_algorithms` was told.
+
+    Example:
+
+        >>> aten.are_deterministic_algorithms_enabled()
+        False
+    """
     return _Settings.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told of warnings."""
+    """What `use_deterministic_algorithms` was told of warnings.
+
+    Example:
+
+        >>> aten.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     return _Settings.warn_only
 
 
@@ -131,6 +182,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """The same by a number or a name: 0 "default", 1 "warn", 2 "error".
 
     Raises TypeError for other kinds of arguments, RuntimeError for other values.
+
+    Example:
+
+        >>> aten.set_deterministic_debug_mode("warn")
+        >>> aten.get_deterministic_debug_mode()
+        1
+        >>> aten.set_deterministic_debug_mode(0)
     """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode).__name__}")
@@ -141,7 +199,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, as for `set_deterministic_debug_mode`."""
+    """0, 1 or 2, as for `set_deterministic_debug_mode`.
+
+    Example:
+
+        >>> aten.get_deterministic_debug_mode()
+        0
+    """
     return 0 if not _Settings.deterministic else 1 if _Settings.warn_only else 2
 
 
@@ -149,14 +213,24 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """Use at most so many threads. Raises RuntimeError unless it is a positive int."""
+    """Use at most so many threads. Raises RuntimeError unless it is a positive int.
+
+    Example:
+
+        >>> aten.set_num_threads(aten.get_num_threads())
+    """
     if isinstance(num, bool) or not isinstance(num, int):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     _set_num_threads(num)
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Kept and answered; operators of one thread run one after another. Raises RuntimeError < 1."""
+    """Kept and answered; operators of one thread run one after another. Raises RuntimeError < 1.
+
+    Example:
+
+        >>> aten.set_num_interop_threads(aten.get_num_interop_threads())
+    """
     if isinstance(num, bool) or not isinstance(num, int):
         raise TypeError(f"set_num_interop_threads expects an int, but got {type(num).__name__}")
     if num < 1:
@@ -165,31 +239,65 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """What was set, else the number of processors the process may use."""
+    """What was set, else the number of processors the process may use.
+
+    Example:
+
+        >>> aten.get_num_interop_threads() > 0
+        True
+    """
     return _Settings.interop_threads or len(os.sched_getaffinity(0))
 
 
 def init_num_threads() -> None:
-    """Nothing: threads start when they are first needed."""
+    """Nothing: threads start when they are first needed.
+
+    Example:
+
+        >>> aten.init_num_threads()
+    """
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Whether small numbers can be taken for zero as `mode` says: they never are here."""
+    """Whether small numbers can be taken for zero as `mode` says: they never are here.
+
+    Example:
+
+        >>> aten.set_flush_denormal(False)
+        True
+    """
     return not mode
 
 
 def set_warn_always(mode: bool, /) -> None:
-    """Kept and answered; how often warnings show, Python's `warnings` decides."""
+    """Kept and answered; how often warnings show, Python's `warnings` decides.
+
+    Example:
+
+        >>> aten.set_warn_always(False)
+    """
     _Settings.warn_always = bool(mode)
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told."""
+    """What `set_warn_always` was told.
+
+    Example:
+
+        >>> aten.is_warn_always_enabled()
+        False
+    """
     return _Settings.warn_always
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """There is no C++ here for which it would matter: True."""
+    """There is no C++ here for which it would matter: True.
+
+    Example:
+
+        >>> aten.compiled_with_cxx11_abi()
+        True
+    """
     return True
 
 
@@ -231,60 +339,131 @@ class autocast:  # noqa: N801
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Not yet, for any device. Raises RuntimeError for what names none."""
+    """Not yet, for any device. Raises RuntimeError for what names none.
+
+    Example:
+
+        >>> aten.is_autocast_available("cpu")
+        False
+    """
     device(device_type)
     return False
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Never, so far."""
+    """Never, so far.
+
+    Example:
+
+        >>> aten.is_autocast_enabled()
+        False
+    """
     return False
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Never, so far."""
+    """Never, so far.
+
+    Example:
+
+        >>> aten.is_autocast_cpu_enabled()
+        False
+    """
     return False
 
 
 def is_autocast_cache_enabled() -> bool:
-    """As torch says where nothing was set."""
+    """As torch says where nothing was set.
+
+    Example:
+
+        >>> aten.is_autocast_cache_enabled()
+        True
+    """
     return True
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """What torch would convert to: bfloat16 on the CPU, float16 elsewhere."""
+    """What torch would convert to: bfloat16 on the CPU, float16 elsewhere.
+
+    Example:
+
+        >>> aten.get_autocast_dtype("cpu")
+        aten.bfloat16
+    """
     return DTYPES["bfloat16" if device(device_type).type == "cpu" else "float16"]
 
 
 def get_autocast_cpu_dtype() -> dtype:
-    """bfloat16."""
+    """bfloat16.
+
+    Example:
+
+        >>> aten.get_autocast_cpu_dtype()
+        aten.bfloat16
+    """
     return get_autocast_dtype("cpu")
 
 
 def get_autocast_gpu_dtype() -> dtype:
-    """float16."""
+    """float16.
+
+    Example:
+
+        >>> aten.get_autocast_gpu_dtype()
+        aten.float16
+    """
     return get_autocast_dtype("cuda")
 
 
 def clear_autocast_cache() -> None:
-    """There is none."""
+    """There is none.
+
+    Example:
+
+        >>> aten.clear_autocast_cache()
+    """
 
 
 def autocast_increment_nesting() -> int:
-    """Nothing nests: 1."""
+    """Nothing nests: 1.
+
+    Example:
+
+        >>> aten.autocast_increment_nesting()
+        1
+    """
     return 1
 
 
 def autocast_decrement_nesting() -> int:
-    """Nothing nests: 0."""
+    """Nothing nests: 0.
+
+    Example:
+
+        >>> aten.autocast_decrement_nesting()
+        0
+    """
     return 0
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether gradients are looked after for NaN: there are none."""
+    """Whether gradients are looked after for NaN: there are none.
+
+    Example:
+
+        >>> aten.is_anomaly_enabled()
+        False
+    """
     return False
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """As torch says where nothing was set."""
+    """As torch says where nothing was set.
+
+    Example:
+
+        >>> aten.is_anomaly_check_nan_enabled()
+        True
+    """
     return True

@@ -46,7 +46,11 @@ def _moved(kind: str) -> Callable[..., Tensor]:
 
     move.__name__ = kind
     move.__qualname__ = f"Tensor.{kind}"
-    move.__doc__ = f"The tensor on the device {kind}: raises NoDeviceError, there is none."
+    move.__doc__ = (
+        f"The tensor on the device {kind}: raises NoDeviceError, there is none.\n\n"
+        f"Example:\n\n    >>> try:\n    ...     aten.ones(2).{kind}()\n"
+        f"    ... except RuntimeError:\n    ...     print('no device')\n    no device\n"
+    )
     return move
 
 
@@ -58,7 +62,13 @@ def _place(kind: str, given: Any) -> device:
 
 
 def _grad(self: Tensor) -> None:
-    """None: there are no gradients."""
+    """None: there are no gradients.
+
+    Example:
+
+        >>> aten.ones(2).grad is None
+        True
+    """
 
 
 def _set_grad(self: Tensor, value: Any) -> None:
@@ -75,6 +85,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
     Raises NotImplementedError for `requires_grad=True`, and RuntimeError for it where elements are
     no floating point or complex numbers.
+
+    Example:
+
+        >>> aten.ones(2).requires_grad_(False)
+        tensor([1., 1.])
     """
     if not requires_grad:
         return self
@@ -93,27 +108,69 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> NoReturn:
-    """Raises RuntimeError: there are no gradients."""
+    """Raises RuntimeError: there are no gradients.
+
+    Example:
+
+        >>> try:
+        ...     aten.ones(2).backward()
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(";")[0])
+        backward(): there are no gradients in aten yet
+    """
     raise RuntimeError(f"backward(): {NO_GRADIENTS}")
 
 
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> NoReturn:
-    """Raises RuntimeError: there are no gradients that a hook would see."""
+    """Raises RuntimeError: there are no gradients that a hook would see.
+
+    Example:
+
+        >>> try:
+        ...     aten.ones(2).register_hook(print)
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(";")[0])
+        register_hook(): there are no gradients in aten yet
+    """
     raise RuntimeError(f"register_hook(): {NO_GRADIENTS}")
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> NoReturn:
-    """Raises RuntimeError: there are no gradients that a hook would see."""
+    """Raises RuntimeError: there are no gradients that a hook would see.
+
+    Example:
+
+        >>> try:
+        ...     aten.ones(2).register_post_accumulate_grad_hook(print)
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(";")[0])
+        register_post_accumulate_grad_hook(): there are no gradients in aten yet
+    """
     raise RuntimeError(f"register_post_accumulate_grad_hook(): {NO_GRADIENTS}")
 
 
 def retain_grad(self: Tensor) -> NoReturn:
-    """Raises RuntimeError: there are no gradients to keep."""
+    """Raises RuntimeError: there are no gradients to keep.
+
+    Example:
+
+        >>> try:
+        ...     aten.ones(2).retain_grad()
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(";")[0])
+        retain_grad(): there are no gradients in aten yet
+    """
     raise RuntimeError(f"retain_grad(): {NO_GRADIENTS}")
 
 
 def _grad_dtype(self: Tensor) -> dtype:
-    """The dtype that a gradient would have."""
+    """The dtype that a gradient would have.
+
+    Example:
+
+        >>> aten.ones(2).grad_dtype
+        aten.float32
+    """
     return self.dtype
 
 
@@ -121,17 +178,38 @@ def _grad_dtype(self: Tensor) -> dtype:
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is pinned for an accelerator: never."""
+    """Whether the memory is pinned for an accelerator: never.
+
+    Example:
+
+        >>> aten.ones(2).is_pinned()
+        False
+    """
     return False
 
 
 def pin_memory(self: Tensor, device: Any = None) -> NoReturn:
-    """A copy in pinned memory. Raises RuntimeError: that needs an accelerator."""
+    """A copy in pinned memory. Raises RuntimeError: that needs an accelerator.
+
+    Example:
+
+        >>> try:
+        ...     aten.ones(2).pin_memory()
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(";")[0])
+        pin_memory(): needs an accelerator, and none is available
+    """
     raise RuntimeError("pin_memory(): needs an accelerator, and none is available")
 
 
 def is_shared(self: Tensor) -> bool:
-    """Whether processes forked from this one share the memory: see `share_memory_`."""
+    """Whether processes forked from this one share the memory: see `share_memory_`.
+
+    Example:
+
+        >>> aten.ones(2).is_shared()
+        False
+    """
     from mmap import mmap
 
     return self.untyped_storage().lies_in(mmap)
@@ -142,6 +220,11 @@ def share_memory_(self: Tensor) -> Tensor:
 
     Pickled, a tensor is copied as ever. Raises BufferError while somebody else holds a view of the
     memory, and for other devices.
+
+    Example:
+
+        >>> aten.ones(2).share_memory_().is_shared()
+        True
     """
     from mmap import mmap
 
@@ -152,12 +235,26 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 def const_data_ptr(self: Tensor) -> int:
-    """The address of the first element, for reading: writes there may be seen by lazy copies."""
+    """The address of the first element, for reading: writes there may be seen by lazy copies.
+
+    Example:
+
+        >>> x = aten.ones(2)
+        >>> x.const_data_ptr() == x.data_ptr()
+        True
+    """
     return self.data_ptr()
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both are the same window on the same storage."""
+    """Whether both are the same window on the same storage.
+
+    Example:
+
+        >>> x = aten.ones(2)
+        >>> x.is_set_to(x.view(2))
+        True
+    """
     return (
         self.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
         and self.storage_offset() == tensor.storage_offset()
@@ -171,6 +268,11 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
 
     With `ambiguity_check`, raises RuntimeError where several orders fit, or, given a list of memory
     formats, where more than one of them does.
+
+    Example:
+
+        >>> aten.ones(2, 3).t().dim_order()
+        (1, 0)
     """
     strides = self.stride()
     order = tuple(sorted(range(self.dim()), key=lambda dim: (-strides[dim], dim)))
@@ -184,27 +286,57 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor, as `dtype` if given: it is dense."""
+    """The tensor, as `dtype` if given: it is dense.
+
+    Example:
+
+        >>> aten.ones(2).to_dense()
+        tensor([1., 1.])
+    """
     return self if dtype is None else self.to(dtype=dtype)
 
 
 def dense_dim(self: Tensor) -> int:
-    """The number of dimensions: all are dense."""
+    """The number of dimensions: all are dense.
+
+    Example:
+
+        >>> aten.ones(2, 3).dense_dim()
+        2
+    """
     return self.dim()
 
 
 def sparse_dim(self: Tensor) -> int:
-    """0: none is sparse."""
+    """0: none is sparse.
+
+    Example:
+
+        >>> aten.ones(2).sparse_dim()
+        0
+    """
     return 0
 
 
 def dequantize(self: Tensor) -> Tensor:
-    """The tensor as float32: it is not quantized."""
+    """The tensor as float32: it is not quantized.
+
+    Example:
+
+        >>> aten.ones(2).dequantize()
+        tensor([1., 1.])
+    """
     return self.to(dtype=DTYPES["float32"])
 
 
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What takes this tensor's place when `other` is loaded: a copy of it in here, or `other`."""
+    """What takes this tensor's place when `other` is loaded: a copy of it in here, or `other`.
+
+    Example:
+
+        >>> aten.ones(2).module_load(aten.zeros(2))
+        tensor([0., 0.])
+    """
     if assign:
         return other.detach()
     return self.copy_(other).detach()
@@ -218,17 +350,35 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
     Raises TypeError for tensors of other devices; what the function raises leaves the tensor as it
     was.
+
+    Example:
+
+        >>> aten.tensor([1, 2]).apply_(lambda one: one * 10)
+        tensor([10, 20])
     """
     return _elementwise("apply_", self, callable, ())
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Each element becomes what the function gives for it and that of `tensor`, broadcast."""
+    """Each element becomes what the function gives for it and that of `tensor`, broadcast.
+
+    Example:
+
+        >>> aten.tensor([1, 2]).map_(aten.tensor([5, 6]), lambda one, other: one + other)
+        tensor([6, 8])
+    """
     return _elementwise("map_", self, callable, (tensor,))
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Each element becomes what the function gives for it and those of `x` and `y`, broadcast."""
+    """Each element becomes what the function gives for it and those of `x` and `y`, broadcast.
+
+    Example:
+
+        >>> x, y, z = aten.tensor([1, 2]), aten.tensor([1, 1]), aten.tensor([3, 4])
+        >>> x.map2_(y, z, lambda a, b, c: a + b * c)
+        tensor([4, 6])
+    """
     return _elementwise("map2_", self, callable, (x, y))
 
 
@@ -252,14 +402,17 @@ def _elementwise(
     return self.copy_(result.view(self.shape))
 
 
-def _as_method(name: str) -> Callable[..., Any]:
+def _as_method(name: str, arguments: str, answer: object) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any) -> Any:
         from aten import predicates
 
         return getattr(predicates, name)(self, *args)
 
     method.__name__ = name
-    method.__doc__ = f"`aten.{name}` of the tensor."
+    method.__doc__ = (
+        f"`aten.{name}` of the tensor.\n\n"
+        f"Example:\n\n    >>> aten.ones(2).{name}({arguments})\n    {answer}\n"
+    )
     return method
 
 
@@ -267,13 +420,21 @@ ATTRIBUTES: dict[str, Any] = {
     **_ANSWERS,
     **{kind: _moved(kind) for kind in ("cuda", "ipu", "mtia", "xpu", "hpu")},
     **{
-        name: _as_method(name)
-        for name in ("get_device", "is_distributed", "is_inference", "is_same_size")
+        name: _as_method(name, arguments, answer)
+        for name, arguments, answer in (
+            ("get_device", "", -1),
+            ("is_distributed", "", False),
+            ("is_inference", "", False),
+            ("is_same_size", "aten.ones(3)", False),
+        )
     },
     "grad": property(_grad, _set_grad, doc=_grad.__doc__),
     "grad_dtype": property(_grad_dtype),
     "requires_grad": property(
-        lambda self: False, _set_requires_grad, doc="False: there are no gradients."
+        lambda self: False,
+        _set_requires_grad,
+        doc="False: there are no gradients.\n\n"
+        "Example:\n\n    >>> aten.ones(2).requires_grad\n    False\n",
     ),
     **{
         function.__name__: function

@@ -183,7 +183,7 @@ def lu(A: Tensor, *, pivot: _bool = True, out: tuple[Tensor, Tensor, Tensor] | l
     Example:
 
         >>> aten.linalg.lu(aten.tensor([[0.0, 1.0], [2.0, 3.0]]))
-        aten.return_types.lu_unpack(
+        aten.return_types.linalg_lu(
         P=tensor([[0., 1.],
                 [1., 0.]]),
         L=tensor([[1., 0.],

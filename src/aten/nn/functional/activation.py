@@ -246,30 +246,79 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.relu_(aten.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
     return ops.aten.relu_(input)  # type: ignore[no-any-return]
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.elu_(aten.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     return elu(input, alpha, inplace=True)
 
 
 def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.selu_(aten.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
     return selu(input, inplace=True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.celu_(aten.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     return celu(input, alpha, inplace=True)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.leaky_relu_(aten.tensor([-1.0, 2.0]))
+        tensor([-0.0100,  2.0000])
+    """
     return leaky_relu(input, negative_slope, inplace=True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.hardtanh_(aten.tensor([-1.0, 2.0]))
+        tensor([-1.,  1.])
+    """
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.threshold_(aten.tensor([-1.0, 2.0]), 0.5, 9.0)
+        tensor([9., 2.])
+    """
     result: Tensor = ops.aten.threshold_(input, threshold, value)
     return result
 
@@ -281,6 +330,12 @@ def gumbel_softmax(
 
     softmax((logits + g) / tau) with g of the standard Gumbel distribution. Jang, Gu & Poole,
     Categorical Reparameterization with Gumbel-Softmax (2017). `eps` is there for old callers.
+
+    Example:
+
+        >>> _ = aten.manual_seed(0)
+        >>> aten.nn.functional.gumbel_softmax(aten.zeros(4), hard=True).sum()
+        tensor(1.)
     """
     exponential = ops.aten.empty_like(logits, memory_format=MEMORY_FORMATS["contiguous_format"])
     gumbel = exponential.exponential_().log().neg()

@@ -138,4 +138,11 @@ def rrelu(
 def rrelu_(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
 ) -> Tensor:
+    """`rrelu`, written into `input`.
+
+    Example:
+
+        >>> aten.nn.functional.rrelu_(aten.tensor([-3.0, 2.0]))
+        tensor([-0.6875,  2.0000])
+    """
     return rrelu(input, lower, upper, training, inplace=True)
