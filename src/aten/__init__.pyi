@@ -34,7 +34,7 @@ from aten._core.dispatcher import OpOverload as OpOverload
 from aten._core.packets import OpOverloadPacket as OpOverloadPacket
 from aten._core.errors import OutOfMemoryError as OutOfMemoryError
 ShortTensor: Any
-from aten._core.arguments import Size as Size
+from aten._core.sizes import Size as Size
 from aten._core.tensor import Tensor as Tensor
 UntypedStorage: Any
 from aten._generated.functions import abs as abs
@@ -106,7 +106,7 @@ from aten._generated.functions import atanh_ as atanh_
 from aten.functional.shape import atleast_1d as atleast_1d
 from aten.functional.shape import atleast_2d as atleast_2d
 from aten.functional.shape import atleast_3d as atleast_3d
-from aten.amp import autocast as autocast
+from aten.settings import autocast as autocast
 from aten.settings import autocast_decrement_nesting as autocast_decrement_nesting
 from aten.settings import autocast_increment_nesting as autocast_increment_nesting
 from aten._generated.functions import avg_pool1d as avg_pool1d
@@ -211,7 +211,7 @@ from aten._generated.functions import cummin as cummin
 from aten._generated.functions import cumprod as cumprod
 from aten._generated.functions import cumsum as cumsum
 from aten._generated.functions import cumulative_trapezoid as cumulative_trapezoid
-from aten._core.drawing import default_generator as default_generator
+from aten._core.generator import default_generator as default_generator
 from aten._generated.functions import deg2rad as deg2rad
 from aten._generated.functions import deg2rad_ as deg2rad_
 from aten._generated.functions import det as det
@@ -518,7 +518,7 @@ from aten._generated.functions import neg as neg
 from aten._generated.functions import neg_ as neg_
 from aten._generated.functions import negative as negative
 from aten._generated.functions import negative_ as negative_
-from aten._core.allocator import newaxis as newaxis
+newaxis: None
 from aten._generated.functions import nextafter as nextafter
 from . import nn as nn
 from aten.grad_mode import no_grad as no_grad
@@ -555,7 +555,7 @@ from aten._generated.functions import prelu as prelu
 preserve_format: _memory_format
 from . import prims as prims
 from aten._generated.functions import prod as prod
-from aten._core.construct import promote_types as promote_types
+from aten._core.dtypes import promote_types as promote_types
 from aten._generated.functions import put as put
 qint32: _dtype
 qint8: _dtype

@@ -3408,7 +3408,14 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Ten
                 [-1]])
     """
 def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
-    """Norms over all dimensions but one, which keep their places; over all for dim -1."""
+    """Norms over all dimensions but one, which keep their places; over all for dim -1.
+
+    Example:
+
+        >>> aten.norm_except_dim(aten.tensor([[3.0, 4.0], [6.0, 8.0]]))
+        tensor([[ 5.],
+                [10.]])
+    """
 @overload
 def normal(mean: Tensor, std: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload

@@ -1570,7 +1570,14 @@ class TensorMethods:
             tensor([5., 5.])
         """
     def fill_diagonal_(self, fill_value: _complex | Tensor, wrap: _bool = False) -> Tensor:
-        """`fill_diagonal`, written into the tensor itself: write a number where all indices are equal."""
+        """`fill_diagonal`, written into the tensor itself: write a number where all indices are equal.
+
+        Example:
+
+            >>> aten.zeros(2, 3).fill_diagonal_(5)
+            tensor([[5., 0., 0.],
+                    [0., 5., 0.]])
+        """
     def fix(self) -> Tensor:
         """Another name of `trunc`. Each element without what is behind the point.
 

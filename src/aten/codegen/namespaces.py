@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
@@ -26,6 +27,7 @@ _HEADER = (
     .replace("import Any, NamedTuple, overload", "import Any, Literal, overload")
     .replace("tensor import Tensor\n", "tensor import Tensor as Tensor\n")
 )
+_PACKAGE = Path(__file__).parents[1]
 _CONSTANTS = (bool, int, float, complex, str)
 _OBJECTS = ("dtype", "layout", "memory_format")
 
@@ -75,9 +77,11 @@ def _object_line(name: str, value: Any) -> str:
         return f"{name}: _{type(value).__name__}"
     if type(value) in _CONSTANTS:
         return f"{name}: _{type(value).__name__}"
+    if value is None:
+        return f"{name}: None"
     home = _home(name, value)
     if home is None:
-        return f"{name}: {'None' if value is None else 'Any'}"
+        return f"{name}: Any"
     module, inner = home
     return f"from {module} import {inner} as {name}"
 
@@ -99,12 +103,20 @@ def _home(name: str, value: Any) -> tuple[str, str] | None:
         (key, one)
         for key, module in modules.items()
         for one in dict.fromkeys((inner, name))
-        if vars(module).get(one) is value
+        if vars(module).get(one) is value and _is_declared(key, one)
     ]
     makers = (getattr(value, "__module__", ""), type(value).__module__)
     own = [place for place in places if place[0] in makers]
     core = [place for place in places if place[0].startswith("aten._core.")]
     return next(iter([*own, *core, *places]), None)
+
+
+def _is_declared(module: str, name: str) -> bool:
+    """Whether the module's stub, or the module where it has none, defines the name itself."""
+    place = _PACKAGE.joinpath(*module.split(".")[1:])
+    files = [place.with_suffix(".pyi"), place.with_suffix(".py"), place / "__init__.py"]
+    text = next((one.read_text() for one in files if one.exists()), "")
+    return re.search(rf"^(?:class |def )?{name}\b", text, re.MULTILINE) is not None
 
 
 def _operators_text() -> str:

@@ -298,7 +298,7 @@ class NegativeBinomial(_Binary):
         chances = count * logsigmoid(-logits) + value * logsigmoid(logits)
         ways = -(count + value).lgamma() + (1 + value).lgamma() + count.lgamma()
         ways = ways.masked_fill(count + value == 0, 0.0)
-        return chances - ways  # type: ignore[no-any-return]
+        return chances - ways
 
 
 class Categorical(Distribution):

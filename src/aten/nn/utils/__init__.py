@@ -27,7 +27,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise TypeError(f"expected aten.Tensor, but got: {type(vec).__name__}")
     first = 0
     for one in parameters:
-        one.data = vec[first : first + one.numel()].view_as(one)  # type: ignore[attr-defined]
+        one.data = vec[first : first + one.numel()].view_as(one)
         first += one.numel()
 
 
