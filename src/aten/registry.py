@@ -358,12 +358,16 @@ set_description(_Description())
 
 
 def prefixed_functions(
-    module: str, prefix: str
+    module: str, prefix: str, others: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], OpOverloadPacket], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module that shows operators `<prefix><name>` as `<name>`."""
+    """`__getattr__` and `__dir__` of a module that shows operators `<prefix><name>` as `<name>`.
+
+    `others` are operators that it shows by their own names.
+    """
 
     def find(name: str) -> OpOverloadPacket:
-        found = None if name.startswith("_") else find_packet("aten", prefix + name)
+        operator = name if name in others else prefix + name
+        found = None if name.startswith("_") else find_packet("aten", operator)
         if found is None:
             near = "" if name.startswith("_") else suggestion(name, names())
             raise AttributeError(f"module '{module}' has no attribute '{name}'{near}")
@@ -372,13 +376,13 @@ def prefixed_functions(
     def names() -> list[str]:
         from aten._generated.table import PACKETS
 
-        inner = {"annotations", "prefixed_functions"}
+        inner = {"annotations", "names_of", "prefixed_functions"}
         own = {name for name in vars(sys.modules[module]) if name not in inner}
         shown = {
             name.removeprefix(prefix)
             for name in PACKETS
             if name.startswith(prefix) and not name.endswith("_")
         }
-        return sorted(own | shown)
+        return sorted({*own, *shown, *others})
 
     return find, names

@@ -61,7 +61,7 @@ def _place(kind: str, given: Any) -> device:
 # Gradients
 
 
-def _grad(self: Tensor) -> None:
+def _grad(self: Tensor) -> Tensor | None:
     """None: there are no gradients.
 
     Example:
@@ -69,11 +69,23 @@ def _grad(self: Tensor) -> None:
         >>> aten.ones(2).grad is None
         True
     """
+    return None
 
 
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is not None:
         raise NotImplementedError(f"grad: {NO_GRADIENTS}")
+
+
+def _requires_grad(self: Tensor) -> bool:
+    """False: there are no gradients.
+
+    Example:
+
+        >>> aten.ones(2).requires_grad
+        False
+    """
+    return False
 
 
 def _set_requires_grad(self: Tensor, value: Any) -> None:
@@ -430,12 +442,7 @@ ATTRIBUTES: dict[str, Any] = {
     },
     "grad": property(_grad, _set_grad, doc=_grad.__doc__),
     "grad_dtype": property(_grad_dtype),
-    "requires_grad": property(
-        lambda self: False,
-        _set_requires_grad,
-        doc="False: there are no gradients.\n\n"
-        "Example:\n\n    >>> aten.ones(2).requires_grad\n    False\n",
-    ),
+    "requires_grad": property(_requires_grad, _set_requires_grad, doc=_requires_grad.__doc__),
     **{
         function.__name__: function
         for function in (

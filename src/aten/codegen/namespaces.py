@@ -29,6 +29,8 @@ _HEADER = (
 )
 _PACKAGE = Path(__file__).parents[1]
 _CONSTANTS = (bool, int, float, complex, str)
+# What an attribute may be that says the same of every tensor.
+_ANSWERS = (bool, int, type(None))
 _OBJECTS = ("dtype", "layout", "memory_format")
 
 
@@ -193,7 +195,7 @@ def _installed(tensor: type) -> Iterator[tuple[str, Any]]:
     for name, value in vars(tensor).items():
         if name.startswith("_") or name in by_hand:
             continue
-        if isinstance(value, (FunctionType, property)):
+        if isinstance(value, (FunctionType, property)) or type(value) in _ANSWERS:
             yield name, value
 
 
@@ -217,8 +219,19 @@ def _member(name: str, value: Any) -> Iterator[str]:
                 yield "@overload"
             yield f"{line} ..."
         return
+    returned = _returned(value)
     yield "@property"
-    yield f"def {name}(self) -> Tensor: ..."
-    if value.fset is not None:
+    yield f"def {name}(self) -> {returned}: ..."
+    if isinstance(value, property) and value.fset is not None:
         yield f"@{name}.setter"
-        yield f"def {name}(self, value: Tensor) -> None: ..."
+        yield f"def {name}(self, value: {returned}) -> None: ..."
+
+
+def _returned(value: Any) -> str:
+    """The type of an attribute: of what it is, or as its function says; operators give tensors."""
+    if isinstance(value, property):
+        annotations = getattr(value.fget, "__annotations__", {})
+        returned = str(annotations.get("return", "Tensor"))
+    else:
+        returned = "None" if value is None else type(value).__name__
+    return f"_{returned}" if returned in ("bool", "int", "dtype") else returned

@@ -170,7 +170,6 @@ def irfftn(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Se
         tensor([[1., 0.],
                 [0., 0.]])
     """
-from aten.refusals import names_of as names_of
 def rfft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The first n // 2 + 1 numbers of the spectrum of real numbers; the others are conjugate.
 

@@ -2,8 +2,7 @@
 
 from aten.ops.matrix_checks import LinAlgError as LinAlgError
 from aten.refusals import names_of
-from aten.registry import packet, prefixed_functions
+from aten.registry import prefixed_functions
 
-_find, __dir__ = prefixed_functions(__name__, "linalg_")
+_find, __dir__ = prefixed_functions(__name__, "linalg_", ("matmul",))
 __getattr__ = names_of(__name__, _find)
-matmul = packet("aten", "matmul")

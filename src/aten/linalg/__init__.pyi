@@ -283,7 +283,6 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         tensor([[12.],
                 [12.]])
     """
-from aten.refusals import names_of as names_of
 @overload
 def norm(input: Tensor, ord: _complex | Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -296,7 +295,6 @@ def norm(input: Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, kee
         >>> aten.linalg.norm(aten.tensor([3.0, 4.0]))
         tensor(5.)
     """
-from aten.registry import packet as packet
 @overload
 def pinv(input: Tensor, rcond: _float, hermitian: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload

@@ -368,7 +368,6 @@ def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor
         >>> aten.special.multigammaln(aten.tensor([2.0, 3.0]), 2)
         tensor([0.4516, 1.5502])
     """
-from aten.refusals import names_of as names_of
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The share of the standard normal distribution up to x.
 
