@@ -188,8 +188,8 @@ FAMILIES = (
     Family(
         NEVER,
         "a module of Python or of torch that torch happens to show",
-        torch="builtins ctypes functools glob importlib inspect math os platform sys textwrap "
-        "threading torch types warnings torch_version windows",
+        torch="TYPE_CHECKING builtins ctypes functools glob importlib inspect math os platform sys "
+        "textwrap threading torch types warnings torch_version windows",
         nn_functional="Callable Optional TYPE_CHECKING Tensor dataclasses importlib math np torch "
         "warnings",
         fft="Tensor torch",
