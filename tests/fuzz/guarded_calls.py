@@ -122,7 +122,10 @@ def _outcome(op: Any, chosen: Combination, seed: str, name: str) -> tuple[Any, l
         raised = (
             UNALIGNED if "address that is not a multiple" in str(error) else type(error).__name__
         )
-    return raised, list(states((result, positional, keywords), is_compared(op)))
+    try:
+        return raised, list(states((result, positional, keywords), is_compared(op)))
+    except MemoryError:  # for looking at a result that the call had memory for
+        return NO_MEMORY, []
 
 
 def states(value: Any, is_compared: bool) -> Iterator[Any]:
