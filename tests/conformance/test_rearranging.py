@@ -116,3 +116,10 @@ def test_time_first():
             absolute=1e-5,
         )
     compare(lambda library, x, w, b: library.conv_tbc(x, w, b), line, weight, torch.ones(3))
+
+
+def test_a_stack_with_a_tensor_of_another_device_leaves_out_as_it_was():
+    out = aten.full((2, 2, 4), 7.0)
+    with pytest.raises(RuntimeError, match="all tensors on one device"):
+        aten.stack([aten.ones(2, 4), aten.empty(2, 4, device="meta")], out=out)
+    assert bool((out == 7).all())
