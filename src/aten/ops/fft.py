@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms. NumPy's pocketfft computes three operators; the rest calls them.
+"""Discrete Fourier transforms. Three operators compute; the rest calls them.
 
 Each transform sums x_j exp(∓2πi jk/n), times nothing, 1/√n or 1/n: the normalizations 0, 1 and 2.
 """
@@ -6,21 +6,16 @@ Each transform sums x_j exp(∓2πi jk/n), times nothing, 1/√n or 1/n: the nor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from aten._core.construct import on_device
 from aten._core.device import device, layout
 from aten._core.dtypes import dtype, get_default_dtype
-from aten._core.libraries import library_call
+from aten._core.fourier import transform
 from aten._core.tensor import Tensor, wrap_dimension
-from aten.ops.arrays import as_array
 from aten.ops.definition import op
 from aten.registry import ops
 
-_Norm = Literal["backward", "ortho", "forward"]
-# NumPy's words for the normalizations, of transforms and of inverse ones.
-_FORWARD_NORMS: tuple[_Norm, ...] = ("backward", "ortho", "forward")
-_BACKWARD_NORMS: tuple[_Norm, ...] = ("forward", "ortho", "backward")
 _CPU = device("cpu")
 _COMPUTED = ("float32", "float64", "complex64", "complex128")
 
@@ -37,13 +32,12 @@ def _fft_c2c(self: Tensor, dim: Sequence[int], normalization: int, forward: bool
     made = _empty_in_order(self, self.shape, _by_stride(self, dims), self.dtype)
     if self.is_meta:
         return made
-    from numpy import fft
-
-    transform = fft.fftn if forward else fft.ifftn
-    norms = _FORWARD_NORMS if forward else _BACKWARD_NORMS
-    with library_call:
-        transform(as_array(self), axes=dims, norm=norms[normalization], out=as_array(made))
-    return on_device(made, self.device)
+    given = _in_memory(self)
+    scales = _scales(self.shape, dims, normalization)
+    for one, scale in zip(dims, scales, strict=True):
+        transform(given, made, one, self.shape[one], not forward, scale)
+        given = made
+    return made if self.device == _CPU else on_device(made, self.device)
 
 
 @op
@@ -59,13 +53,12 @@ def _fft_r2c(self: Tensor, dim: Sequence[int], normalization: int, onesided: boo
     made = _empty_in_order(self, sizes, last, self.dtype.to_complex())
     if self.is_meta:
         return made
-    from numpy import fft
-
-    transform = fft.rfftn if onesided else fft.fftn
-    norm = _FORWARD_NORMS[normalization]
-    with library_call:
-        transform(as_array(self), axes=dims, norm=norm, out=as_array(made))
-    return on_device(made, self.device)
+    *others, last_dim = dims
+    *scales, scale = _scales(self.shape, dims, normalization)
+    transform(_in_memory(self), made, last_dim, self.shape[last_dim], False, scale)
+    for one, one_scale in zip(others, scales, strict=True):
+        transform(made, made, one, made.shape[one], False, one_scale)
+    return made if self.device == _CPU else on_device(made, self.device)
 
 
 @op
@@ -74,19 +67,36 @@ def _fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size
     dims = _transformed("_fft_c2r", self, dim, complex_input=True)
     if not dims:
         raise RuntimeError("_fft_c2r: expected at least one dimension to transform")
+    _require_points(last_dim_size)
     sizes = list(self.shape)
     sizes[dims[-1]] = last_dim_size
     last = [*_by_stride(self, dims[:-1]), dims[-1]]
     made = _empty_in_order(self, sizes, last, self.dtype.to_real())
     if self.is_meta:
         return made
-    from numpy import fft
+    *others, last_dim = dims
+    *scales, scale = _scales(sizes, dims, normalization)
+    given = _in_memory(_resized(self, [last_dim], [last_dim_size // 2 + 1]))
+    if others:
+        spectrum = ops.aten.empty_like.default(given)
+        for one, one_scale in zip(others, scales, strict=True):
+            transform(given, spectrum, one, given.shape[one], True, one_scale)
+            given = spectrum
+    transform(given, made, last_dim, last_dim_size, True, scale)
+    return made if self.device == _CPU else on_device(made, self.device)
 
-    lengths = [sizes[one] for one in dims]
-    norm = _BACKWARD_NORMS[normalization]
-    with library_call:
-        fft.irfftn(as_array(self), s=lengths, axes=dims, norm=norm, out=as_array(made))
-    return on_device(made, self.device)
+
+def _in_memory(self: Tensor) -> Tensor:
+    """The numbers as they read, in the host's memory."""
+    if self.is_conj() or self.is_neg():
+        self = self.resolve_conj().resolve_neg()
+    return self if self.device == _CPU else on_device(self, _CPU)
+
+
+def _scales(sizes: Sequence[int], dims: Sequence[int], normalization: int) -> list[float]:
+    """What the transform of each dimension is multiplied by."""
+    powers = (0.0, -0.5, -1.0)
+    return [float(sizes[dim]) ** powers[normalization] for dim in dims]
 
 
 def _transformed(name: str, self: Tensor, dim: Sequence[int], *, complex_input: bool) -> list[int]:
@@ -112,6 +122,10 @@ def _empty_in_order(self: Tensor, sizes: Sequence[int], last: list[int], element
 
     Where there are values, it is on the CPU.
     """
+    if self.dim() == 1:
+        return ops.aten.empty.memory_format(  # type: ignore[no-any-return]
+            sizes, dtype=element, device=self.device if self.is_meta else _CPU
+        )
     others = [dim for dim in range(self.dim()) if dim not in last]
     order = [*_by_stride(self, others), *last]
     made: Tensor = ops.aten.empty.memory_format(

@@ -1,0 +1,107 @@
+/* The passes of Fourier transforms for each type and level of vector instructions. */
+
+#ifndef ATEN_FOURIER_LEVELS
+#define ATEN_FOURIER_LEVELS
+
+#include <stdint.h>
+
+/* Longer prime factors are transformed as a convolution. */
+#define ATEN_LARGEST_RADIX 61
+/* Lanes that a pass of any odd radix sums in step. */
+#define ATEN_STRIP 16
+#define ATEN_MOST_PASSES 64
+
+typedef struct {
+    int64_t length;
+    int count;                            /* passes; their radices multiply to `length` */
+    int radices[ATEN_MOST_PASSES];
+    int64_t begins[ATEN_MOST_PASSES];     /* of each pass's roots, in elements */
+    int64_t tables[ATEN_MOST_PASSES];     /* of cosines and sines of each odd radix */
+    const void *roots;
+} aten_passes;
+
+#define TARGET
+#define REAL float
+#define NAME(stem) aten_fourier_##stem##_float_16
+#include "fourier_passes.h"
+#define REAL double
+#define NAME(stem) aten_fourier_##stem##_double_16
+#include "fourier_passes.h"
+#undef TARGET
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2")))
+#define REAL float
+#define NAME(stem) aten_fourier_##stem##_float_32
+#include "fourier_passes.h"
+#define REAL double
+#define NAME(stem) aten_fourier_##stem##_double_32
+#include "fourier_passes.h"
+#undef TARGET
+#define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
+    return __builtin_cpu_supports("avx2") ? aten_fourier_##stem##_##type##_32(__VA_ARGS__)         \
+                                          : aten_fourier_##stem##_##type##_16(__VA_ARGS__);
+#else
+#define ATEN_CALL_LEVEL(stem, type, ...) return aten_fourier_##stem##_##type##_16(__VA_ARGS__);
+#endif
+
+static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, float *b)
+{
+    ATEN_CALL_LEVEL(run, float, passes, lanes, a, b)
+}
+
+static int aten_run_doubles(const aten_passes *passes, int64_t lanes, double *a, double *b)
+{
+    ATEN_CALL_LEVEL(run, double, passes, lanes, a, b)
+}
+
+static void aten_columns_of_floats(const aten_passes *passes, int64_t wide, const float *turns,
+                                   const float *given, float *out, int64_t pitch, int64_t begin,
+                                   int64_t count, float *room)
+{
+    ATEN_CALL_LEVEL(columns, float, passes, wide, turns, given, out, pitch, begin, count, room)
+}
+
+static void aten_columns_of_doubles(const aten_passes *passes, int64_t wide, const double *turns,
+                                    const double *given, double *out, int64_t pitch, int64_t begin,
+                                    int64_t count, double *room)
+{
+    ATEN_CALL_LEVEL(columns, double, passes, wide, turns, given, out, pitch, begin, count, room)
+}
+
+static void aten_rows_of_floats(const aten_passes *passes, int64_t rows, const float *given,
+                                int64_t pitch, float *out, int64_t begin, int64_t count, float *room)
+{
+    ATEN_CALL_LEVEL(rows, float, passes, rows, given, pitch, out, begin, count, room)
+}
+
+static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const double *given,
+                                 int64_t pitch, double *out, int64_t begin, int64_t count,
+                                 double *room)
+{
+    ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, begin, count, room)
+}
+
+static void aten_part_floats(const float *pairs, int64_t count, float *real, float *imaginary)
+{
+    ATEN_CALL_LEVEL(part, float, pairs, count, real, imaginary)
+}
+
+static void aten_part_doubles(const double *pairs, int64_t count, double *real, double *imaginary)
+{
+    ATEN_CALL_LEVEL(part, double, pairs, count, real, imaginary)
+}
+
+static void aten_join_floats(const float *real, const float *imaginary, int64_t count, float scale,
+                             float *pairs)
+{
+    ATEN_CALL_LEVEL(join, float, real, imaginary, count, scale, pairs)
+}
+
+static void aten_join_doubles(const double *real, const double *imaginary, int64_t count,
+                              double scale, double *pairs)
+{
+    ATEN_CALL_LEVEL(join, double, real, imaginary, count, scale, pairs)
+}
+
+#endif
