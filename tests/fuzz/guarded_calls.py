@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from operator_calls import ALLOWED, operators
+from tensor_bits import as_bits
 from valid_calls import Chooser, Combination, ValidCalls, table_name
 
 import aten
 from aten import registry
 from aten._core import allocator
-from aten.ops.arrays import as_bits
 
 FILLS = ((0x00, 0xFF), (0x01, 0x7F), (0x00, 0xA5), (0x3F, 0xC0))
 # Combinations that are tried until the overload takes one.

@@ -18,11 +18,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from operator_calls import ALLOWED, Calls, tensors_in
+from tensor_bits import as_bits
 
 import aten
 from aten import DispatchKey, registry
 from aten._core import construct
-from aten.ops.arrays import as_bits
 
 # Operators that others call, compiled ones above all.
 _INNER = (

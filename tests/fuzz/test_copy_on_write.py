@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 from operator_calls import Calls, operators
+from tensor_bits import as_bits
 
 import aten
 from aten._core import storage
-from aten.ops.arrays import as_bits
 
 WRITING = [op for op in operators() if any(one.is_write for one in op._schema.arguments)]
 TRIES = 24

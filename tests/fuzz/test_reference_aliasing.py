@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 from operator_calls import Calls, operators
+from tensor_bits import as_bits
 
 import aten
 from aten._generated.table import OPERATORS
-from aten.ops.arrays import as_bits
 
 
 def kind_of(op: Any) -> str:

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Running logarithms of sums of exponentials.
+"""Running sums at their own precision, and running logarithms of sums of exponentials.
 
-The sum so far is kept scaled by the greatest element so far, and without that element's one: nothing
+Of these the sum so far is kept scaled by the greatest element so far, and without that element's one: nothing
 overflows, and what underflows is too small to count. Milakov and Gimelshein, Online normalizer
 calculation for softmax (2018).
 """
@@ -14,7 +14,7 @@ from aten._core.device cimport META
 from aten._core.dtypes cimport FLOAT32, FLOAT64, item_size
 from aten._core.iterator cimport Walk, add_operand, begin_walk, coalesce, reorder, run_walk
 from aten._core.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor cimport Tensor, count_write, data_pointer
+from aten._core.tensor cimport Tensor, const_data_pointer, count_write, data_pointer
 
 cdef enum:
     # Elements in one chunk of work for the threads.
@@ -116,3 +116,41 @@ def log_sums_of_exponentials(Tensor given not None, Tensor out not None, int dim
     count_write(out)
     with nogil:
         run_walk(&walk, max(GRAIN // max(row.length, 1), 1))
+
+
+cdef void _add_up(const Real* given, Real* out, int64_t rows, int64_t length) noexcept nogil:
+    cdef int64_t row, at
+    cdef Real sum
+    for row in range(rows):
+        sum = 0
+        for at in range(length):
+            sum += given[row * length + at]
+            out[row * length + at] = sum
+
+
+def running_sums(Tensor given not None, Tensor out not None):
+    """out[…, i] = given[…, 0] + … + given[…, i], one after the other, each sum rounded.
+
+    Both are float32 or both float64, row-major and of one shape. Raises ValueError for other
+    operands.
+    """
+    cdef char* target
+    cdef const char* source
+    cdef int64_t length, rows
+    if (given.dtype_code != out.dtype_code or given.rank == 0 or given.count != out.count
+            or (given.dtype_code != FLOAT32 and given.dtype_code != FLOAT64)
+            or not given.contiguous or not out.contiguous
+            or given.device_type == META or out.device_type == META):
+        raise ValueError("running_sums: expected row-major tensors of float32 or float64")
+    if given.count == 0:
+        return
+    target = data_pointer(out)
+    source = const_data_pointer(given)
+    length = given.sizes[given.rank - 1]
+    rows = given.count // length
+    with nogil:
+        if given.dtype_code == FLOAT32:
+            _add_up(<const float*>source, <float*>target, rows, length)
+        else:
+            _add_up(<const double*>source, <double*>target, rows, length)
+    count_write(out)

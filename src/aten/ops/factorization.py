@@ -6,7 +6,6 @@ from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import (
-    Array,
     factor_cholesky,
     factor_ldl,
     factor_qr,
@@ -18,6 +17,7 @@ from aten.ops.lapack import (
     solve_triangular,
     stack_of,
     tensor_of,
+    zeros,
 )
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
@@ -52,8 +52,6 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 @known_by_shape
 def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pair:
-    import numpy
-
     require_square(name, "A", matrix)
     factor = stack_of(matrix)
     info = factor_cholesky(factor, _triangle(upper))
@@ -61,7 +59,7 @@ def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pai
         refuse_reported(name, info, INDEFINITE)
     batch = tuple(matrix.shape[:-2])
     # Stacks hold transposed matrices.
-    kept = numpy.tril(factor) if upper else numpy.triu(factor)
+    kept = ops.aten.tril(factor) if upper else ops.aten.triu(factor)
     return matrices_of(kept, matrix, batch), integers(info, matrix, batch)
 
 
@@ -99,8 +97,6 @@ def _identity(like: Tensor) -> Tensor:
 @known_by_shape
 def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     """Q (*, m, k) and R (*, k, n): k is min(m, n), or m in mode "complete"; "r" leaves out Q."""
-    import numpy
-
     require_inexact_matrix("linalg.qr", "A", matrix)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"linalg.qr: {mode!r} is not one of reduced, complete, r")
@@ -108,22 +104,23 @@ def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     kept = rows if mode == "complete" else min(rows, columns)
     factors = stack_of(matrix)
     tau = factor_qr(factors)
-    upper_factor = matrices_of(numpy.tril(factors[:, :, :kept]), matrix, tuple(batch))
+    upper_factor = matrices_of(
+        ops.aten.tril(factors.narrow(2, 0, kept).contiguous()), matrix, tuple(batch)
+    )
     if mode == "r":
         return matrix.new_empty([0]), upper_factor
-    q = numpy.zeros((len(factors), kept, rows), factors.dtype)
-    q[:, : min(kept, columns)] = factors[:, :kept]
+    q = zeros((len(factors), kept, rows), factors.dtype)
+    given = min(kept, columns)
+    q.narrow(1, 0, given).copy_(factors.narrow(1, 0, given))
     _form_q(q, tau)
     return matrices_of(q, matrix, tuple(batch)), upper_factor
 
 
-def _form_q(q: Array, tau: Array) -> None:
-    if tau.size:
+def _form_q(q: Tensor, tau: Tensor) -> None:
+    if tau.numel():
         form_q(q, tau)
         return
-    import numpy
-
-    q[:] = numpy.eye(*q.shape[1:], dtype=q.dtype)
+    q.zero_().diagonal(0, 1, 2).fill_(1)
 
 
 @op
@@ -174,9 +171,9 @@ def _require_reflections(name: str, vectors: Tensor, tau: Tensor, most: int) -> 
         raise RuntimeError(f"{name}: tau has {tau.shape[-1]} factors for {most} vectors")
 
 
-def _factors_of(tau: Tensor) -> Array:
+def _factors_of(tau: Tensor) -> Tensor:
     """tau (*, k) as an array (count, k)."""
-    return stack_of(tau.unsqueeze(-1))[:, 0]
+    return stack_of(tau.unsqueeze(-1)).select(1, 0)
 
 
 @op
@@ -197,7 +194,7 @@ def ormqr(
             f"{name}: the batches of shapes {list(self.shape)} and {list(input3.shape)} differ"
         )
     made = stack_of(input3)
-    adjoint = "C" if made.dtype.kind == "c" else "T"
+    adjoint = "C" if made.is_complex() else "T"
     side, form = "L" if left else "R", adjoint if transpose else "N"
     multiply_q(stack_of(self), _factors_of(input2), made, side=side, form=form)
     return matrices_of(made, input3, batch)
@@ -259,8 +256,6 @@ def linalg_ldl_factor_ex(
     self: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> Triple:
     """L and the block diagonal D of A = L D Lᵀ (Lᴴ) in one matrix, pivots, and info."""
-    import numpy
-
     name = "linalg.ldl_factor_ex"
     require_square(name, "self", self)
     batch = tuple(self.shape[:-2])
@@ -268,7 +263,7 @@ def linalg_ldl_factor_ex(
     pivots, info = factor_ldl(factors, hermitian)
     if check_errors:
         refuse_reported(name, info, SINGULAR)
-    lower = numpy.triu(factors)  # stacks hold transposed matrices
+    lower = ops.aten.triu(factors)  # stacks hold transposed matrices
     return (
         matrices_of(lower, self, batch),
         integers(pivots, self, batch),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
-from aten.ops.arrays import as_array, from_bits
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.prims import Number
@@ -44,9 +42,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     # Each step is rounded to the type of self: an element next to an edge is counted where torch's
     # arithmetic puts it.
     places = ((inside - edge) * bins / width).to(DTYPES["int64"]).clamp(0, bins - 1)
-    import numpy
-
-    return _as_tensor(numpy.bincount(as_array(places), minlength=bins), self)
+    return ops.aten.bincount(places, None, bins).to(self.dtype)  # type: ignore[no-any-return]
 
 
 @op("histogram.bins_tensor")
@@ -233,18 +229,17 @@ def _histogrammed(
     sizes = [edge.numel() - 1 for edge in edges]
     if samples.is_meta:
         return samples.new_empty(sizes)
-    import numpy
-
-    points = _wide_array(samples)
-    inside = numpy.ones(len(points), bool)
-    place = numpy.zeros(len(points), numpy.int64)
-    for column, edge, size in zip(points.T, map(_wide_array, edges), sizes, strict=True):
-        inside &= (column >= edge[0]) & (column <= edge[-1])
-        found = numpy.searchsorted(edge, column, side="right") - 1
-        place = place * size + numpy.clip(found, 0, size - 1)
-    weights = None if weight is None else _wide_array(weight)[inside]
-    total = numpy.bincount(place[inside], weights, minlength=math.prod(sizes))
-    made = _as_tensor(total.reshape(sizes), samples)
+    points = _wide(samples)
+    inside: Tensor = ops.aten.ones_like(points.select(1, 0), dtype=DTYPES["bool"])
+    place: Tensor = ops.aten.zeros_like(inside, dtype=DTYPES["int64"])
+    for dim, (given, size) in enumerate(zip(edges, sizes, strict=True)):
+        column, edge = points.select(1, dim).contiguous(), _wide(given).contiguous()
+        inside = inside & (column >= edge.select(0, 0)) & (column <= edge.select(0, -1))
+        found = ops.aten.searchsorted(edge, column, right=True) - 1
+        place = place * size + found.clamp(0, size - 1)
+    weights = None if weight is None else _wide(weight).masked_select(inside).to(DTYPES["float64"])
+    total = ops.aten.bincount(place.masked_select(inside), weights, math.prod(sizes))
+    made = total.to(DTYPES["float64"]).to(samples.dtype).reshape(sizes)
     return _density(made, edges) if density else made
 
 
@@ -256,15 +251,8 @@ def _density(weights: Tensor, edges: Sequence[Tensor]) -> Tensor:
     return made
 
 
-def _wide_array(values: Tensor) -> Any:
-    return as_array(values.float() if values.itemsize < 4 else values)
-
-
-def _as_tensor(counts: Any, like: Tensor) -> Tensor:
-    import numpy
-
-    made = from_bits(counts.astype(numpy.float64), like, DTYPES["float64"])
-    return made.to(like.dtype)
+def _wide(values: Tensor) -> Tensor:
+    return values.float() if values.itemsize < 4 else values
 
 
 def _check_edges(name: str, samples: Tensor, edges: Sequence[Tensor]) -> None:

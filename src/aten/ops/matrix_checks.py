@@ -63,11 +63,9 @@ def require_rows(name: str, rows: int, other: Tensor, place: int) -> None:
         )
 
 
-def require_finite(name: str, stack: Any) -> None:
+def require_finite(name: str, stack: Tensor) -> None:
     """Raise LinAlgError for infinities and NaNs, which keep iterations from ending."""
-    import numpy
-
-    if not numpy.isfinite(stack).all():
+    if not bool(stack.isfinite().all()):
         raise LinAlgError(f"{name}: expected finite elements, got infinities or NaNs")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from aten._core.construct import from_array_interface, on_device
-from aten._core.device import MEMORY_FORMATS
+from aten._core.construct import on_device
+from aten._core.device import MEMORY_FORMATS, device
 from aten._core.dispatcher import OpOverload
+from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory_order import empty_image, ordered_like
@@ -15,6 +15,7 @@ from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
 
+_CPU = device("cpu")
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 # Places in a dimension that no tensor has.
 _MOST = 1 << 48
@@ -192,9 +193,8 @@ def _extended(mode: str, self: Tensor, pad: Sequence[int]) -> Tensor:
 
     def beside(middle: Tensor, dim: int, before: int, after: int) -> tuple[Tensor, Tensor]:
         places = all_places[dim]
-        return _taken(middle, dim, places[:before]), _taken(
-            middle, dim, places[len(places) - after :]
-        )
+        last = places.narrow(0, len(places) - after, after)
+        return _taken(middle, dim, places.narrow(0, 0, before)), _taken(middle, dim, last)
 
     return _framed(self, pad, beside)
 
@@ -206,8 +206,8 @@ def _nothing_left(self: Tensor, dim: int, pad: Sequence[int]) -> RuntimeError:
     )
 
 
-def _taken(self: Tensor, dim: int, places: Any) -> Tensor:
-    index = on_device(from_array_interface(places), self.device)
+def _taken(self: Tensor, dim: int, places: Tensor) -> Tensor:
+    index = places if self.device == _CPU else on_device(places, self.device)
     return ops.aten.index_select.default(self, dim, index)  # type: ignore[no-any-return]
 
 
@@ -244,15 +244,15 @@ def _without_frame(out: Tensor, self: Tensor, inside: Mapping[int, tuple[int, in
     return out
 
 
-def _places(mode: str, size: int, before: int, after: int) -> Any:
-    """The element each place of the padded dimension shows, as an array."""
-    import numpy
-
+def _places(mode: str, size: int, before: int, after: int) -> Tensor:
+    """The element each place of the padded dimension shows, int64 on the CPU."""
     _require_within(mode, size, before, after)
-    wanted = numpy.arange(-before, size + after)
+    wanted: Tensor = ops.aten.arange.start(
+        -before, max(size + after, -before), dtype=DTYPES["int64"], device=_CPU
+    )
     if mode == "replicate":
-        return wanted.clip(0, size - 1)
-    return size - 1 - abs(size - 1 - abs(wanted))
+        return wanted.clamp(0, size - 1)
+    return size - 1 - (size - 1 - wanted.abs()).abs()
 
 
 def _require_within(mode: str, size: int, before: int, after: int) -> None:

@@ -6,13 +6,19 @@ near the middle between two elements the type decides which is the nearest.
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
-from aten._core.construct import from_array_interface
+from aten._core.device import device
+from aten._core.dtypes import DTYPES, dtype
 from aten._core.tensor import Tensor
+from aten.registry import ops
 
+_CPU = device("cpu")
+_INT64 = DTYPES["int64"]
 Found = TypeVar("Found")
 
 # As many results as have their tables kept, and as can be had.
@@ -34,13 +40,31 @@ class Table(NamedTuple):
     precision: int  # bits after the point of 16-bit weights
 
 
-def _ratio(size: int, wanted: int, align_corners: bool, factor: float | None, real: Any) -> Any:
+def _rounded(value: float, element: dtype) -> float:
+    """The number of the type that is nearest to `value`."""
+    if element.name == "float64":
+        return float(value)
+    return float(struct.unpack("f", struct.pack("f", value))[0])
+
+
+def _ratio(
+    size: int, wanted: int, align_corners: bool, factor: float | None, element: dtype
+) -> float:
     """The distance of results, in elements."""
+    sizes: tuple[float, float] = (size, wanted)
     if align_corners:
-        return real(size - 1) / real(wanted - 1) if wanted > 1 else real(0)
-    if factor is not None and factor > 0:
-        return real(1.0 / factor)
-    return real(size) / real(wanted)
+        if wanted <= 1:
+            return 0.0
+        sizes = (size - 1, wanted - 1)
+    elif factor is not None and factor > 0:
+        return _rounded(1.0 / factor, element)
+    return _rounded(_rounded(sizes[0], element) / _rounded(sizes[1], element), element)
+
+
+def _numbers(count: int, element: dtype) -> Tensor:
+    """0, 1, …, count - 1."""
+    made: Tensor = ops.aten.arange(count, dtype=_INT64, device=_CPU)
+    return made.to(element)
 
 
 def for_results(make: Callable[..., Found], size: int, wanted: int, *options: Any) -> Found:
@@ -68,18 +92,13 @@ def nearest_places(
     `whole` says that a factor yields to sizes that are the same, or twice as much. `element` names
     the type to compute in.
     """
-    import numpy
-
     if whole and wanted in (size, 2 * size):
         factor = None
-    real = numpy.dtype(element).type
+    real = DTYPES[element]
     ratio = _ratio(size, wanted, False, factor, real)
-    places = numpy.arange(wanted).astype(real)
-    if exact:
-        places = numpy.maximum((places + real(0.5)) * ratio - real(0.5), 0) + real(0.5)
-    else:
-        places = places * ratio
-    return from_array_interface(numpy.minimum(numpy.floor(places), size - 1).astype("int64"))
+    places = _numbers(wanted, real)
+    places = ((places + 0.5) * ratio - 0.5).clamp(0) + 0.5 if exact else places * ratio
+    return places.floor().clamp(None, size - 1).to(_INT64)
 
 
 def interpolation_table(
@@ -97,97 +116,81 @@ def interpolation_table(
     as a result, where that is wider, and cut off at the border. `element` is the image's type;
     "uint8" has weights of 16 bits.
     """
-    import numpy
-
-    real = numpy.dtype("float64" if element == "uint8" else element).type
+    real = DTYPES["float64" if element == "uint8" else element]
     if size == wanted and (taps == LINEAR or antialias or element == "uint8"):
         # What keeps its size is kept, whatever factor led there.
         align_corners, factor = False, None
     ratio = _ratio(size, wanted, align_corners, factor, real)
-    places = numpy.arange(wanted).astype(real)
+    places = _numbers(wanted, real)
     if antialias:
         begins, counts, weights = _antialiased(places, ratio, size, taps)
     else:
-        middle = real(0 if align_corners else 0.5)
+        middle = 0.0 if align_corners else 0.5
         places = (places + middle) * ratio - middle
         if taps == LINEAR:
-            places = numpy.maximum(places, 0)
+            places = places.clamp(0)
         begins, counts, weights = _interpolating(places, size, taps)
     precision = 0
     if element == "uint8":
         precision, weights = _fixed_point(weights)
-    return Table(
-        from_array_interface(begins.astype("int64")),
-        from_array_interface(counts.astype("int64")),
-        from_array_interface(numpy.ascontiguousarray(weights)),
-        precision,
-    )
+    return Table(begins, counts, weights.contiguous(), precision)
 
 
-def _interpolating(places: Any, size: int, taps: int) -> tuple[Any, Any, Any]:
-    import numpy
-
-    first = numpy.minimum(numpy.floor(places), size - 1)
-    shares = (places - first).clip(0, 1)
-    first = first.astype("int64") - (taps // 2 - 1)
-    wanted = first[:, None] + numpy.arange(taps)
+def _interpolating(places: Tensor, size: int, taps: int) -> tuple[Tensor, Tensor, Tensor]:
+    floors = places.floor().clamp(None, size - 1)
+    shares = (places - floors).clamp(0, 1)
+    first = floors.to(_INT64) - (taps // 2 - 1)
+    wanted = first.unsqueeze(1) + _numbers(taps, _INT64)
     if taps == LINEAR:
-        weighed = numpy.stack([1 - shares, shares], 1)
+        weighed = ops.aten.stack((1 - shares, shares), 1)
     else:
-        distances = numpy.abs(shares[:, None] - numpy.arange(-1, 3).astype(shares.dtype))
+        distances = (shares.unsqueeze(1) - (_numbers(taps, shares.dtype) - 1)).abs()
         weighed = _cubic(distances, _SLOPE)
-    begins = first.clip(0, size - 1)
-    counts = (first + taps - 1).clip(0, size - 1) - begins + 1
-    weights = numpy.zeros(wanted.shape, shares.dtype)
-    rows = numpy.arange(len(places))[:, None]
-    numpy.add.at(weights, (rows, wanted.clip(0, size - 1) - begins[:, None]), weighed)
+    begins = first.clamp(0, size - 1)
+    counts = (first + (taps - 1)).clamp(0, size - 1) - begins + 1
+    weights = ops.aten.zeros_like(weighed)
+    weights.scatter_add_(1, wanted.clamp(0, size - 1) - begins.unsqueeze(1), weighed)
     return begins, counts, weights
 
 
-def _antialiased(places: Any, ratio: Any, size: int, taps: int) -> tuple[Any, Any, Any]:
-    import numpy
-
-    real = type(ratio)
-    reach = real(taps / 2) * max(ratio, real(1))
-    inverse = real(1) / max(ratio, real(1))
-    centres = ratio * (places + real(0.5))
-    begins = numpy.maximum((centres - reach + real(0.5)).astype("int64"), 0)
-    counts = numpy.minimum((centres + reach + real(0.5)).astype("int64"), size) - begins
-    counts = counts.clip(0, int(numpy.ceil(reach)) * 2 + 1)
-    offsets = numpy.arange(max(int(counts.max(initial=0)), 1))
-    steps = (offsets + begins[:, None]).astype(real) - centres[:, None] + real(0.5)
-    distances = numpy.abs(steps * inverse)
-    if taps == LINEAR:
-        weights = numpy.maximum(1 - distances, 0)
-    else:
-        weights = _cubic(distances, _ANTIALIASED_SLOPE)
-    weights[offsets >= counts[:, None]] = 0
-    totals = weights.sum(1, keepdims=True)
-    return begins, counts, weights / numpy.where(totals == 0, 1, totals)
+def _antialiased(
+    places: Tensor, ratio: float, size: int, taps: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    real = places.dtype
+    reach = _rounded(taps / 2 * max(ratio, 1.0), real)
+    inverse = _rounded(1.0 / max(ratio, 1.0), real)
+    centres = (places + 0.5) * ratio
+    begins = (centres - reach + 0.5).to(_INT64).clamp(0)
+    counts = (centres + reach + 0.5).to(_INT64).clamp(None, size) - begins
+    counts = counts.clamp(0, math.ceil(reach) * 2 + 1)
+    offsets = _numbers(max(int(counts.max()), 1) if counts.numel() else 1, _INT64)
+    steps = (offsets + begins.unsqueeze(1)).to(real) - centres.unsqueeze(1) + 0.5
+    distances = (steps * inverse).abs()
+    weights = (1 - distances).clamp(0) if taps == LINEAR else _cubic(distances, _ANTIALIASED_SLOPE)
+    weights = ops.aten.where(offsets < counts.unsqueeze(1), weights, 0.0)
+    totals = weights.sum([1], True)
+    return begins, counts, weights / ops.aten.where(totals == 0, 1.0, totals)
 
 
-def _cubic(distances: Any, slope: float) -> Any:
+def _cubic(distances: Tensor, slope: float) -> Tensor:
     """The cubic convolution kernel at distances of zero to two; nothing farther away."""
-    import numpy
-
-    near = ((slope + 2) * distances - (slope + 3)) * distances * distances + 1
+    near = (distances * (slope + 2) - (slope + 3)) * distances * distances + 1
     far = (((distances - 5) * distances + 8) * distances - 4) * slope
-    weights = numpy.where(distances <= 1, near, numpy.where(distances < 2, far, 0))
-    return weights.astype(distances.dtype)
+    outside = ops.aten.where(distances < 2, far, 0.0)
+    return ops.aten.where(distances <= 1, near, outside)  # type: ignore[no-any-return]
 
 
-def _fixed_point(weights: Any) -> tuple[int, Any]:
+def _fixed_point(weights: Tensor) -> tuple[int, Tensor]:
     """Weights as 16-bit integers with as many bits after the point as the largest leaves room for.
 
     As in the resizing of bytes by Pillow.
     """
-    import numpy
-
-    largest = float(weights.max(initial=0))
+    largest = max(float(weights.max()), 0.0) if weights.numel() else 0.0
     precision = 0
     while precision < _FRACTION_BITS and int(0.5 + largest * (1 << (precision + 1))) < (
         1 << _WEIGHT_BITS
     ):
         precision += 1
     scaled = weights * (1 << precision)
-    return precision, numpy.trunc(scaled + numpy.copysign(0.5, scaled)).astype("int16")
+    rounded = (scaled + ops.aten.where(scaled < 0, -0.5, 0.5)).trunc()
+    return precision, rounded.to(DTYPES["int16"])

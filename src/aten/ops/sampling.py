@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from aten._core.accumulating import running_sums
+from aten._core.construct import on_device
+from aten._core.device import device
 from aten._core.dtypes import DTYPES
 from aten._core.generator import Generator
 from aten._core.memory import write_out
 from aten._core.tensor import Tensor
-from aten.ops.arrays import as_array
 from aten.ops.definition import op
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.random import (
@@ -23,6 +24,7 @@ from aten.ops.random import (
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
+_CPU = device("cpu")
 _FLOAT64, _INT64 = DTYPES["float64"], DTYPES["int64"]
 _MAXIMUM_WEIGHTS = 1 << 24  # all integers up to which are numbers of float32
 
@@ -217,36 +219,32 @@ def _check_sampling(self: Tensor, num_samples: int, replacement: bool) -> None:
 
 
 def _indices_of_largest(keys: Tensor, count: int) -> Tensor:
-    import numpy
-
-    order: Any = numpy.argsort(-as_array(keys.to(_FLOAT64)), axis=-1, kind="stable")
-    return _from_array(order[..., :count]).to(device=keys.device)
-
-
-def _from_array(array: Any) -> Tensor:
-    import numpy
-
-    from aten._core.construct import from_numpy_array
-
-    return from_numpy_array(numpy.ascontiguousarray(array))
+    order: Tensor = ops.aten.argsort.stable(keys, stable=True, dim=-1, descending=True)
+    return order.narrow(-1, 0, count).contiguous()
 
 
 def _with_replacement(weights: Tensor, count: int, source: Generator) -> Tensor:
     """Where uniform numbers fall among the cumulative sums of the weights."""
-    import numpy
-
-    rows = weights.reshape((-1, weights.shape[-1]))
-    # NumPy has no bfloat16.
-    element = DTYPES["float32"] if weights.dtype.name == "bfloat16" else weights.dtype
-    sums = numpy.cumsum(as_array(rows.to(element)), axis=-1, dtype=element.name)
-    with numpy.errstate(all="ignore"):  # the weights may not be any more what they were seen to be
-        sums /= sums[:, -1:]
-    sums[:, -1] = 1
-    places: Tensor = ops.aten.empty.memory_format((rows.shape[0], count), dtype=_FLOAT64)
+    rows = on_device(weights.reshape((-1, weights.shape[-1])), _CPU)
+    sums = _running_sums(rows.to(DTYPES["float32"]) if rows.dtype.name == "bfloat16" else rows)
+    # What the weights were seen to be they may not be any more.
+    sums = (sums / sums.narrow(-1, -1, 1)).to(_FLOAT64)
+    sums.narrow(-1, -1, 1).fill_(1)
+    places: Tensor = ops.aten.empty.memory_format(
+        (rows.shape[0], count), dtype=_FLOAT64, device=_CPU
+    )
     source.uniform(places, 0.0, 1.0)
-    found = [
-        numpy.searchsorted(row, drawn, side="left")
-        for row, drawn in zip(sums, as_array(places), strict=True)
-    ]
-    drawn = _from_array(numpy.stack(found).astype("int64"))
-    return drawn.reshape((*weights.shape[:-1], count)).to(device=weights.device)
+    found: Tensor = ops.aten.searchsorted(sums, places)
+    return found.reshape((*weights.shape[:-1], count)).to(device=weights.device)
+
+
+def _running_sums(rows: Tensor) -> Tensor:
+    """Sums one after the other, each rounded to the type of the rows."""
+    made: Tensor = ops.aten.empty.memory_format(rows.shape, dtype=rows.dtype, device=_CPU)
+    if rows.dtype.name in ("float32", "float64"):
+        running_sums(rows.contiguous(), made)
+        return made
+    made.copy_(rows)
+    for place in range(1, rows.shape[-1]):
+        made.select(-1, place).add_(made.select(-1, place - 1))
+    return made

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from aten._core.accumulating import log_sums_of_exponentials
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
-from aten.ops.arrays import as_array, from_bits
 from aten.ops.definition import normalized_dims, op
 from aten.ops.requirements import refusal
 from aten.prims import Prim, Value
@@ -54,7 +52,7 @@ def _running_extreme(name: str, value: Value, dim: int) -> tuple[Value, Value]:
 
 @op
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """log(sum(exp)) of the elements so far, folded in float64; complex numbers by NumPy."""
+    """log(sum(exp)) of the elements so far, folded in float64."""
     dim = wrap_dimension(dim, self.dim())
     if self.dtype.kind not in ("float", "complex"):
         raise refusal("logcumsumexp_out_cpu", self.dtype)
@@ -62,13 +60,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     if self.is_meta or self.numel() == 0 or self.dim() == 0:
         return made if self.is_meta or self.numel() == 0 else made.copy_(self)
     if self.dtype.is_complex:
-        import numpy
-
-        wide = DTYPES["complex128"]
-        rows = numpy.moveaxis(as_array(self.to(wide)), dim, -1)
-        with numpy.errstate(invalid="ignore"):
-            found = _running_complex(rows)
-        return made.copy_(from_bits(numpy.moveaxis(found, -1, dim), self, wide))
+        return made.copy_(_running_complex(self.to(DTYPES["complex128"]), dim))
     if self.dtype.name in ("float32", "float64"):
         log_sums_of_exponentials(self, made, dim)
         return made
@@ -77,24 +69,24 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     return made.copy_(given)
 
 
-def _running_complex(rows: Any) -> Any:
+def _running_complex(given: Tensor, dim: int) -> Tensor:
     """One after the other: the imaginary part depends on the order, by multiples of 2 pi."""
-    found = rows.copy()
-    for place in range(1, rows.shape[-1]):
-        found[..., place] = _log_of_sum(rows[..., place], found[..., place - 1])
+    found = given.clone()
+    for place in range(1, given.shape[dim]):
+        one, before = given.select(dim, place), found.select(dim, place - 1)
+        found.select(dim, place).copy_(_log_of_sum(one, before))
     return found
 
 
-def _log_of_sum(left: Any, right: Any) -> Any:
+def _log_of_sum(left: Tensor, right: Tensor) -> Tensor:
     """log(exp(left) + exp(right)) of complex numbers."""
-    import numpy
-
-    swapped = left.real < right.real
-    most, least = numpy.where(swapped, right, left), numpy.where(swapped, left, right)
-    difference = numpy.where(least.real == -math.inf, -math.inf, least - most)
-    found = most + numpy.log1p(numpy.exp(difference))
-    missing = numpy.isnan(left) | numpy.isnan(right)
-    return numpy.where(missing, complex(math.nan, math.nan), found)
+    where = ops.aten.where
+    swapped = ops.aten.real(left) < ops.aten.real(right)
+    most, least = where(swapped, right, left), where(swapped, left, right)
+    difference = where(ops.aten.real(least) == -math.inf, -math.inf, least - most)
+    found = most + difference.exp().log1p()
+    missing = left.isnan() | right.isnan()
+    return where(missing, complex(math.nan, math.nan), found)  # type: ignore[no-any-return]
 
 
 @op

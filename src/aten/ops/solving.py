@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from aten._core.construct import on_device, tensor_from_data
+from aten._core.device import device
+from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import (
-    Array,
     factor_lu,
+    fresh,
     matrices_of,
-    real_type,
     solve_lu,
     stack_of,
     tensor_of,
+    zeros,
 )
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
@@ -26,6 +27,9 @@ from aten.ops.matrix_checks import (
     require_square,
 )
 from aten.registry import ops
+
+_CPU = device("cpu")
+_INT32, _INT64 = DTYPES["int32"], DTYPES["int64"]
 
 Pair = tuple[Tensor, Tensor]
 Triple = tuple[Tensor, Tensor, Tensor]
@@ -62,8 +66,8 @@ def _factors(name: str, matrix: Tensor, pivot: bool, check_errors: bool) -> Trip
     )
 
 
-def integers(array: Array, like: Tensor, batch: tuple[int, ...]) -> Tensor:
-    return tensor_of(array.reshape((*batch, *array.shape[1:])).astype("int32"), like)
+def integers(array: Tensor, like: Tensor, batch: tuple[int, ...]) -> Tensor:
+    return tensor_of(array.reshape((*batch, *array.shape[1:])).to(_INT32), like)
 
 
 @op
@@ -82,8 +86,6 @@ def lu_unpack(
     if pivots.dtype.name != "int32":
         raise RuntimeError(f"lu_unpack: expected LU_pivots of int32, got {pivots.dtype.name}")
     require_inexact_matrix("lu_unpack", "LU_data", factors)
-    import numpy
-
     *batch, rows, columns = factors.shape
     least = min(rows, columns)
     if tuple(pivots.shape) != (*batch, least):
@@ -92,58 +94,47 @@ def lu_unpack(
         )
     permutation = lower = upper = factors.new_empty([0])
     if unpack_data:
-        lu = stack_of(factors).swapaxes(1, 2)
-        ones = numpy.eye(rows, least, dtype=lu.dtype)
-        lower = _rows_of(numpy.tril(lu[:, :, :least], -1) + ones, factors)
-        upper = _rows_of(numpy.triu(lu[:, :least]), factors)
+        given = fresh(on_device(factors.resolve_conj().resolve_neg(), _CPU))
+        lower = ops.aten.tril(given.narrow(-1, 0, least), -1)
+        lower.diagonal(0, -2, -1).fill_(1)
+        lower = tensor_of(lower.contiguous(), factors)
+        upper = tensor_of(ops.aten.triu(given.narrow(-2, 0, least)).contiguous(), factors)
     if unpack_pivots:
         order = _permutation(pivots_of(pivots), rows)
-        chosen = numpy.eye(rows, dtype=factors.dtype.name)[order]
-        permutation = _rows_of(chosen.swapaxes(1, 2), factors)
+        chosen = zeros((len(order), rows, rows), factors.dtype)
+        chosen.scatter_(1, order.unsqueeze(1), 1)
+        permutation = tensor_of(chosen.reshape((*batch, rows, rows)), factors)
     return permutation, lower, upper
 
 
-def _rows_of(array: Array, like: Tensor) -> Tensor:
-    """Matrices (count, m, n) in the batch of `like`, row after row in memory."""
-    return tensor_of(array.reshape((*like.shape[:-2], *array.shape[1:])), like)
-
-
-def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Array:
+def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Tensor:
     """Pivots (*batch, k) as int64 (count, k), for LAPACK.
 
     Raises RuntimeError for pivots that name no row.
     """
-    import numpy
-
-    from aten.ops.arrays import as_array
-
     shape = pivots.shape if batch is None else (*batch, pivots.shape[-1])
-    given = as_array(pivots.expand(shape))
+    given = on_device(pivots, _CPU).expand(shape).to(_INT64)
     count = 1
     for size in shape[:-1]:
         count *= size
-    return numpy.array(given, "int64", order="C").reshape(count, shape[-1])
+    return fresh(given).reshape(count, shape[-1])
 
 
-def _permutation(pivots: Array, rows: int) -> Array:
+def _permutation(pivots: Tensor, rows: int) -> Tensor:
     """The row that ends up in each place when rows are swapped one after the other."""
-    import numpy
-
     _require_rows_named(pivots, rows)
-    count, swaps = pivots.shape
-    order = numpy.tile(numpy.arange(rows), (count, 1))
-    every = numpy.arange(count)
-    for place in range(swaps):
-        other = pivots[:, place] - 1
-        order[every, place], order[every, other] = (
-            order[every, other],
-            order[every, place].copy(),
-        )
-    return order
+    orders = []
+    for swaps in pivots.tolist():
+        order = list(range(rows))
+        for place, other in enumerate(swaps):
+            order[place], order[other - 1] = order[other - 1], order[place]
+        orders.append(order)
+    made = zeros((len(orders), rows), _INT64)
+    return made.copy_(tensor_from_data(orders, _INT64)) if made.numel() else made
 
 
-def _require_rows_named(pivots: Array, rows: int) -> None:
-    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
+def _require_rows_named(pivots: Tensor, rows: int) -> None:
+    if pivots.numel() and not (int(pivots.min()) >= 1 and int(pivots.max()) <= rows):
         raise RuntimeError(f"pivots must be rows from 1 to {rows}")
 
 
@@ -175,7 +166,12 @@ def lu_solve(self: Tensor, factors: Tensor, pivots: Tensor) -> Tensor:
 
 
 def _solution(
-    lu: Array, pivots: Array, rhs: Tensor, batch: tuple[int, ...], left: bool, adjoint: bool = False
+    lu: Tensor,
+    pivots: Tensor,
+    rhs: Tensor,
+    batch: tuple[int, ...],
+    left: bool,
+    adjoint: bool = False,
 ) -> Tensor:
     """From the right, Xᵀ solves for Aᵀ and Bᵀ."""
     made = stack_of(rhs if left else rhs.transpose(-2, -1), batch)
@@ -183,9 +179,11 @@ def _solution(
         solve_lu(lu, pivots, made, "C" if adjoint else "N")
         return matrices_of(made, rhs, batch)
     if adjoint:
-        made = made.conj()
+        made = ops.aten.conj_physical(made)
     solve_lu(lu, pivots, made, "N" if adjoint else "T")
-    return matrices_of(made.conj() if adjoint else made, rhs, batch).transpose(-2, -1)
+    return matrices_of(ops.aten.conj_physical(made) if adjoint else made, rhs, batch).transpose(
+        -2, -1
+    )
 
 
 @op
@@ -253,15 +251,13 @@ def linalg_inv(matrix: Tensor) -> Tensor:
 
 @known_by_shape
 def _inverse(name: str, matrix: Tensor, check_errors: bool) -> Pair:
-    import numpy
-
     require_square(name, "A", matrix)
     lu = stack_of(matrix)
     pivots, info = factor_lu(lu)
     if check_errors:
         refuse_reported(name, info, SINGULAR)
-    inverse = numpy.zeros_like(lu)
-    inverse[:] = numpy.eye(lu.shape[1], dtype=lu.dtype)
+    inverse = zeros(tuple(lu.shape), lu.dtype)
+    inverse.diagonal(0, 1, 2).fill_(1)
     solve_lu(lu, pivots, inverse)
     batch = tuple(matrix.shape[:-2])
     return matrices_of(inverse, matrix, batch), integers(info, matrix, batch)
@@ -271,16 +267,12 @@ def _inverse(name: str, matrix: Tensor, check_errors: bool) -> Pair:
 @known_by_shape
 def _linalg_slogdet(matrix: Tensor) -> Quadruple:
     """Sign and logarithm of the absolute value of the determinants; A's factors and pivots."""
-    import numpy
-
     diagonal, sign, factors, pivots = _diagonal("linalg.slogdet", matrix)
-    size = numpy.abs(diagonal)
-    with numpy.errstate(all="ignore"):
-        phases = numpy.where(size == 0, 0, diagonal / size)
-        total = numpy.log(size).sum(-1)
+    size = diagonal.abs()
+    phases = ops.aten.where(size == 0, 0.0, diagonal / size)
     batch = tuple(matrix.shape[:-2])
-    made = numpy.asarray(sign * phases.prod(-1), diagonal.dtype).reshape(batch)
-    logarithm = numpy.asarray(total, real_type(diagonal.dtype)).reshape(batch)
+    made = (sign * phases.prod(-1)).reshape(batch)
+    logarithm = size.log().sum([-1]).reshape(batch)
     return tensor_of(made, matrix), tensor_of(logarithm, matrix), factors, pivots
 
 
@@ -288,25 +280,21 @@ def _linalg_slogdet(matrix: Tensor) -> Quadruple:
 @known_by_shape
 def _linalg_det(matrix: Tensor) -> Triple:
     """The determinants, and A's factors and pivots."""
-    import numpy
-
     diagonal, sign, factors, pivots = _diagonal("linalg.det", matrix)
-    with numpy.errstate(all="ignore"):
-        value = numpy.asarray(sign * diagonal.prod(-1), diagonal.dtype)
+    value = sign * diagonal.prod(-1)
     return tensor_of(value.reshape(tuple(matrix.shape[:-2])), matrix), factors, pivots
 
 
-def _diagonal(name: str, matrix: Tensor) -> tuple[Array, Any, Tensor, Tensor]:
+def _diagonal(name: str, matrix: Tensor) -> Quadruple:
     """U's diagonals, the signs of the permutations, factors and pivots."""
-    import numpy
-
     require_square(name, "A", matrix)
     lu = stack_of(matrix)
     pivots, _ = factor_lu(lu)
-    swaps = (pivots != numpy.arange(1, pivots.shape[1] + 1)).sum(-1)
+    places = ops.aten.arange(1, pivots.shape[1] + 1, dtype=_INT64, device=_CPU)
+    swaps = (pivots != places).sum([-1])
     batch = tuple(matrix.shape[:-2])
     factors = matrices_of(lu, matrix, batch), integers(pivots, matrix, batch)
-    return numpy.diagonal(lu, axis1=1, axis2=2).copy(), 1 - 2 * (swaps % 2), *factors
+    return fresh(lu.diagonal(0, 1, 2)), 1 - 2 * (swaps % 2), *factors
 
 
 @op

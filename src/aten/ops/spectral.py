@@ -14,6 +14,7 @@ from aten.ops.lapack import (
     singular_values,
     stack_of,
     tensor_of,
+    zeros,
 )
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
@@ -60,12 +61,8 @@ def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
     require_finite(name, stack)
     values, right, info = eigen_general(stack, vectors)
     refuse_reported(name, info, DIVERGED)
-    batch = tuple(matrix.shape[:-2])
-    element = DTYPES[values.dtype.name]
-    columns = tensor_of(right.astype(values.dtype).reshape(matrix.shape), matrix, element)
-    return tensor_of(values.reshape(matrix.shape[:-1]), matrix, element), (
-        columns.transpose(-2, -1) if batch or matrix.dim() else columns
-    )
+    columns = tensor_of(right.to(values.dtype).reshape(matrix.shape), matrix)
+    return tensor_of(values.reshape(matrix.shape[:-1]), matrix), columns.transpose(-2, -1)
 
 
 @op
@@ -271,8 +268,6 @@ def linalg_lstsq(
     b has the rank of A, or one less: a batch of vectors. Residuals are there for A of full
     rank with more rows than columns, not for "gelsy"; what is not computed is empty.
     """
-    import numpy
-
     name = "linalg.lstsq"
     require_inexact_matrix(name, "A", self)
     require_same(name, matrix=self, b=b)
@@ -290,15 +285,24 @@ def linalg_lstsq(
     a, given = stack_of(self, batch), stack_of(right, batch)
     require_finite(name, a)
     require_finite(name, given)
-    made = numpy.zeros((len(given), given.shape[1], max(rows, columns)), given.dtype)
-    made[:, :, :rows] = given
-    bound = max(rows, columns) * float(numpy.finfo(a.dtype).eps) if rcond is None else rcond
+    made = zeros((len(given), given.shape[1], max(rows, columns)), given.dtype)
+    made.narrow(2, 0, rows).copy_(given)
+    epsilon = _EPSILON[self.dtype.to_real().name]
+    bound = max(rows, columns) * epsilon if rcond is None else rcond
     ranks, values, info = least_squares(a, made, driver, bound)
     refuse_reported(name, info, DIVERGED)
     solution = matrices_of(made, right, batch).narrow(-2, 0, columns)
-    residuals, rank, singular = self.new_empty([0]).abs(), ranks[:0, 0], values[:0, 0]
-    if rows > columns and driver != "gelsy" and (driver == "gels" or (ranks == columns).all()):
-        left_over = (abs(made[:, :, columns:]) ** 2).sum(-1)
+    residuals, rank, singular = (
+        self.new_empty([0]).abs(),
+        ranks.new_empty([0]),
+        values.new_empty([0]),
+    )
+    if (
+        rows > columns
+        and driver != "gelsy"
+        and (driver == "gels" or bool((ranks == columns).all()))
+    ):
+        left_over = made.narrow(2, columns, rows - columns).abs().square().sum([-1])
         residuals = tensor_of(left_over.reshape(*batch, left_over.shape[1]), self)
     if driver != "gels":
         rank = ranks.reshape(batch)

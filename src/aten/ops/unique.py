@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
 
 from aten._core import ordering
+from aten._core.construct import on_device, tensor_from_data
+from aten._core.device import device
 from aten._core.dtypes import DTYPES
 from aten._core.tensor import Tensor, wrap_dimension
-from aten.ops.arrays import as_array, as_bits, from_bits
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.registry import ops
 
+_CPU = device("cpu")
+_INT64 = DTYPES["int64"]
+_SIGNED = {1: DTYPES["int8"], 2: DTYPES["int16"], 4: DTYPES["int32"], 8: DTYPES["int64"]}
 _HALVES = frozenset({"float16", "bfloat16"})
 
 
@@ -49,9 +53,10 @@ def unique_dim(
 
     Raises IndexError for a dimension out of range, RuntimeError where slices have no elements.
     """
-    slices, moved = _slices("unique_dim", self, dim)
-    order = _order_of_slices(moved, slices)
-    return _results_along(slices, dim, order, _changes(moved[order]))
+    slices, rows = _slices("unique_dim", self, dim)
+    order = _order_of_rows(rows)
+    begins = _changes(_comparable(ops.aten.index_select(rows, 0, order)))
+    return _results_along(self, slices, dim, order, begins)
 
 
 @op
@@ -61,13 +66,14 @@ def unique_consecutive(
     """The elements, or slices of `dim`, that differ from the one before them."""
     if dim is not None:
         return unique_dim_consecutive(self, dim)
-    import numpy
-
-    flat, rows = _flat_rows("unique", self)
-    begins = _changes(rows)
-    places = begins.cumsum() - 1 if return_inverse else None
-    chosen = numpy.flatnonzero(begins)
-    return _results(self, flat, chosen, places, begins if return_counts else None)
+    _require_elements_known("unique", self)
+    flat = on_device(self.reshape((-1,)), _CPU)
+    begins = _changes(_comparable(flat))
+    chosen = begins.nonzero().reshape((-1,))
+    values = _back(ops.aten.index_select(flat, 0, chosen), self)
+    nothing = self.new_empty((0,), dtype=_INT64)
+    places = _back(_numbered(begins).reshape(self.shape), self) if return_inverse else nothing
+    return values, places, _back(_counts(begins), self) if return_counts else nothing
 
 
 @op
@@ -75,29 +81,21 @@ def unique_dim_consecutive(
     self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The slices of `dim` that differ from the one before them."""
-    import numpy
-
-    slices, moved = _slices("unique", self, dim)
-    return _results_along(slices, dim, numpy.arange(len(moved)), _changes(moved))
-
-
-def _flat_rows(name: str, self: Tensor) -> tuple[Tensor, Any]:
-    """All elements one after the other, as a tensor and as an array of numbers."""
-    _require_elements_known(name, self)
-    flat: Tensor = self.reshape((-1,))
-    return flat, _rows_of(flat, 0)
+    slices, rows = _slices("unique", self, dim)
+    order = ops.aten.arange(len(rows), dtype=_INT64, device=_CPU)
+    return _results_along(self, slices, dim, order, _changes(_comparable(rows)))
 
 
-def _slices(name: str, self: Tensor, dim: int) -> tuple[Tensor, Any]:
-    """The slices of `dim` as the rows of a matrix: the tensor with `dim` first, and numbers."""
+def _slices(name: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """The slices of `dim`: the tensor with `dim` first, and as the rows of a matrix."""
     if self.dim() == 0:
         raise IndexError(f"{name}: dim is {dim}, but the tensor has no dimensions")
     dim = wrap_dimension(dim, self.dim())
     if 0 in self.shape[:dim] + self.shape[dim + 1 :]:
         raise RuntimeError(f"{name}: slices of dim {dim} of shape {list(self.shape)} are empty")
     _require_elements_known(name, self)
-    slices = self.movedim(dim, 0)
-    return slices, _rows_of(slices.reshape((len(slices), math.prod(slices.shape[1:]))), 1)
+    slices = on_device(self, _CPU).movedim(dim, 0)
+    return slices, slices.reshape((len(slices), math.prod(slices.shape[1:])))
 
 
 def _require_elements_known(name: str, self: Tensor) -> None:
@@ -107,90 +105,74 @@ def _require_elements_known(name: str, self: Tensor) -> None:
         raise NotImplementedError(f"{name}: the elements are not known on the meta device")
 
 
-def _rows_of(self: Tensor, dim: int) -> Any:
-    """The elements as an array of numbers NumPy orders, with `dim` last."""
-    import numpy
-
-    return numpy.moveaxis(as_array(self.float() if self.dtype.name in _HALVES else self), dim, -1)
-
-
-def _ordered_keys(rows: Any) -> Any:
-    """Unsigned integers in the order of the elements; all NaNs are one, and greatest."""
-    import numpy
-
-    if rows.dtype.kind in "bu":
-        return numpy.ascontiguousarray(rows.view(numpy.uint8) if rows.dtype.kind == "b" else rows)
-    unsigned = numpy.dtype(f"u{rows.dtype.itemsize}")
-    sign = unsigned.type(1 << (8 * unsigned.itemsize - 1))
-    if rows.dtype.kind == "i":
-        return numpy.ascontiguousarray(rows).view(unsigned) ^ sign
-    keys = (rows + rows.dtype.type(0)).view(unsigned)  # -0.0 + 0.0 is 0.0
-    inverted = keys.view(f"i{rows.dtype.itemsize}") >> (8 * rows.dtype.itemsize - 1)
-    keys ^= inverted.view(unsigned) | sign
-    missing = numpy.isnan(rows)
-    if missing.any():
-        keys[missing] = ~unsigned.type(0)
-    return keys
+def _comparable(rows: Tensor) -> Tensor:
+    """Elements that differ where those of `rows` do: integers as signed ones, halves as floats."""
+    if rows.dtype.is_floating_point:
+        return rows.float() if rows.dtype.name in _HALVES else rows
+    return rows.contiguous().view(_SIGNED[rows.itemsize])
 
 
-def _changes(rows: Any) -> Any:
+def _ordered_keys(rows: Tensor) -> Tensor:
+    """Integers whose bits are in the order of the elements; all NaNs are one, and greatest."""
+    keys = _comparable(rows)
+    if not rows.dtype.is_floating_point:
+        return keys if rows.dtype.kind in ("bool", "unsigned") else keys ^ _sign(keys)
+    numbers = keys + 0.0  # -0.0 + 0.0 is 0.0
+    bits = numbers.contiguous().view(_SIGNED[numbers.itemsize])
+    ordered = ops.aten.where(bits < 0, ops.aten.bitwise_not(bits), bits ^ _sign(bits))
+    return ops.aten.where(numbers.isnan(), -1, ordered)  # type: ignore[no-any-return]
+
+
+def _sign(bits: Tensor) -> int:
+    return -(1 << (8 * bits.itemsize - 1))
+
+
+def _changes(rows: Tensor) -> Tensor:
     """Whether each element, or row of a matrix, differs from the one before it."""
-    import numpy
-
-    begins = numpy.ones(len(rows), bool)
-    different = rows[1:] != rows[:-1]
-    begins[1:] = different.any(axis=1) if different.ndim == 2 else different
+    begins: Tensor = ops.aten.ones.default((len(rows),), dtype=DTYPES["bool"], device=_CPU)
+    if len(rows) > 1:
+        different = rows.narrow(0, 1, len(rows) - 1).ne(rows.narrow(0, 0, len(rows) - 1))
+        begins.narrow(0, 1, len(rows) - 1).copy_(
+            different.any(1) if different.dim() == 2 else different
+        )
     return begins
 
 
-def _order_of_slices(moved: Any, slices: Tensor) -> Any:
+def _order_of_rows(rows: Tensor) -> Tensor:
     """The order of rows by their elements: keys with their high bytes first compare as bytes do."""
-    import numpy
-
-    if not moved.size:
-        return numpy.arange(len(moved))
-    keys = _ordered_keys(moved)
-    keys = numpy.ascontiguousarray(keys.astype(keys.dtype.newbyteorder(">")))
-    rows = keys.view(f"V{keys.shape[1] * keys.itemsize}")
-    return rows.reshape(-1).argsort(kind="stable")
-
-
-def _scattered(order: Any, values: Any) -> Any:
-    import numpy
-
-    made = numpy.empty(order.shape, numpy.int64)
-    made[order] = values
-    return made
+    order = list(range(len(rows)))
+    if rows.numel():
+        keys = _ordered_keys(rows).contiguous()
+        parts = keys.view(DTYPES["uint8"]).reshape((*rows.shape, keys.itemsize))
+        # The machine's own bytes begin with the lowest.
+        mirrored = parts.flip([-1]).contiguous() if sys.byteorder == "little" else parts
+        memory = bytes(memoryview(mirrored.untyped_storage()))
+        width = rows.shape[1] * keys.itemsize
+        order.sort(key=lambda row: memory[row * width : (row + 1) * width])
+    made: Tensor = ops.aten.empty.memory_format((len(order),), dtype=_INT64, device=_CPU)
+    return made.copy_(tensor_from_data(order, _INT64))
 
 
-def _integers(array: Any, like: Tensor) -> Tensor:
-    import numpy
-
-    if array is None:
-        return like.new_empty((0,), dtype=DTYPES["int64"])
-    return from_bits(array.astype(numpy.int64), like, DTYPES["int64"])
+def _numbered(begins: Tensor) -> Tensor:
+    """The number of the run that each element is in."""
+    return begins.to(_INT64).cumsum(0) - 1
 
 
-def _counts(begins: Any) -> Any:
-    import numpy
+def _counts(begins: Tensor) -> Tensor:
+    """How long each run is."""
+    starts = begins.nonzero().reshape((-1,))
+    end = starts.new_full((1,), len(begins))
+    return ops.aten.diff(starts, 1, 0, None, end)  # type: ignore[no-any-return]
 
-    return numpy.diff(numpy.flatnonzero(begins), append=len(begins))
 
-
-def _results(
-    self: Tensor, flat: Tensor, chosen: Any, places: Any, begins: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Values at `chosen`, inverse and counts; of None, nothing."""
-    values = from_bits(as_bits(flat)[chosen], self)
-    inverse = _integers(places, self)
-    counts = _integers(None if begins is None else _counts(begins), self)
-    return values, inverse if places is None else inverse.reshape(self.shape), counts
+def _back(made: Tensor, like: Tensor) -> Tensor:
+    return made if like.device == _CPU else on_device(made, like.device)
 
 
 def _results_along(
-    slices: Tensor, dim: int, order: Any, begins: Any
+    self: Tensor, slices: Tensor, dim: int, order: Tensor, begins: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    places = _scattered(order, begins.cumsum() - 1)
-    chosen = _integers(order[begins], slices)
+    places = ops.aten.empty_like(order).index_copy_(0, order, _numbered(begins))
+    chosen = ops.aten.masked_select(order, begins)
     values = ops.aten.index_select(slices, 0, chosen).movedim(0, dim)
-    return values, _integers(places, slices), _integers(_counts(begins), slices)
+    return _back(values, self), _back(places, self), _back(_counts(begins), self)
