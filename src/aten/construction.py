@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from aten import registry
@@ -57,7 +58,7 @@ def data_as_tensor(
     if isinstance(data, Tensor):
         made = data.clone()
     elif hasattr(data, "__array_interface__"):
-        made = from_numpy(_copied(data))
+        made = _copied(data)
     elif _shares_memory(data):
         made = from_dlpack(data).clone()
     else:
@@ -65,11 +66,12 @@ def data_as_tensor(
     return _placed(made, element, place)
 
 
-def _copied(data: Any) -> Any:
-    """The array, or NumPy's number, as an array of its own."""
-    import numpy
-
-    return numpy.array(data)
+def _copied(data: Any) -> Tensor:
+    """The array, NumPy's number or whatever describes its memory so, in memory of its own."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(data, numpy.ndarray | numpy.generic):
+        return from_numpy(numpy.array(data))
+    return construct.from_array_interface(data, share=False).clone()
 
 
 def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> Tensor:

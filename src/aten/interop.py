@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aten._core import construct, storage
 from aten._core.argument_values import dtype_argument
 from aten._core.dtypes import DTYPES
+from aten._core.numpy_types import numpy_dtype, numpy_for
 from aten._core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -66,14 +67,11 @@ def to_numpy(self: Tensor, *, force: bool = False) -> Any:
         >>> aten.tensor([1, 2]).numpy()
         array([1, 2])
     """
-    import numpy
-
+    numpy = numpy_for("Tensor.numpy")
     if force:
         self = self.cpu().resolve_conj().resolve_neg()
     if not _is_extension(self.dtype.name):
         return numpy.asarray(_Interface(self))
-    from aten._core.numpy_types import numpy_dtype
-
     bits = self.view(DTYPES[_bits_name(self.itemsize)])
     return numpy.asarray(_Interface(bits)).view(numpy_dtype(self.dtype))
 
@@ -135,7 +133,13 @@ def to_bytes(self: Tensor) -> bytes:
         >>> aten.tensor([1, 2], dtype=aten.uint8).tobytes()
         b'\\x01\\x02'
     """
-    return bytes(to_numpy(self).tobytes())
+    if self.device.type != "cpu":
+        raise TypeError(f"tobytes: expected a tensor on the CPU, got one on {self.device}")
+    if self.numel() == 0:
+        return b""
+    made = construct.empty_strided(self.shape, None, self.dtype, self.device)
+    made.copy_(self)
+    return bytes(memoryview(made.untyped_storage()))
 
 
 def wrap_array(

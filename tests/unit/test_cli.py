@@ -241,7 +241,7 @@ def test_bad_inputs(
     [
         ([], "give --input FILE or --random"),
         (["--random", "--batch", "5"], "s77 is 5, out of range 6..64"),
-        (["--random", "--batch", "-1"], "negative dimensions"),
+        (["--random", "--batch", "-1"], "negative dimension -1"),
         (["--random", "--repeat", "0"], "--repeat must be at least 1"),
     ],
 )

@@ -2,10 +2,9 @@
 # cython: cdivision=True
 """Calls of C libraries that have locks of their own, which a fork waits for.
 
-OpenBLAS guards its buffers, pocketfft its plans, by a lock that is held for a moment in every call.
-A fork in that moment leaves the child a lock that nobody will ever open. So threads count
-themselves in and out of such calls, and a fork lets nobody in and waits until all are out. It
-waits for `PATIENCE` at most: a factorization may take minutes, and holds the lock at its ends only.
+OpenBLAS guards its buffers by a lock that is held for a moment in every call. A fork in that moment
+leaves the child a lock that nobody will ever open. So threads count themselves in and out of such
+calls, and a fork lets nobody in and waits until all are out. It waits for `PATIENCE` at most: a factorization may take minutes, and holds the lock at its ends only.
 
 A thread that has the interpreter lock need not be counted: nobody forks meanwhile.
 """

@@ -15,13 +15,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy
-
     from aten._core.tensor import Tensor
     from aten.graph.interpreter import Profile
     from aten.graph.program import ExportedProgram
-
-    Array = numpy.ndarray[Any, Any]
 
 NAME = "run"
 SUMMARY = "run a program saved by torch.export.save"
@@ -117,13 +113,13 @@ def _is_output(name: str) -> bool:
 
 def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> list[Any]:
     """Inputs of the recorded sizes and types: normal numbers, and zeros and ones for integers."""
-    import numpy
-
+    from aten._core.dtypes import DTYPES
+    from aten._core.generator import Generator
     from aten.graph.ir import TensorMeta, concrete
-    from aten.graph.tensor_files import from_array
+    from aten.registry import ops
 
     sizes = program.example_sizes(options.batch)
-    generator = numpy.random.default_rng(options.seed)
+    generator = Generator().manual_seed(options.seed)
     inputs: list[Any] = []
     for name, record in program.input_metadata:
         if not isinstance(record, TensorMeta):
@@ -131,17 +127,16 @@ def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> lis
             continue
         shape = [int(concrete(size, sizes)) for size in record.shape]
         if record.dtype.is_floating_point or record.dtype.is_complex:
-            values: Array = generator.standard_normal(shape)
+            values = ops.aten.randn(shape, generator=generator, dtype=DTYPES["float64"])
         else:
-            values = generator.integers(0, 2, shape)
+            values = ops.aten.randint.low(0, 2, shape, generator=generator)
         try:
-            values = numpy.asarray(values).astype(record.dtype.name)
-        except TypeError:
+            inputs.append(values.to(record.dtype))
+        except (TypeError, RuntimeError):
             raise ValueError(
                 f"input {name!r}: random {record.dtype.name} values are not supported; "
                 "give --input FILE"
             ) from None
-        inputs.append(from_array(values, name))
     return inputs
 
 
@@ -177,72 +172,78 @@ def _describe(value: Any) -> str:
     return describe_tensor(value) if isinstance(value, Tensor) else repr(value)
 
 
-def _array(value: Any) -> Array | None:
-    """The value as an array of a type that NumPy can compute with; None where it is no tensor."""
-    import numpy
-
+def _contents(value: Any) -> str:
+    """The values of a small tensor, or a summary of a larger one."""
     from aten._core.tensor import Tensor
 
     if not isinstance(value, Tensor):
-        return None
-    array: Array = numpy.asarray(value)
-    return array if array.dtype.kind in "biufc" else array.astype(numpy.float32)
-
-
-def _contents(value: Any) -> str:
-    """The values of a small tensor, or a summary of a larger one."""
-    import numpy
-
-    array = _array(value)
-    if array is None:
         return ""
-    if array.size <= _SHOWN_WHOLE:
-        return f"  {numpy.array2string(array, separator=', ', max_line_width=1000)}".replace(
-            "\n", " "
-        )
-    if array.dtype.kind == "b":
-        return f"  {int(array.sum())} of {array.size} true"
-    if array.dtype.kind == "c":
-        return f"  |values| {numpy.abs(array).min():.6g}..{numpy.abs(array).max():.6g}"
-    missing = int(numpy.isnan(array).sum()) if array.dtype.kind == "f" else 0
+    if value.numel() <= _SHOWN_WHOLE:
+        return f"  {_text(value.tolist())}"
+    if value.dtype.kind == "bool":
+        return f"  {int(value.sum())} of {value.numel()} true"
+    if value.is_complex():
+        sizes = value.abs()
+        return f"  |values| {sizes.min().item():.6g}..{sizes.max().item():.6g}"
+    wide = _widened(value)
+    missing = int(wide.isnan().sum()) if wide.is_floating_point() else 0
     nans = f", {missing} NaN" if missing else ""
-    return f"  min {array.min():.6g}, max {array.max():.6g}, mean {array.mean():.6g}{nans}"
+    low, high, mean = wide.min().item(), wide.max().item(), _float64(wide).mean().item()
+    return f"  min {low:.6g}, max {high:.6g}, mean {mean:.6g}{nans}"
+
+
+def _text(values: Any) -> str:
+    if isinstance(values, list):
+        return f"[{', '.join(map(_text, values))}]"
+    return f"{values:.8g}" if isinstance(values, float | complex) else str(values)
+
+
+def _widened(value: Tensor) -> Tensor:
+    """Types of few bits as float32."""
+    is_narrow = value.is_floating_point() and value.itemsize < 4
+    return value.float() if is_narrow else value
+
+
+def _float64(value: Tensor) -> Tensor:
+    from aten._core.dtypes import DTYPES
+
+    return value.to(DTYPES["complex128" if value.is_complex() else "float64"])
 
 
 def _report_accuracy(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
-    labels = _array(data.get("labels"))
+    from aten._core.tensor import Tensor
+
+    labels = data.get("labels")
     if labels is None:
         return
     for name, output in named:
-        scores = _array(output)
-        if scores is not None and scores.ndim > 1 and scores.shape[:-1] == labels.shape:
-            right = int((scores.argmax(-1) == labels).sum())
-            share = 100 * right / max(labels.size, 1)
-            print(f"accuracy   {right} of {labels.size} right ({share:.1f} %), by {name}")
+        if not isinstance(output, Tensor):
+            continue
+        if output.dim() > 1 and output.shape[:-1] == labels.shape:
+            right = int((_widened(output).argmax(-1) == labels).sum())
+            share = 100 * right / max(labels.numel(), 1)
+            print(f"accuracy   {right} of {labels.numel()} right ({share:.1f} %), by {name}")
             return
-    print(f"accuracy   no output fits the {labels.size} labels")
+    print(f"accuracy   no output fits the {labels.numel()} labels")
 
 
 def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
-    import numpy
+    from aten._core.tensor import Tensor
 
-    for position, (name, output) in enumerate(named):
+    for position, (name, found) in enumerate(named):
         keys = [f"out_{position}"] + (["expected"] if position == 0 else [])
         key = next((key for key in keys if key in data), None)
-        found, expected = _array(output), _array(data.get(key or ""))
-        if found is None or expected is None:
+        if key is None or not isinstance(found, Tensor):
             continue
+        expected = data[key]
         if found.shape != expected.shape:
-            print(f"agreement  {name}: shape {found.shape}, but {key} has {expected.shape}")
+            shapes = tuple(found.shape), tuple(expected.shape)
+            print(f"agreement  {name}: shape {shapes[0]}, but {key} has {shapes[1]}")
             continue
-        same = (found == expected) | ((found != found) & (expected != expected))
-        with numpy.errstate(invalid="ignore"):
-            difference = numpy.abs(
-                numpy.subtract(
-                    found, expected, dtype=numpy.result_type(found, expected, numpy.float64)
-                )
-            )
-        largest = numpy.where(same, 0.0, difference).max(initial=0.0)
+        left, right = _float64(found), _float64(expected)
+        same = (left == right) | ((left != left) & (right != right))
+        difference = (left - right).abs().masked_fill(same, 0.0)
+        largest = difference.max().item() if difference.numel() else 0.0
         print(f"agreement  {name}: largest difference to {key} {largest:.3g}")
 
 

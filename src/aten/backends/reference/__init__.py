@@ -13,7 +13,7 @@ from aten import registry
 from aten._core import construct
 from aten._core.device import device
 from aten._core.keys import DispatchKey
-from aten._core.numpy_types import numpy_dtype
+from aten._core.numpy_types import numpy_dtype, numpy_for
 from aten._core.tensor import Tensor
 from aten.prims import Prim
 
@@ -29,6 +29,7 @@ def register() -> None:
 
 def _kernel(prim: Prim) -> Callable[..., Tensor]:
     def reference(*arguments: Any, **named: Any) -> Tensor:
+        numpy_for(f"prims.{prim.name} on the reference device")
         arrays = [array(value) for value in arguments if isinstance(value, Tensor)]
         params = {**_positional_params(prim, arguments), **named}
         params.pop("output_dtype", None)

@@ -1,0 +1,130 @@
+"""NumPy's file formats, `.npy` and `.npz`, without NumPy.
+
+A `.npy` file is a header in words and the elements' bytes; a `.npz` file is a zip archive of such
+files. Objects would have to be unpickled, and are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zipfile
+import zlib
+from typing import IO
+
+from aten._core.dtypes import DTYPES
+from aten._core.making import tensor_from_buffer
+from aten._core.tensor import Tensor
+from aten.graph.errors import ArchiveError, FormatError
+
+_MAGIC = b"\x93NUMPY"
+_ZIP = b"PK"
+# The longest header that is read: shapes have few numbers.
+_LONGEST_HEADER = 1 << 16
+_HEADER = re.compile(
+    r"\s*\{\s*'descr':\s*(?:'(?P<type>[^']*)'|(?P<fields>\[.*\]))\s*,"
+    r"\s*'fortran_order':\s*(?P<by_columns>True|False)\s*,"
+    r"\s*'shape':\s*\((?P<shape>[0-9,\s]*)\)\s*,?\s*\}\s*",
+    re.DOTALL,
+)
+_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+
+
+def read_arrays(path: str) -> dict[str, Tensor]:
+    """The arrays of a file by name; a lone one is named after the file.
+
+    Raises:
+        OSError: the file cannot be opened.
+        ArchiveError: it is damaged, no such file, or would have to be unpickled.
+        FormatError: it is sound, but holds elements that tensors do not have.
+    """
+    base, ending = os.path.splitext(path)
+    with open(path, "rb") as file:
+        start = file.read(len(_MAGIC))
+        file.seek(0)
+        try:
+            if start == _MAGIC:
+                return {os.path.basename(base): _read_array(file, path)}
+            if start[: len(_ZIP)] == _ZIP:
+                return _read_members(file, path)
+            raise ValueError("it begins as neither an array nor an archive of arrays does")
+        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ArchiveError(f"{path}: not a readable {ending.lower()} file: {reason}") from None
+
+
+def _read_members(file: IO[bytes], path: str) -> dict[str, Tensor]:
+    made = {}
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            if member.flag_bits & 1:
+                raise ValueError(f"{member.filename!r} is encrypted")
+            name = member.filename.removesuffix(".npy")
+            with archive.open(member) as opened:
+                made[name] = _read_array(opened, f"{path}, {name!r}")
+    return made
+
+
+def _read_array(file: IO[bytes], where: str) -> Tensor:
+    text = _read_header(file)
+    found = _HEADER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"the header {text[:80]!r} describes no array")
+    described = found["type"] or found["fields"]
+    if described[1:] == "O" or "'|O'" in described:
+        raise ValueError("objects would have to be unpickled")
+    name, swapped = _element(found["type"] or "")
+    if name not in DTYPES:
+        raise FormatError(f"{where}: arrays of {described} have no tensor type")
+    element = DTYPES[name]
+    shape = [int(size) for size in found["shape"].split(",") if size.strip()]
+    count = 1
+    for size in shape:
+        count *= size
+    if count == 0:
+        return tensor_from_buffer(bytearray(element.itemsize), element, shape)
+    data = _read_exactly(file, count * element.itemsize)
+    if swapped:
+        data = _swapped(data, element.itemsize // (2 if element.is_complex else 1))
+    if found["by_columns"] == "False" or len(shape) < 2:
+        return tensor_from_buffer(data, element, shape)
+    turned = tensor_from_buffer(data, element, shape[::-1])
+    return turned.permute(tuple(range(len(shape)))[::-1]).contiguous()
+
+
+def _read_header(file: IO[bytes]) -> str:
+    start = bytes(_read_exactly(file, len(_MAGIC) + 2))
+    if not start.startswith(_MAGIC) or start[-2] not in (1, 2, 3):
+        raise ValueError("it is no array of format 1, 2 or 3")
+    length = int.from_bytes(_read_exactly(file, 2 if start[-2] == 1 else 4), "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"a header of {length} bytes is none")
+    return bytes(_read_exactly(file, length)).decode("latin1")
+
+
+def _read_exactly(file: IO[bytes], count: int) -> bytearray:
+    """So many bytes, read in parts: a damaged header may promise more than there is."""
+    data = bytearray()
+    while len(data) < count:
+        part = file.read(min(count - len(data), 1 << 26))
+        if not part:
+            raise EOFError(f"{len(data)} of {count} bytes are there")
+        data += part
+    return data
+
+
+def _element(described: str) -> tuple[str, bool]:
+    """The element type that NumPy describes so, and whether its bytes are in the other order."""
+    order, kind, width = described[:1], described[1:2], described[2:]
+    if kind not in _KINDS or not width.isdecimal():
+        return "", False
+    name = "bool" if kind == "b" and width == "1" else f"{_KINDS[kind]}{8 * int(width)}"
+    return name, order == (">" if sys.byteorder == "little" else "<")
+
+
+def _swapped(data: bytearray, width: int) -> bytearray:
+    made = bytearray(len(data))
+    for place in range(width):
+        made[place::width] = data[width - 1 - place :: width]
+    return made
