@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aten._core.lapack import zeros
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
@@ -17,7 +18,6 @@ from aten.ops.lapack import (
     solve_triangular,
     stack_of,
     tensor_of,
-    zeros,
 )
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
@@ -59,7 +59,7 @@ def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pai
         refuse_reported(name, info, INDEFINITE)
     batch = tuple(matrix.shape[:-2])
     # Stacks hold transposed matrices.
-    kept = ops.aten.tril(factor) if upper else ops.aten.triu(factor)
+    kept = factor.tril() if upper else factor.triu()
     return matrices_of(kept, matrix, batch), integers(info, matrix, batch)
 
 
@@ -104,12 +104,10 @@ def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     kept = rows if mode == "complete" else min(rows, columns)
     factors = stack_of(matrix)
     tau = factor_qr(factors)
-    upper_factor = matrices_of(
-        ops.aten.tril(factors.narrow(2, 0, kept).contiguous()), matrix, tuple(batch)
-    )
+    upper_factor = matrices_of(factors.narrow(2, 0, kept).tril(), matrix, tuple(batch))
     if mode == "r":
         return matrix.new_empty([0]), upper_factor
-    q = zeros((len(factors), kept, rows), factors.dtype)
+    q = zeros((factors.size(0), kept, rows), factors.dtype)
     given = min(kept, columns)
     q.narrow(1, 0, given).copy_(factors.narrow(1, 0, given))
     _form_q(q, tau)
@@ -136,7 +134,7 @@ def geqrf(self: Tensor) -> Pair:
     batch = tuple(self.shape[:-2])
     factors = stack_of(self)
     tau = factor_qr(factors)
-    return matrices_of(factors, self, batch), tensor_of(tau.reshape(*batch, tau.shape[1]), self)
+    return matrices_of(factors, self, batch), tensor_of(tau.view((*batch, tau.size(1))), self)
 
 
 @op
@@ -172,8 +170,8 @@ def _require_reflections(name: str, vectors: Tensor, tau: Tensor, most: int) -> 
 
 
 def _factors_of(tau: Tensor) -> Tensor:
-    """tau (*, k) as an array (count, k)."""
-    return stack_of(tau.unsqueeze(-1)).select(1, 0)
+    """tau (*, k) as (count, k)."""
+    return stack_of(tau.unsqueeze(-1)).squeeze(1)
 
 
 @op
@@ -263,7 +261,7 @@ def linalg_ldl_factor_ex(
     pivots, info = factor_ldl(factors, hermitian)
     if check_errors:
         refuse_reported(name, info, SINGULAR)
-    lower = ops.aten.triu(factors)  # stacks hold transposed matrices
+    lower = factors.triu()  # stacks hold transposed matrices
     return (
         matrices_of(lower, self, batch),
         integers(pivots, self, batch),

@@ -1,25 +1,30 @@
 """LAPACK over batches: one driver, and the routines by what they do.
 
-Matrices go in and out as stacks: tensors (count, columns, rows) on the CPU, row-major, so that each
-matrix lies column after column, as LAPACK wants them. The library itself is handed in from outside.
+Matrices go in and out as stacks: row-major tensors (count, columns, rows) on the CPU, each matrix
+column after column, as LAPACK wants them. The library itself is handed in from outside.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
-from aten._core.construct import on_device
-from aten._core.device import device
+from aten._core import construct
+from aten._core.device import MEMORY_FORMATS, device
 from aten._core.dtypes import DTYPES, dtype
-from aten._core.libraries import library_call
+from aten._core.lapack import Workspace, plain_stack, run_routine, zeros
 from aten._core.tensor import Tensor
 from aten.registry import ops
 
 if TYPE_CHECKING:
     import ctypes
 
+Argument = Tensor | str | int | Workspace
+
 _CPU = device("cpu")
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _INT64 = DTYPES["int64"]
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 # Where the routines for complex matrices are called otherwise.
@@ -28,22 +33,9 @@ _COMPLEX_NAMES = {
     "orgqr": "ungqr",
     "ormqr": "unmqr",
 }
-_opener: Callable[[], ctypes.CDLL] | None = None
-
-
-class Workspace:
-    """Stands for a work array as long as the routine asks for, and its length where `told`; of
-    `kind` "element", "real" or "integer"."""
-
-    __slots__ = ("kind", "told")
-
-    def __init__(self, kind: str, told: bool = True) -> None:
-        self.kind = kind
-        self.told = told
-
-
 WORK, REAL_WORK, INTEGER_WORK = (Workspace(kind) for kind in ("element", "real", "integer"))
 REAL_MEMORY, INTEGER_MEMORY = (Workspace(kind, told=False) for kind in ("real", "integer"))
+_opener: Callable[[], ctypes.CDLL] | None = None
 
 
 def set_lapack_opener(opener: Callable[[], ctypes.CDLL]) -> None:
@@ -54,118 +46,64 @@ def set_lapack_opener(opener: Callable[[], ctypes.CDLL]) -> None:
 
 def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Tensor:
     """A fresh stack of matrices (*, rows, columns), repeated over `batch`."""
-    *own, rows, columns = tensor.shape
-    shape = (*(own if batch is None else batch), rows, columns)
-    given = on_device(tensor.resolve_conj().resolve_neg(), _CPU).expand(shape).transpose(-2, -1)
-    return fresh(given).reshape(_count(shape), columns, rows)
-
-
-def fresh(given: Tensor) -> Tensor:
-    """A row-major copy."""
-    made: Tensor = ops.aten.empty.memory_format(given.shape, dtype=given.dtype, device=_CPU)
-    return made.copy_(given)
-
-
-def zeros(sizes: tuple[int, ...], element: dtype) -> Tensor:
-    """Zeros on the CPU."""
-    return ops.aten.zeros.default(sizes, dtype=element, device=_CPU)  # type: ignore[no-any-return]
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape[:-2]:
-        count *= size
-    return count
+    given = tensor if batch is None else tensor.expand((*batch, *tensor.shape[-2:]))
+    made = plain_stack(given)
+    if made is not None:
+        return made
+    turned = given.resolve_conj().resolve_neg().transpose(-2, -1)
+    copied = on_host(turned).clone(memory_format=_CONTIGUOUS)
+    *own, columns, rows = turned.shape
+    return copied.view(math.prod(own), columns, rows)
 
 
 def matrices_of(stack: Tensor, like: Tensor, batch: tuple[int, ...]) -> Tensor:
     """The tensor (*batch, rows, columns) of a stack, column after column in memory."""
     _, columns, rows = stack.shape
-    return tensor_of(stack.reshape(*batch, columns, rows), like).transpose(-2, -1)
+    return tensor_of(stack.reshape((*batch, columns, rows)), like).transpose(-2, -1)
+
+
+def on_host(tensor: Tensor) -> Tensor:
+    return construct.on_device(tensor, _CPU)
 
 
 def tensor_of(made: Tensor, like: Tensor) -> Tensor:
-    """What was computed, on the device of `like`."""
-    return made if like.device == _CPU else on_device(made, like.device)
+    """`made`, on the device of `like`."""
+    return made if like.device == _CPU else construct.on_device(made, like.device)
 
 
-def call(routine: str, *arguments: Any, reports: bool = True) -> Tensor:
+def call(routine: str, *arguments: Argument, reports: bool = True) -> Tensor:
     """Run a routine on each matrix of a batch; returns what it reports of each (`info`).
 
-    Stacks, of matrices, vectors or numbers, have the batch in front; an array whose stride there
+    Stacks, of matrices, vectors or numbers, have the batch in front; a tensor whose stride there
     is zero serves all of it. Raises RuntimeError for arguments that the routine refuses.
     """
-    stacks = [argument for argument in arguments if isinstance(argument, Tensor)]
-    element, count = stacks[0].dtype, len(stacks[0])
-    name = _COMPLEX_NAMES.get(routine, routine) if element.is_complex else routine
-    function = getattr(_library(), f"scipy_{_PREFIXES[element.name]}{name}_64_")
+    first = next(argument for argument in arguments if isinstance(argument, Tensor))
+    count = first.size(0)
+    name = _COMPLEX_NAMES.get(routine, routine) if first.is_complex() else routine
     info = zeros((count,), _INT64)
     if not count:
         return info
-    types = {"element": element, "real": element.to_real(), "integer": _INT64}
-    wanted = {argument for argument in arguments if isinstance(argument, Workspace)}
-    passed = [*arguments, info] if reports else list(arguments)
-    spaces = {one: zeros((1,), types[one.kind]) for one in wanted}
-    if wanted:
-        _run(function, passed, spaces, 1, asks=True)
-        spaces = {
-            one: zeros((max(1, int(complex(space.item()).real)),), space.dtype)
-            for one, space in spaces.items()
-        }
-    _run(function, passed, spaces, count)
-    least = min(info.tolist())
+    address = _address(f"scipy_{_PREFIXES[first.dtype.name]}{name}_64_")
+    least = run_routine(address, arguments, info, reports)
     if least < 0:
         raise RuntimeError(f"LAPACK's {name} refuses its argument {-least}")
     return info
 
 
-def _library() -> ctypes.CDLL:
-    if _opener is None:
-        raise RuntimeError("linear algebra needs a LAPACK library, and none was named")
-    return _opener()
-
-
-def _run(
-    function: Any,
-    arguments: list[Any],
-    spaces: dict[Workspace, Tensor],
-    count: int,
-    asks: bool = False,
-) -> None:
-    """Call the function for `count` matrices; `asks` has it tell the lengths of workspaces."""
+@cache
+def _address(symbol: str) -> int:
     import ctypes
 
-    passed: list[Any] = []
-    moved = []
-    characters = 0
-    for argument in arguments:
-        if isinstance(argument, Workspace):
-            space = spaces[argument]
-            passed.append(ctypes.c_void_p(space.data_ptr()))
-            if argument.told:
-                passed.append(ctypes.byref(ctypes.c_int64(-1 if asks else space.numel())))
-        elif isinstance(argument, str):
-            passed.append(ctypes.c_char_p(argument.encode()))
-            characters += 1
-        elif isinstance(argument, int):
-            passed.append(ctypes.byref(ctypes.c_int64(argument)))
-        else:
-            start = argument.data_ptr()
-            pointer = ctypes.c_void_p(start)
-            passed.append(pointer)
-            moved.append((pointer, start, argument.stride(0) * argument.itemsize))
-    # Fortran's compilers pass the lengths of texts behind everything else.
-    passed += [ctypes.c_size_t(1)] * characters
-    for index in range(count):
-        for pointer, start, step in moved:
-            pointer.value = start + index * step
-        with library_call:
-            function(*passed)
+    if _opener is None:
+        raise RuntimeError("linear algebra needs a LAPACK library, and none was named")
+    address = ctypes.cast(getattr(_opener(), symbol), ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
-def shared(value: Tensor, count: int) -> Tensor:
-    """One vector for all matrices of a batch: a constant, or memory to work in."""
-    return value.expand((count, *value.shape))
+def shared(length: int, element: dtype, count: int) -> Tensor:
+    """Memory to work in, the same for all matrices of a batch."""
+    return zeros((length,), element).expand((count, length))
 
 
 def _leading(rows: int) -> int:
@@ -203,7 +141,7 @@ def solve_triangular(
 ) -> None:
     """op(A) X = b (side "L") or X op(A) = b ("R") in place; `diagonal` "U" takes it to be ones."""
     count, columns, rows = b.shape
-    one = shared(zeros((1,), a.dtype).fill_(1), count)
+    one = ops.aten.ones((1,), dtype=a.dtype, device=_CPU).expand((count, 1))
     ends = (_leading(a.shape[2]), b, _leading(rows))
     if b.numel():
         call("trsm", side, triangle, form, diagonal, rows, columns, one, a, *ends, reports=False)
@@ -237,7 +175,7 @@ def eigen_symmetric(a: Tensor, triangle: str, vectors: bool) -> tuple[Tensor, Te
     """Eigenvalues, ascending; vectors in place of a. Returns them and what did not converge."""
     count, rows, _ = a.shape
     values = zeros((count, rows), a.dtype.to_real())
-    works = (WORK, REAL_WORK, INTEGER_WORK) if a.dtype.is_complex else (WORK, INTEGER_WORK)
+    works = (WORK, REAL_WORK, INTEGER_WORK) if a.is_complex() else (WORK, INTEGER_WORK)
     if not a.numel():
         return values, zeros((count,), _INT64)
     job = "V" if vectors else "N"
@@ -247,17 +185,16 @@ def eigen_symmetric(a: Tensor, triangle: str, vectors: bool) -> tuple[Tensor, Te
 def eigen_general(a: Tensor, vectors: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Eigenvalues and right eigenvectors, complex, and what did not converge."""
     count, rows, _ = a.shape
-    is_complex = a.dtype.is_complex
-    made = a.dtype if is_complex else a.dtype.to_complex()
-    right = zeros(tuple(a.shape), a.dtype)
+    made = a.dtype.to_complex()
+    right = zeros((count, rows, rows), a.dtype)
     unused = zeros((count, 1), a.dtype)
     job = "V" if vectors else "N"
     if not a.numel():
         return zeros((count, rows), made), right.to(made), zeros((count,), _INT64)
     ends = (unused, 1, right, _leading(rows), WORK)
-    if is_complex:
+    if a.is_complex():
         values = zeros((count, rows), made)
-        real = shared(zeros((2 * rows,), made.to_real()), count)
+        real = shared(2 * rows, made.to_real(), count)
         return values, right, call("geev", "N", job, rows, a, rows, values, *ends, real)
     parts = zeros((2, count, rows), a.dtype)
     info = call("geev", "N", job, rows, a, rows, parts[0], parts[1], *ends)
@@ -266,9 +203,9 @@ def eigen_general(a: Tensor, vectors: bool) -> tuple[Tensor, Tensor, Tensor]:
 
 def _complex_vectors(right: Tensor, imaginary: Tensor) -> Tensor:
     """Vectors of conjugate pairs, of which LAPACK returns real and imaginary parts by turns."""
-    signs = imaginary.unsqueeze(-1)
-    real = ops.aten.where(signs < 0, right.roll([1], [1]), right)
-    part = ops.aten.where(signs > 0, right.roll([-1], [1]), ops.aten.where(signs < 0, -right, 0.0))
+    first, second = (imaginary > 0).unsqueeze(-1), (imaginary < 0).unsqueeze(-1)
+    real = ops.aten.where(second, right.roll(1, 1), right)
+    part = ops.aten.where(first, right.roll(-1, 1), ops.aten.where(second, -right, 0.0))
     return ops.aten.complex(real, part)  # type: ignore[no-any-return]
 
 
@@ -284,13 +221,18 @@ def singular_values(a: Tensor, job: str) -> tuple[Tensor, Tensor, Tensor, Tensor
         _fill_identity(left)
         _fill_identity(right)
         return left, values, right, zeros((count,), _INT64)
-    if rows < columns and job != "N" and not a.dtype.is_complex:
+    if rows < columns and job != "N" and not a.is_complex():
         return left, values, right, _wide_singular_values(a, left, values, right)
-    ends: tuple[Any, ...] = (values, *_given(left, rows), *_given(right, _leading(size[1])), WORK)
-    if a.dtype.is_complex:
+    ends: tuple[Argument, ...] = (
+        values,
+        *_given(left, rows),
+        *_given(right, _leading(size[1])),
+        WORK,
+    )
+    if a.is_complex():
         length = max(5 * least * least + 7 * least, 2 * most * least + 2 * least * least + least)
-        ends = (*ends, shared(zeros((length,), values.dtype), count))
-    ends = (*ends, shared(zeros((8 * least,), _INT64), count))
+        ends = (*ends, shared(length, values.dtype, count))
+    ends = (*ends, shared(8 * least, _INT64, count))
     return left, values, right, call("gesdd", job, rows, columns, a, rows, *ends)
 
 
@@ -301,12 +243,12 @@ def _wide_singular_values(a: Tensor, left: Tensor, values: Tensor, right: Tensor
     """
     count, columns, rows = a.shape
     steps = zeros((count, max(1, rows - 1)), a.dtype)
-    tau_left, tau_right = zeros((2, count, rows), a.dtype)
+    tau_left, tau_right = (zeros((count, rows), a.dtype) for _ in range(2))
     call("gebrd", rows, columns, a, rows, values, steps, tau_left, tau_right, WORK)
     turned = zeros((count, rows, rows), a.dtype)
     unused = zeros((count, 1), a.dtype)
-    memory = shared(zeros((3 * rows * rows + 4 * rows,), a.dtype), count)
-    integers = shared(zeros((8 * rows,), _INT64), count)
+    memory = shared(3 * rows * rows + 4 * rows, a.dtype, count)
+    integers = shared(8 * rows, _INT64, count)
     ends = (left, rows, turned, rows, unused, unused, memory, integers)
     info = call("bdsdc", "L", "I", rows, values, steps, *ends)
     _fill_identity(right)
@@ -319,7 +261,7 @@ def _wide_singular_values(a: Tensor, left: Tensor, values: Tensor, right: Tensor
 
 def _given(stack: Tensor, leading: int) -> tuple[Tensor, int]:
     """A stack and its leading dimension; an empty one as memory that is not looked at."""
-    return (stack if stack.numel() else zeros((len(stack), 1), stack.dtype)), leading
+    return (stack if stack.numel() else zeros((stack.size(0), 1), stack.dtype)), leading
 
 
 def _fill_identity(stack: Tensor) -> None:
@@ -332,13 +274,13 @@ def factor_ldl(a: Tensor, hermitian: bool) -> tuple[Tensor, Tensor]:
     pivots = zeros((count, rows), _INT64)
     if not a.numel():
         return pivots, zeros((count,), _INT64)
-    routine = "hetrf" if hermitian and a.dtype.is_complex else "sytrf"
+    routine = "hetrf" if hermitian and a.is_complex() else "sytrf"
     return pivots, call(routine, "L", rows, a, rows, pivots, WORK)
 
 
 def solve_ldl(ldl: Tensor, pivots: Tensor, b: Tensor, hermitian: bool) -> None:
     _, columns, rows = b.shape
-    routine = "hetrs" if hermitian and b.dtype.is_complex else "sytrs"
+    routine = "hetrs" if hermitian and b.is_complex() else "sytrs"
     if b.numel():
         call(routine, "L", rows, columns, ldl, rows, pivots, b, rows)
 
@@ -355,7 +297,7 @@ def least_squares(a: Tensor, b: Tensor, driver: str, rcond: float) -> tuple[Tens
         return ranks, values, zeros((count,), _INT64)
     if driver == "gels":
         return ranks, values, call("gels", "N", *sizes, WORK)
-    bound = shared(zeros((1,), values.dtype).fill_(rcond), count)
+    bound = ops.aten.full((1,), rcond, dtype=values.dtype, device=_CPU).expand((count, 1))
     extra = _least_squares_memory(a, driver)
     if driver == "gelsy":
         pivots = zeros((count, columns), _INT64)
@@ -363,11 +305,11 @@ def least_squares(a: Tensor, b: Tensor, driver: str, rcond: float) -> tuple[Tens
     return ranks, values, call(driver, *sizes, values, bound, ranks, WORK, *extra)
 
 
-def _least_squares_memory(a: Tensor, driver: str) -> tuple[Any, ...]:
+def _least_squares_memory(a: Tensor, driver: str) -> tuple[Argument, ...]:
     """What the drivers want beside WORK."""
     if driver == "gelsd":
-        return (REAL_MEMORY, INTEGER_MEMORY) if a.dtype.is_complex else (INTEGER_MEMORY,)
-    if not a.dtype.is_complex:
+        return (REAL_MEMORY, INTEGER_MEMORY) if a.is_complex() else (INTEGER_MEMORY,)
+    if not a.is_complex():
         return ()
     length = max(2 * a.shape[1], 5 * min(a.shape[1:]), 1)
-    return (shared(zeros((length,), a.dtype.to_real()), len(a)),)
+    return (shared(length, a.dtype.to_real(), a.size(0)),)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from aten._core.construct import on_device, tensor_from_data
-from aten._core.device import device
+import math
+
 from aten._core.dtypes import DTYPES
+from aten._core.lapack import signs_of_swaps, swapped_order, zeros
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
-from aten.ops.lapack import (
-    factor_lu,
-    fresh,
-    matrices_of,
-    solve_lu,
-    stack_of,
-    tensor_of,
-    zeros,
-)
+from aten.ops.lapack import factor_lu, matrices_of, on_host, solve_lu, stack_of, tensor_of
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
     SINGULAR,
@@ -28,9 +21,7 @@ from aten.ops.matrix_checks import (
 )
 from aten.registry import ops
 
-_CPU = device("cpu")
-_INT32, _INT64 = DTYPES["int32"], DTYPES["int64"]
-
+_INT32 = DTYPES["int32"]
 Pair = tuple[Tensor, Tensor]
 Triple = tuple[Tensor, Tensor, Tensor]
 Quadruple = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -66,8 +57,8 @@ def _factors(name: str, matrix: Tensor, pivot: bool, check_errors: bool) -> Trip
     )
 
 
-def integers(array: Tensor, like: Tensor, batch: tuple[int, ...]) -> Tensor:
-    return tensor_of(array.reshape((*batch, *array.shape[1:])).to(_INT32), like)
+def integers(numbers: Tensor, like: Tensor, batch: tuple[int, ...]) -> Tensor:
+    return tensor_of(numbers.to(_INT32).view((*batch, *numbers.shape[1:])), like)
 
 
 @op
@@ -94,47 +85,29 @@ def lu_unpack(
         )
     permutation = lower = upper = factors.new_empty([0])
     if unpack_data:
-        given = fresh(on_device(factors.resolve_conj().resolve_neg(), _CPU))
-        lower = ops.aten.tril(given.narrow(-1, 0, least), -1)
+        lower = factors.narrow(-1, 0, least).tril(-1).contiguous()
         lower.diagonal(0, -2, -1).fill_(1)
-        lower = tensor_of(lower.contiguous(), factors)
-        upper = tensor_of(ops.aten.triu(given.narrow(-2, 0, least)).contiguous(), factors)
+        upper = factors.narrow(-2, 0, least).triu().contiguous()
     if unpack_pivots:
-        order = _permutation(pivots_of(pivots), rows)
-        chosen = zeros((len(order), rows, rows), factors.dtype)
+        swaps = pivots_of(pivots)
+        _require_rows_named(swaps, rows)
+        order = swapped_order(swaps, rows)
+        assert order is not None
+        chosen = zeros((swaps.size(0), rows, rows), factors.dtype)
         chosen.scatter_(1, order.unsqueeze(1), 1)
-        permutation = tensor_of(chosen.reshape((*batch, rows, rows)), factors)
+        permutation = tensor_of(chosen.view((*batch, rows, rows)), factors)
     return permutation, lower, upper
 
 
 def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Tensor:
-    """Pivots (*batch, k) as int64 (count, k), for LAPACK.
-
-    Raises RuntimeError for pivots that name no row.
-    """
-    shape = pivots.shape if batch is None else (*batch, pivots.shape[-1])
-    given = on_device(pivots, _CPU).expand(shape).to(_INT64)
-    count = 1
-    for size in shape[:-1]:
-        count *= size
-    return fresh(given).reshape(count, shape[-1])
-
-
-def _permutation(pivots: Tensor, rows: int) -> Tensor:
-    """The row that ends up in each place when rows are swapped one after the other."""
-    _require_rows_named(pivots, rows)
-    orders = []
-    for swaps in pivots.tolist():
-        order = list(range(rows))
-        for place, other in enumerate(swaps):
-            order[place], order[other - 1] = order[other - 1], order[place]
-        orders.append(order)
-    made = zeros((len(orders), rows), _INT64)
-    return made.copy_(tensor_from_data(orders, _INT64)) if made.numel() else made
+    """Pivots (*batch, k) as int64 (count, k), for LAPACK; a copy."""
+    shape = tuple(pivots.shape) if batch is None else (*batch, pivots.shape[-1])
+    given = on_host(pivots.expand(shape)).to(DTYPES["int64"], copy=True)
+    return given.contiguous().view(math.prod(shape[:-1]), shape[-1])
 
 
 def _require_rows_named(pivots: Tensor, rows: int) -> None:
-    if pivots.numel() and not (int(pivots.min()) >= 1 and int(pivots.max()) <= rows):
+    if pivots.numel() and not (pivots.min().item() >= 1 and pivots.max().item() <= rows):
         raise RuntimeError(f"pivots must be rows from 1 to {rows}")
 
 
@@ -178,12 +151,13 @@ def _solution(
     if left:
         solve_lu(lu, pivots, made, "C" if adjoint else "N")
         return matrices_of(made, rhs, batch)
-    if adjoint:
+    turned = adjoint and made.is_complex()
+    if turned:
         made = ops.aten.conj_physical(made)
     solve_lu(lu, pivots, made, "N" if adjoint else "T")
-    return matrices_of(ops.aten.conj_physical(made) if adjoint else made, rhs, batch).transpose(
-        -2, -1
-    )
+    if turned:
+        made = ops.aten.conj_physical(made)
+    return matrices_of(made, rhs, batch).transpose(-2, -1)
 
 
 @op
@@ -211,8 +185,9 @@ def _linalg_solve_ex(
         refuse_reported(name, info, SINGULAR)
     own = tuple(matrix.shape[:-2])
     factors, swaps = matrices_of(lu, matrix, own), integers(pivots, matrix, own)
-    repeated = lu if own == batch else stack_of(factors, batch)
-    solution = _solution(repeated, pivots_of(swaps, batch), columns, batch, left)
+    if own != batch:
+        lu, pivots = stack_of(factors, batch), pivots_of(swaps, batch)
+    solution = _solution(lu, pivots, columns, batch, left)
     return (
         solution.squeeze(-1) if is_vector else solution,
         factors,
@@ -271,8 +246,8 @@ def _linalg_slogdet(matrix: Tensor) -> Quadruple:
     size = diagonal.abs()
     phases = ops.aten.where(size == 0, 0.0, diagonal / size)
     batch = tuple(matrix.shape[:-2])
-    made = (sign * phases.prod(-1)).reshape(batch)
-    logarithm = size.log().sum([-1]).reshape(batch)
+    made = (sign * phases.prod(-1)).to(diagonal.dtype).view(batch)
+    logarithm = size.log().sum(-1).view(batch)
     return tensor_of(made, matrix), tensor_of(logarithm, matrix), factors, pivots
 
 
@@ -281,20 +256,18 @@ def _linalg_slogdet(matrix: Tensor) -> Quadruple:
 def _linalg_det(matrix: Tensor) -> Triple:
     """The determinants, and A's factors and pivots."""
     diagonal, sign, factors, pivots = _diagonal("linalg.det", matrix)
-    value = sign * diagonal.prod(-1)
-    return tensor_of(value.reshape(tuple(matrix.shape[:-2])), matrix), factors, pivots
+    value = (sign * diagonal.prod(-1)).to(diagonal.dtype)
+    return tensor_of(value.view(tuple(matrix.shape[:-2])), matrix), factors, pivots
 
 
-def _diagonal(name: str, matrix: Tensor) -> Quadruple:
+def _diagonal(name: str, matrix: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """U's diagonals, the signs of the permutations, factors and pivots."""
     require_square(name, "A", matrix)
     lu = stack_of(matrix)
     pivots, _ = factor_lu(lu)
-    places = ops.aten.arange(1, pivots.shape[1] + 1, dtype=_INT64, device=_CPU)
-    swaps = (pivots != places).sum([-1])
     batch = tuple(matrix.shape[:-2])
     factors = matrices_of(lu, matrix, batch), integers(pivots, matrix, batch)
-    return fresh(lu.diagonal(0, 1, 2)), 1 - 2 * (swaps % 2), *factors
+    return lu.diagonal(0, 1, 2), signs_of_swaps(pivots), *factors
 
 
 @op
