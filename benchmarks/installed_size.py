@@ -1,8 +1,10 @@
 """What a fresh environment weighs with the package and all it needs, beside torch with its own.
 
-Both are sums of file sizes, which do not depend on the file system's blocks. Ours is that of a
-fresh environment after `pip install .`, with pip and setuptools taken away; torch's that of the
-files which it and its needs have recorded in this environment.
+    python benchmarks/installed_size.py
+
+prints the parts. All are sums of file sizes, which do not depend on the file system's blocks. Ours
+are of a fresh environment after `pip install .`, without pip and setuptools, and after `pip install
+'.[numpy]'`; torch's that of the files which it and its needs have recorded in this environment.
 """
 
 from __future__ import annotations
@@ -14,25 +16,37 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from timing import Result
+from timing import Result, show
 
 ROOT = Path(__file__).resolve().parents[1]
+# What the package weighs without NumPy, in MiB: 240 MB are less than 229 of them.
+LIMIT = 228
+_TOOLS = ("pip", "setuptools", "wheel", "_distutils_hack", "distutils-precedence.pth")
 
 
-def installed_mebibytes() -> float:
-    """The size of a fresh environment's packages."""
+def installed_parts(*extras: str) -> list[dict[str, float]]:
+    """MiB by top-level name, of a fresh environment with the package; then with each extra, too."""
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "environment"
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         python = environment / "bin/python"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", ROOT], check=True)
         code = "import sysconfig; print(sysconfig.get_paths()['platlib'])"
         packages = subprocess.check_output([python, "-c", code], text=True).strip()
-        subprocess.run(
-            [python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools"], check=True
-        )
-        files = [path for path in Path(packages).rglob("*") if path.is_file()]
-        return sum(path.stat().st_size for path in files) / 2**20
+        for wanted in (str(ROOT), *(f"{ROOT}[{extra}]" for extra in extras)):
+            subprocess.run([python, "-m", "pip", "install", "--quiet", wanted], check=True)
+            found.append(_parts(Path(packages)))
+    return found
+
+
+def _parts(packages: Path) -> dict[str, float]:
+    parts: dict[str, float] = {}
+    for path in packages.rglob("*"):
+        name = path.relative_to(packages).parts[0]
+        if path.is_file() and not name.startswith(_TOOLS):
+            name = re.split(r"-[0-9]|\.libs", name)[0]
+            parts[name] = parts.get(name, 0.0) + path.stat().st_size / 2**20
+    return parts
 
 
 def recorded_mebibytes(name: str) -> float:
@@ -59,8 +73,18 @@ def recorded_mebibytes(name: str) -> float:
 
 
 def run() -> list[Result]:
-    result = Result("installed size", "MiB", limit=280)
-    result.aten = installed_mebibytes()
+    result = Result("installed size", "MiB", limit=LIMIT)
+    plain, full = installed_parts("numpy")
+    result.aten = sum(plain.values())
     result.torch = recorded_mebibytes("torch")
     result.ratio = result.torch / result.aten
-    return [result]
+    with_numpy = Result("installed size, with the extra numpy", "MiB", headline=False)
+    with_numpy.aten = sum(full.values())
+    parts = [Result(f"installed size: {name}", "MiB", headline=False) for name in sorted(full)]
+    for part, name in zip(parts, sorted(full), strict=True):
+        part.aten = full[name]
+    return [result, with_numpy, *sorted(parts, key=lambda part: -(part.aten or 0))]
+
+
+if __name__ == "__main__":
+    show(run())

@@ -61,16 +61,10 @@ cdef extern from *:
     int __ATOMIC_SEQ_CST
 
 cdef extern from "<pthread.h>" nogil:
-    ctypedef struct pthread_t:
-        pass
     ctypedef struct pthread_mutex_t:
         pass
     ctypedef struct pthread_cond_t:
         pass
-    ctypedef struct pthread_attr_t:
-        pass
-    int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*) noexcept nogil, void*)
-    int pthread_detach(pthread_t)
     int pthread_mutex_init(pthread_mutex_t*, void*)
     int pthread_mutex_lock(pthread_mutex_t*)
     int pthread_mutex_unlock(pthread_mutex_t*)
@@ -80,6 +74,12 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_cond_broadcast(pthread_cond_t*)
     int pthread_atfork(void (*)() noexcept nogil, void (*)() noexcept nogil,
                        void (*)() noexcept nogil)
+
+cdef extern from "pythread.h" nogil:
+    # The interpreter's own, which needs no interpreter lock: the C library's has another version
+    # since 2.34, and what is built against it runs on no older one.
+    unsigned long PyThread_start_new_thread(void (*)(void*) noexcept nogil, void*)
+    unsigned long PYTHREAD_INVALID_THREAD_ID
 
 cdef extern from "<sched.h>" nogil:
     int sched_getcpu()
@@ -213,7 +213,7 @@ cdef void _enter(int64_t place) noexcept nogil:
         pthread_mutex_unlock(&_pool.lock)
 
 
-cdef void* _work(void* number) noexcept nogil:
+cdef void _work(void* number) noexcept nogil:
     """A worker; `number`, from 1, is its place in every job."""
     global aten_inside_task
     cdef int64_t seen = 0
@@ -225,15 +225,14 @@ cdef void* _work(void* number) noexcept nogil:
             seen = _sleep(seen)
         _step_aside()
         _enter(<int64_t>number)
-    return NULL
 
 
 cdef void _start_workers(int count) noexcept nogil:
-    cdef pthread_t thread
+    cdef void* number
     while _pool.workers < count:
-        if pthread_create(&thread, NULL, _work, <void*><int64_t>(_pool.workers + 1)) != 0:
+        number = <void*><int64_t>(_pool.workers + 1)
+        if PyThread_start_new_thread(_work, number) == PYTHREAD_INVALID_THREAD_ID:
             return
-        pthread_detach(thread)
         _pool.workers += 1
 
 
