@@ -2,11 +2,12 @@
 
     python tools/build_wheels.py [--out FOLDER] [--python PATH …] [--limit SECONDS]
 
-Needs the extra `packages`. The source distribution holds what is committed. A wheel is built by `pip
-wheel` from it, without a compiler cache, in an environment of its own, as where nothing is prepared;
-`auditwheel` then says which systems it runs on. Interpreters are those of `--python`, or else the
-ones on PATH, those of pyenv and this one, one of each version. The exit status is 1 where a wheel is
-not built, fits no manylinux tag, or takes more than the limit: what counts is a quiet machine.
+Needs the extra `packages`. The source distribution holds what is committed. A wheel is built by
+`pip wheel` from it, without a compiler cache, in an environment of its own, as where nothing is
+prepared; `auditwheel` then says which systems it runs on. Interpreters are those of `--python`, or
+else the ones on PATH, those of pyenv and this one, one of each version. The exit status is 1 where
+a wheel is not built, fits no manylinux tag, or takes more than the limit, which is for a machine
+that does nothing else.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def main() -> int:
     source = build_source(options.out)
     print(f"{source.name}  {_mebibytes(source)}")
     interpreters = options.python or [*_found_interpreters()]
-    return int(not all([build_wheel(one, source, options) for one in interpreters]))
+    built = [build_wheel(one, source, options) for one in interpreters]
+    return int(not all(built))
 
 
 def build_source(folder: Path) -> Path:

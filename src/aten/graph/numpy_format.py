@@ -28,6 +28,9 @@ _HEADER = re.compile(
     r"\s*'shape':\s*\((?P<shape>[0-9,\s]*)\)\s*,?\s*\}\s*",
     re.DOTALL,
 )
+# What the library raises for damaged archives; their places in the file may be none, too.
+_DAMAGE = (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
 
@@ -49,7 +52,7 @@ def read_arrays(path: str) -> dict[str, Tensor]:
             if start[: len(_ZIP)] == _ZIP:
                 return _read_members(file, path)
             raise ValueError("it begins as neither an array nor an archive of arrays does")
-        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        except _DAMAGE as error:
             reason = str(error).partition("\n")[0]
             raise ArchiveError(f"{path}: not a readable {ending.lower()} file: {reason}") from None
 
@@ -60,6 +63,8 @@ def _read_members(file: IO[bytes], path: str) -> dict[str, Tensor]:
         for member in archive.infolist():
             if member.flag_bits & 1:
                 raise ValueError(f"{member.filename!r} is encrypted")
+            if member.compress_type not in _COMPRESSIONS:
+                raise ValueError(f"{member.filename!r} is compressed in a way that NumPy has not")
             name = member.filename.removesuffix(".npy")
             with archive.open(member) as opened:
                 made[name] = _read_array(opened, f"{path}, {name!r}")
