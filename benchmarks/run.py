@@ -27,6 +27,7 @@ GROUPS = (
     "reduce",
     "index",
     "gemm",
+    "fourier",
     "programs",
     "everyday",
     "busy",

@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
-    "Start": ("start-here", "for-torch-users", "for-numpy-users", "run-a-model"),
+    "Start": ("start-here", "for-torch-users", "for-numpy-users", "run-a-model", "packages"),
     "Reference": ("reference", "operators", "environment", "interop", "programs", "random"),
     "How it works": ("how-it-works", "architecture", "add-an-operator", "add-a-backend"),
     "What is promised": ("conformance", "accuracy", "performance", "reliability"),

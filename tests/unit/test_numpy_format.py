@@ -73,7 +73,7 @@ def test_headers_that_are_none(tmp_path: Path) -> None:
         if reason is None:
             assert read_tensors(str(path))["a"].tolist() == [0.0, 0.0]
             continue
-        with pytest.raises(ArchiveError, match="not a readable .npy file") as raised:
+        with pytest.raises(ArchiveError, match=r"not a readable \.npy file") as raised:
             read_tensors(str(path))
         assert reason in str(raised.value)
 

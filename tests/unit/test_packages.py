@@ -1,6 +1,6 @@
 """The package as it is installed: a wheel from an index, where there is no compiler.
 
-The wheel is the one in ATEN_TEST_WHEEL, or built from this tree, which takes minutes without a
+The wheel is the one in WHEEL_UNDER_TEST, or built from this tree, which takes minutes without a
 compiler cache. What it needs is fetched from the package index that pip is set up with.
 """
 
@@ -38,8 +38,8 @@ def pip(python: Path | str, *arguments: str, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if os.environ.get("ATEN_TEST_WHEEL"):
-        return Path(os.environ["ATEN_TEST_WHEEL"])
+    if os.environ.get("WHEEL_UNDER_TEST"):
+        return Path(os.environ["WHEEL_UNDER_TEST"])
     folder = tmp_path_factory.mktemp("wheel")
     pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
     (made,) = folder.glob("aten-*.whl")

@@ -192,7 +192,7 @@ cdef void _store_spectrum(const Line* line, const Real* a, char* out, int64_t ap
                 imaginary_part = (pi - (roots[2 * place] * mr + roots[2 * place + 1] * mi)) * halved
             _put_number(line, out + place * line.steps[OUT] + lane * apart, real_part,
                         imaginary_part, element)
-            if line.length - place < line.results and place:
+            if place and place < line.length - place < line.results:
                 _put_number(line, out + (line.length - place) * line.steps[OUT] + lane * apart,
                             real_part, -imaginary_part, element)
 
