@@ -1,10 +1,10 @@
 """What a fresh environment weighs with the package and all it needs, beside torch with its own.
 
-    python benchmarks/installed_size.py
+    python benchmarks/installed_size.py [WHEEL]
 
 prints the parts. All are sums of file sizes, which do not depend on the file system's blocks. Ours
-are of a fresh environment after `pip install .`, without pip and setuptools, and after `pip install
-'.[numpy]'`; torch's that of the files which it and its needs have recorded in this environment.
+are of a fresh environment after `pip install .`, or of a wheel, without pip and setuptools, and
+then with the extra `numpy`; torch's is that of the files which it and its needs have recorded here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from timing import Result, show
 ROOT = Path(__file__).resolve().parents[1]
 # What the package weighs without NumPy, in MiB: 240 MB are less than 229 of them.
 LIMIT = 228
-_TOOLS = ("pip", "setuptools", "wheel", "_distutils_hack", "distutils-precedence.pth")
+_TOOLS = ("pip", "pkg_resources", "setuptools", "_distutils_hack", "distutils-precedence.pth")
 
 
-def installed_parts(*extras: str) -> list[dict[str, float]]:
+def installed_parts(package: str, *extras: str) -> list[dict[str, float]]:
     """MiB by top-level name, of a fresh environment with the package; then with each extra, too."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -33,7 +33,7 @@ def installed_parts(*extras: str) -> list[dict[str, float]]:
         python = environment / "bin/python"
         code = "import sysconfig; print(sysconfig.get_paths()['platlib'])"
         packages = subprocess.check_output([python, "-c", code], text=True).strip()
-        for wanted in (str(ROOT), *(f"{ROOT}[{extra}]" for extra in extras)):
+        for wanted in (package, *(f"{package}[{extra}]" for extra in extras)):
             subprocess.run([python, "-m", "pip", "install", "--quiet", wanted], check=True)
             found.append(_parts(Path(packages)))
     return found
@@ -72,9 +72,9 @@ def recorded_mebibytes(name: str) -> float:
     return size / 2**20
 
 
-def run() -> list[Result]:
+def run(package: str = str(ROOT)) -> list[Result]:
     result = Result("installed size", "MiB", limit=LIMIT)
-    plain, full = installed_parts("numpy")
+    plain, full = installed_parts(package, "numpy")
     result.aten = sum(plain.values())
     result.torch = recorded_mebibytes("torch")
     result.ratio = result.torch / result.aten
@@ -87,4 +87,4 @@ def run() -> list[Result]:
 
 
 if __name__ == "__main__":
-    show(run())
+    show(run(*sys.argv[1:]))

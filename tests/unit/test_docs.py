@@ -1,5 +1,6 @@
 """The documents say what is: commands run, files named are there, links lead somewhere."""
 
+import json
 import re
 import runpy
 import shlex
@@ -163,3 +164,18 @@ def test_pages_show_the_numbers_that_were_kept(monkeypatch):
     how = "python benchmarks/run.py --write makes them"
     assert pages["readme_table"](groups) in (ROOT / "README.md").read_text(), how
     assert pages["performance_page"](groups) == (ROOT / "docs/performance.md").read_text(), how
+
+
+def test_the_readme_says_what_the_installed_size_is_made_of():
+    kept = json.loads((ROOT / "benchmarks/results/installed_size.json").read_text())["results"]
+    sizes = {result["name"].rpartition(": ")[2]: result["aten"] for result in kept}
+    plain, full = sizes["installed size"], sizes["installed size, with the extra numpy"]
+    readme = (ROOT / "README.md").read_text()
+    for part in (
+        f"LLVM ({sizes['llvmlite']:.0f} MiB)",
+        f"OpenBLAS ({sizes['scipy_openblas64']:.0f} MiB)",
+        f"aten itself ({sizes['aten']:.0f} MiB)",
+        f"adds {full - plain:.0f} MiB",
+    ):
+        assert part in readme, part
+    assert plain * 2**20 <= 240e6

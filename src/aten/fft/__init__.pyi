@@ -22,7 +22,7 @@ def fft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None 
     Example:
 
         >>> aten.fft.fft(aten.tensor([1.0, 0.0, 0.0, 0.0]))
-        tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+        tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.-0.j])
     """
 def fft2(input: Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: Tensor | None = None) -> Tensor:
     """`fft.fft` over two dimensions, to the sizes `s`.
