@@ -143,9 +143,9 @@ class FunctionEvent(Timed):
         Example:
 
             >>> with aten.profiler.profile() as prof:
-            ...     product = aten.nn.functional.linear(aten.ones(1, 2), aten.ones(1, 2))
+            ...     product = aten.ones(1, 2) @ aten.ones(2, 1)
             >>> [event.name for event in prof.events()[-1].ancestors()]
-            ['aten::linear']
+            ['aten::matmul']
         """
         parent = self.cpu_parent
         while parent is not None:

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from aten.profiler.events import FunctionEvent
 from aten.profiler.stacks import path_of
-from aten.profiler.units import format_time
+from aten.profiler.units import format_time, plain
 
 _WIDTH = 1200
 _MARGIN = 10
@@ -50,9 +50,9 @@ def boxes(events: Iterable[FunctionEvent], threads: Sequence[tuple[int, str]]) -
     """The graph of events; with a row for threads where there are several."""
     root = Box("all")
     for event in events:
-        path = path_of(event)
+        path = [plain(name) for name in path_of(event)]
         if len(threads) > 1:
-            path.insert(0, threads[event.thread - 1][1])
+            path.insert(0, plain(threads[event.thread - 1][1]))
         visited = [root]
         for name in path:
             visited.append(visited[-1].at(name))
@@ -78,7 +78,7 @@ def flame_graph(
 <svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" \
 viewBox="0 0 {_WIDTH} {height}" font-family="ui-monospace, monospace" font-size="11">
 <rect width="100%" height="100%" fill="#fdfdfb"/>
-<text x="{_WIDTH / 2:.1f}" y="24" text-anchor="middle" font-size="15">{escape(title)}</text>
+<text x="{_WIDTH / 2:.1f}" y="24" text-anchor="middle" font-size="15">{escape(plain(title))}</text>
 {drawn}
 </svg>
 """
@@ -118,5 +118,5 @@ def _box(box: Box, left: float, top: int, width: float, whole: int) -> str:
 
 def _color(name: str) -> str:
     """A warm color that belongs to the name."""
-    code = crc32(name.encode("utf-8", "replace"))
+    code = crc32(name.encode())
     return f"rgb({205 + code % 50},{90 + (code >> 8) % 130},{(code >> 16) % 70})"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aten.profiler.events import EventList, FunctionEvent
+from aten.profiler.units import plain
 
 METRICS = ("self_cpu_time_total",)
 
@@ -33,7 +32,7 @@ def write_stacks(path: str, events: EventList, metric: str) -> None:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
     totals: dict[str, float] = {}
     for event in events:
-        line = ";".join(_plain(one) for one in path_of(event))
+        line = ";".join(_entry(one) for one in path_of(event))
         totals[line] = totals.get(line, 0.0) + getattr(event, metric)
     with open(path, "w", encoding="utf-8") as file:
         for line, value in totals.items():
@@ -41,6 +40,6 @@ def write_stacks(path: str, events: EventList, metric: str) -> None:
                 file.write(f"{line} {int(value)}\n")
 
 
-def _plain(entry: Any) -> str:
+def _entry(text: str) -> str:
     """Without what separates entries, and entries from numbers."""
-    return str(entry).translate({ord(" "): "_", ord(";"): "_", ord("\n"): "_"})
+    return plain(text).translate({ord(" "): "_", ord(";"): "_"})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from aten.profiler.averages import FunctionEventAvg
 from aten.profiler.events import EventList
-from aten.profiler.units import format_amount, format_bytes, format_time
+from aten.profiler.units import format_amount, format_bytes, format_time, plain
 
 MARKED_SHARE = 5.0  # percent of the time from which on an operator is marked
 _GAP = "  "
@@ -139,12 +139,13 @@ def _rate(entry: Any) -> str:
 
 
 def _cut(text: str, width: int) -> str:
+    text = plain(text)
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
 def _source(entry: Any, width: int) -> str:
     """The innermost of the user's lines, its end where it is too long."""
-    line = entry.stack[0] if entry.stack else ""
+    line = plain(entry.stack[0]) if entry.stack else ""
     return line if len(line) <= width else "..." + line[len(line) - max(width - 3, 0) :]
 
 

@@ -5,6 +5,17 @@ from __future__ import annotations
 _TIMES = {"s": 1e6, "ms": 1e3, "us": 1.0}
 
 
+def plain(text: str) -> str:
+    """`text` with a question mark for every character that cannot be shown: `a?b`.
+
+    Example:
+
+        >>> aten.profiler.units.plain("a" + chr(10) + "b")
+        'a?b'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
 def format_time(microseconds: float, unit: str | None = None) -> str:
     """`12.345us`, `1.234ms`, `2.000s`; in `unit` where one is given.
 
