@@ -365,7 +365,8 @@ def test_names_with_what_pictures_and_lines_cannot_hold(tmp_path):
     said = [one[0] for one in boxes_of((tmp_path / "f.svg").read_text())[1]]
     assert any(one.startswith("a?b?c?;d: ") for one in said)
     prof.export_stacks(str(tmp_path / "s.txt"))
-    assert all(line.startswith("a?b?c?_d") for line in open(tmp_path / "s.txt"))
+    lines = (tmp_path / "s.txt").read_text().splitlines()
+    assert all(line.startswith("a?b?c?_d") for line in lines)
     assert "  a?b?c?;d  " in prof.key_averages().table()
     prof.export_chrome_trace(str(tmp_path / "t.json"))
     names = [one["name"] for one in json.loads((tmp_path / "t.json").read_text())["traceEvents"]]

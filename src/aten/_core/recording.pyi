@@ -2,9 +2,28 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.dtypes import dtype
+
+_Kept: TypeAlias = Any  # a Seen, a number, a text, None, or a tuple of such
+
+class Seen:
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> dtype: ...
+
+class Known:
+    @property
+    def arguments(self) -> tuple[_Kept, ...] | None: ...
+    @property
+    def result(self) -> _Kept: ...
+    @property
+    def stack(self) -> Any: ...
+    @property
+    def text(self) -> str | None: ...
 
 # subject, begin, end, parent, taken, freed, most, details
-_Event: TypeAlias = tuple[OpOverload | str, int, int, int, int, int, int, Any]
+_Event: TypeAlias = tuple[OpOverload | str, int, int, int, int, int, int, Known | None]
 
 class Log:
     @property
@@ -17,18 +36,18 @@ class Log:
 class Session:
     def __init__(
         self,
-        look: Callable[[OpOverload, list[Any]], Any] | None = None,
-        finish: Callable[[Any, Any], None] | None = None,
-        block: Callable[[Any], Any] | None = None,
+        shapes: bool = False,
+        results: bool = False,
+        stack: Callable[[], Any] | None = None,
         memory: bool = False,
         split: bool = True,
     ) -> None: ...
     @property
-    def look(self) -> Callable[[OpOverload, list[Any]], Any] | None: ...
+    def shapes(self) -> bool: ...
     @property
-    def finish(self) -> Callable[[Any, Any], None] | None: ...
+    def results(self) -> bool: ...
     @property
-    def block(self) -> Callable[[Any], Any] | None: ...
+    def stack(self) -> Callable[[], Any] | None: ...
     @property
     def memory(self) -> bool: ...
     @property
@@ -56,5 +75,5 @@ class RecordingKernel(Kernel):
 class Block:
     def close(self) -> None: ...
 
-def open_block(name: str, args: Any = None) -> Block | None: ...
+def open_block(name: str, text: str | None = None) -> Block | None: ...
 def active_session() -> Session | None: ...

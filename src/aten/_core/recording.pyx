@@ -18,7 +18,10 @@ from libc.stdint cimport int64_t, uint64_t
 from aten._core.allocator cimport set_observer
 from aten._core.cost cimport clock
 from aten._core.dispatcher cimport FallthroughKernel, Kernel, OpOverload
+from aten._core.dtypes cimport dtype, dtype_from_code
 from aten._core.keys cimport all_backend_bits
+from aten._core.sizes cimport int_tuple
+from aten._core.tensor cimport TensorImpl
 
 import threading
 
@@ -84,7 +87,7 @@ cdef class Log:
             Py_DECREF(<object>self.events[place].subject)
         PyMem_Free(self.events)
 
-    cdef Py_ssize_t open(self, object subject, uint64_t keys, object known) except -1:
+    cdef Py_ssize_t open(self, object subject, uint64_t keys, Known known) except -1:
         """Begin an event inside of the innermost open one. Gives its place."""
         cdef Py_ssize_t place
         cdef Event* event
@@ -190,18 +193,17 @@ def _name_of_thread():
 
 
 cdef class Session:
-    """What all threads do between `start` and `stop`.
+    """What all threads do between `start` and `stop`. Only one session is on at a time.
 
-    `look(op, arguments)` says what else is to be kept of a call, and runs before it;
-    `finish(known, result)` adds to that what is known afterwards; `block(args)` says what is to be
-    kept of a user's block. With `memory`, allocations are recorded; with `split`, what composites
-    call, also where a compiled kernel would do it in one step. Only one session is on at a time.
+    With `shapes`, arguments are kept: of tensors sizes and types; with `results`, those of what is
+    returned. `stack()` says what led to a call. With `memory`, allocations are recorded; with
+    `split`, what composites call, also where a compiled kernel would do it in one step.
     """
 
     cdef uint64_t number
-    cdef readonly object look
-    cdef readonly object finish
-    cdef readonly object block
+    cdef readonly bint shapes
+    cdef readonly bint results
+    cdef readonly object stack
     cdef readonly bint memory
     cdef readonly bint split
     cdef readonly list logs
@@ -214,11 +216,11 @@ cdef class Session:
     cdef int64_t held
     cdef readonly int64_t peak          # the most bytes taken and not given back
 
-    def __init__(self, look=None, finish=None, block=None, bint memory=False,
+    def __init__(self, bint shapes=False, bint results=False, stack=None, bint memory=False,
                  bint split=True):
-        self.look = look
-        self.finish = finish
-        self.block = block
+        self.shapes = shapes
+        self.results = results
+        self.stack = stack
         self.memory = memory
         self.split = split
         self.logs = []
@@ -353,17 +355,18 @@ cdef class RecordingKernel(Kernel):
         cdef Session session = active
         cdef Log log
         cdef Py_ssize_t place
-        cdef uint64_t seen
-        cdef object known = None, result = None
+        cdef uint64_t keys_before
+        cdef Known known = None
         if session is None:
             return self.records.call(op, keys, stack)
-        if session.look is not None or aten_log_session != session.number:
-            # Python code runs: where it makes other tensors of the arguments, they are another call.
-            seen = op.keys_of(stack)
+        if session.shapes or session.stack is not None or aten_log_session != session.number:
+            # Python code may run: where it makes other tensors of the arguments, they are another
+            # call.
+            keys_before = op.keys_of(stack)
             log = session.log()
-            if session.look is not None and not log.goes_on(op, keys):
-                known = look_at(session, op, stack)
-            if op.keys_of(stack) != seen:
+            if not log.goes_on(op, keys):
+                known = known_before(session, op, stack)
+            if op.keys_of(stack) != keys_before:
                 return op.call_stack(stack)
         log = session.log()
         if log.goes_on(op, keys):
@@ -373,8 +376,8 @@ cdef class RecordingKernel(Kernel):
             result = self.records.call(op, keys, stack)
         finally:
             log.close(place)
-        if session.finish is not None:
-            session.finish(known, result)
+        if session.results and known is not None:
+            known.result = seen(result)
         return result
 
 
@@ -383,10 +386,49 @@ def _recorded(Kernel kernel not None):
     return (<RecordingKernel>kernel).records if isinstance(kernel, RecordingKernel) else kernel
 
 
-cdef object look_at(Session session, OpOverload op, PyObject** stack):
+cdef class Seen:
+    """What is kept of a tensor."""
+
+    cdef readonly tuple sizes
+    cdef readonly dtype dtype
+
+
+cdef class Known:
+    """What is kept of an event besides its times; None for what was not asked for."""
+
+    cdef readonly tuple arguments       # as `seen` gives them
+    cdef readonly object result
+    cdef readonly object stack
+    cdef readonly object text           # of a user's block
+
+
+cdef object seen(object value):
+    """Numbers and texts as they are, a tuple of what is kept of a list, a Seen of a tensor."""
+    cdef Seen kept
+    if isinstance(value, TensorImpl):
+        kept = Seen.__new__(Seen)
+        kept.sizes = int_tuple((<TensorImpl>value).rank, (<TensorImpl>value).sizes)
+        kept.dtype = dtype_from_code((<TensorImpl>value).dtype_code)
+        return kept
+    if value is None or type(value) in (int, float, bool, complex, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple([seen(one) for one in value])
+    return str(value)
+
+
+cdef Known known_before(Session session, OpOverload op, PyObject** stack):
+    """What is kept of a call before it is made; None where nothing is."""
+    cdef Known known
     cdef Py_ssize_t position
-    cdef list arguments = [<object>stack[position] for position in range(op.count)]
-    return session.look(op, arguments)
+    if not session.shapes and session.stack is None:
+        return None
+    known = Known.__new__(Known)
+    if session.shapes:
+        known.arguments = tuple([seen(<object>stack[position]) for position in range(op.count)])
+    if session.stack is not None:
+        known.stack = session.stack()
+    return known
 
 
 cdef class Block:
@@ -401,13 +443,18 @@ cdef class Block:
             self.log.close(self.place)
 
 
-def open_block(str name not None, args=None):
+def open_block(str name not None, text=None):
     """Begins a block of this thread; None where no session is on."""
     cdef Session session = active
     cdef Block block
+    cdef Known known
     if session is None:
         return None
-    known = args if session.block is None else session.block(args)
+    known = None
+    if text is not None or session.stack is not None:
+        known = Known.__new__(Known)
+        known.text = text
+        known.stack = None if session.stack is None else session.stack()
     block = Block.__new__(Block)
     block.log = session.log()
     block.place = block.log.open(name, 0, known)

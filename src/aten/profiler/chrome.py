@@ -73,7 +73,7 @@ def _event(event: FunctionEvent, process: int, thread: int) -> dict[str, Any]:
     return {
         "ph": "X",
         "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
-        "name": event.name,
+        "name": event.trace_name,
         "pid": process,
         "tid": thread,
         "ts": event.start_ns / 1000,

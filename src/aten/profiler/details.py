@@ -1,106 +1,72 @@
-"""What is kept of a call besides its times: shapes, types, numbers, the caller's lines.
-
-Nothing here keeps a tensor: memory is freed when it would be without a profile.
-"""
+"""What is known of an event besides its times: shapes, types, values, the caller's lines."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import aten._core
-from aten._core.dispatcher import OpOverload
-from aten._core.tensor import Tensor
+from aten._core.recording import Known, Seen
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(aten._core.__file__))) + os.sep
-_PLAIN = (int, float, bool, complex, str, type(None))
 
 
 class Details:
-    """What was seen of one call; empty lists where nobody asked for it."""
+    """Of one event; empty lists where nobody asked for them. Lists of shapes are as torch's."""
 
     __slots__ = ("args", "concrete", "dtypes", "output", "shapes", "stack")
 
-    def __init__(self, args: str | None = None) -> None:
-        self.args = args  # of a user's block
-        self.shapes: list[Any] = []
+    def __init__(self, known: Known | None = None) -> None:
+        self.shapes: list[Any] = []  # one for each argument; [] for what is no tensor
         self.dtypes: list[str] = []
-        self.concrete: list[Any] = []
-        self.output: list[Any] = []
+        self.concrete: list[Any] = []  # numbers, texts and lists; "" for tensors
+        self.output: list[Any] = []  # of each result
         self.stack: list[str] = []
+        self.args: str | None = None  # of a user's block
+        if known is None:
+            return
+        arguments = known.arguments or ()
+        self.shapes = [_shape(value) for value in arguments]
+        self.dtypes = [_type(value) for value in arguments]
+        self.concrete = [_concrete(value) for value in arguments]
+        results = known.result if isinstance(known.result, tuple) else (known.result,)
+        self.output = [_shape(value) for value in results if isinstance(value, Seen)]
+        self.stack = known.stack or []
+        self.args = known.text
 
 
-def looking(shapes: bool, stack: bool) -> Callable[[OpOverload, list[Any]], Details] | None:
-    """What looks at calls before they are made; None where there is nothing to look at."""
-    if not (shapes or stack):
-        return None
-
-    def look(op: OpOverload, arguments: list[Any]) -> Details:
-        details = Details()
-        if shapes:
-            details.shapes = [shape_of(value) for value in arguments]
-            details.dtypes = [_type_of(value) for value in arguments]
-            details.concrete = [_concrete(value) for value in arguments]
-        if stack:
-            details.stack = callers()
-        return details
-
-    return look
-
-
-def block(args: str | None) -> Details:
-    """What is kept of a user's block, where lines of Python are."""
-    known = Details(args)
-    known.stack = callers()
-    return known
-
-
-def finish(details: Details | None, result: Any) -> None:
-    """Adds the shapes of what was returned."""
-    if details is not None:
-        results = result if isinstance(result, (tuple, list)) else [result]
-        details.output = [shape_of(value) for value in results]
-
-
-def shape_of(value: Any) -> Any:
+def _shape(value: Any) -> Any:
     """The sizes of a tensor, a list of them for a list of tensors, [] for everything else."""
-    if isinstance(value, Tensor):
-        return list(value.shape)
-    if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
-        return [shape_of(one) for one in value]
+    if isinstance(value, Seen):
+        return list(value.sizes)
+    if isinstance(value, tuple) and any(isinstance(one, Seen) for one in value):
+        return [_shape(one) for one in value]
     return []
 
 
-def _type_of(value: Any) -> str:
-    if isinstance(value, Tensor):
+def _type(value: Any) -> str:
+    if isinstance(value, Seen):
         return value.dtype.name
-    if isinstance(value, (list, tuple)):
-        inner = next((one for one in value if isinstance(one, Tensor)), None)
-        return "TensorList" if inner is not None else "ScalarList"
+    if isinstance(value, tuple):
+        has_tensors = any(isinstance(one, Seen) for one in value)
+        return "TensorList" if has_tensors else "ScalarList"
     return "" if value is None else "Scalar"
 
 
 def _concrete(value: Any) -> Any:
-    """A number, a text, a list of them, or the words for anything else; "" for tensors."""
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, Tensor):
+    if isinstance(value, Seen):
         return ""
-    if isinstance(value, (list, tuple)):
-        return [_concrete(one) for one in value]
-    return str(value)
+    return [_concrete(one) for one in value] if isinstance(value, tuple) else value
 
 
 def callers() -> list[str]:
     """The lines of Python that led here, innermost first, without the package's own."""
     found = []
-    frame = sys._getframe(1)
-    outer: Any = frame
-    while outer is not None:
-        code = outer.f_code
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
         if not code.co_filename.startswith(_PACKAGE):
-            found.append(f"{code.co_filename}({outer.f_lineno}): {code.co_name}")
-        outer = outer.f_back
+            found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
     return found

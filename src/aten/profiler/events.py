@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from aten._core.recording import Session
     from aten.profiler.averages import FunctionEventAvg
 
+STEP = "ProfilerStep#"  # and a number: a block that is a step; all have one name
+
 
 class Interval(NamedTuple):
     """Microseconds since the profile began."""
@@ -72,6 +74,7 @@ class FunctionEvent(Timed):
         start_ns: int,
         end_ns: int,
         *,
+        trace_name: str = "",
         overload_name: str = "",
         parent: FunctionEvent | None = None,
         is_user_annotation: bool = False,
@@ -82,6 +85,7 @@ class FunctionEvent(Timed):
     ) -> None:
         self.id = id
         self.name = name
+        self.trace_name = trace_name or name
         self.overload_name = overload_name
         self.thread = thread
         self.start_ns = start_ns
@@ -328,22 +332,25 @@ def _events_of_thread(
     found: list[FunctionEvent] = []
     for subject, begin, end, parent, allocated, freed, most, known in contents:
         is_operator = isinstance(subject, OpOverload)
+        details = Details(known)
+        name = f"{subject.namespace}::{subject.name}" if is_operator else subject
         event = FunctionEvent(
             first + len(found),
-            f"{subject.namespace}::{subject.name}" if is_operator else subject,
+            "ProfilerStep*" if not is_operator and name.startswith(STEP) else name,
             thread,
             begin - base,
             end - base,
+            trace_name=name,
             overload_name=subject.overload if is_operator else "",
             parent=found[parent] if parent >= 0 else None,
             is_user_annotation=not is_operator,
             allocated=allocated,
             freed=freed,
             peak_bytes=most,
-            details=Details(known) if isinstance(known, str) else known,
+            details=details,
         )
-        if with_flops and is_operator and known is not None:
-            event.flops = flops_of(subject, known)
+        if with_flops and is_operator:
+            event.flops = flops_of(subject, details)
         found.append(event)
     return found
 

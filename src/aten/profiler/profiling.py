@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any
 
 from aten._core.recording import Session
-from aten.profiler import details
 from aten.profiler.annotation import record_function
-from aten.profiler.events import EventList, events_of, threads_of
+from aten.profiler.details import callers
+from aten.profiler.events import STEP, EventList, events_of, threads_of
 from aten.profiler.schedules import ProfilerAction, Schedule, always
 
 
@@ -171,7 +171,7 @@ class profile:  # noqa: N801 (torch's name)
             ...         ones = aten.ones(2)
             ...         prof.step()
             >>> [event.name for event in prof.events()]
-            ['ProfilerStep#1', 'aten::ones']
+            ['ProfilerStep*', 'aten::ones']
         """
         self._close_step()
         earlier = self.current_action
@@ -198,10 +198,13 @@ class profile:  # noqa: N801 (torch's name)
             self._session.forget()
 
     def _begin(self) -> None:
-        look = details.looking(self.record_shapes, self.with_stack)
-        finish = details.finish if self.with_flops else None
-        block = details.block if self.with_stack else None
-        session = Session(look, finish, block, self.profile_memory, self.split_composites)
+        session = Session(
+            self.record_shapes,
+            self.with_flops,
+            callers if self.with_stack else None,
+            self.profile_memory,
+            self.split_composites,
+        )
         session.start()
         self._session = session
 
@@ -220,7 +223,7 @@ class profile:  # noqa: N801 (torch's name)
 
     def _open_step(self) -> None:
         if self.record_steps and self._session is not None:
-            self._step = record_function(f"ProfilerStep#{self.step_num}")
+            self._step = record_function(f"{STEP}{self.step_num}")
             self._step.__enter__()
 
     def _close_step(self) -> None:
