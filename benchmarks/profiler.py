@@ -1,4 +1,4 @@
-"""What a profile costs: a call before any, after some, and in one, beside torch's."""
+"""What a profile costs: a call before any, after some, and in one."""
 
 from __future__ import annotations
 
@@ -32,40 +32,30 @@ def nanoseconds(lib: Any, calls: int) -> float:
     return (perf_counter_ns() - begun) / calls
 
 
-def rounds(lib: Any, options: dict[str, bool] | None = None) -> list[float]:
+def rounds(options: dict[str, bool] | None = None) -> list[float]:
     """Nanoseconds of a call in each round, in a profile with these options or in none."""
+    import aten
+
     calls = CALLS if options is None else CALLS_RECORDED
     times = []
     for _ in range(ROUNDS):
-        with nullcontext() if options is None else profile(lib, options):
-            nanoseconds(lib, calls // 10)
-            times.append(nanoseconds(lib, calls))
+        with nullcontext() if options is None else aten.profiler.profile(**options):
+            nanoseconds(aten, calls // 10)
+            times.append(nanoseconds(aten, calls))
     return times
 
 
-def profile(lib: Any, options: dict[str, bool]) -> Any:
-    return lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU], **options)
-
-
 def run() -> list[Result]:
-    import torch
-
-    import aten
-
-    libraries = (aten, torch)
-    before = [rounds(lib) for lib in libraries]
-    recorded = {
-        name: [rounds(lib, options) for lib in libraries] for name, options in RECORDED.items()
-    }
-    after = rounds(aten)
-    results = [Result("a + b before any profile", "ns", min(before[0]), min(before[1]))]
+    before = rounds()
+    recorded = {name: rounds(options) for name, options in RECORDED.items()}
+    after = rounds()
     name = f"a + b after {ROUNDS * len(RECORDED)} profiles, time before ÷ after"
-    ratio = min(before[0]) / min(after)
-    results.append(Result(name, "ns", min(after), ratio=ratio, least_ratio=LEAST_LEFT))
+    ratio = min(before) / min(after)
+    results = [
+        Result("a + b before any profile", "ns", min(before)),
+        Result(name, "ns", min(after), ratio=ratio, least_ratio=LEAST_LEFT),
+    ]
     for name, times in recorded.items():
-        ours, theirs = (
-            statistics.median(during) - statistics.median(without)
-            for during, without in zip(times, before, strict=True)
-        )
-        results.append(Result(name, "ns", ours, theirs, limit=LIMIT, headline=not RECORDED[name]))
+        extra = statistics.median(times) - statistics.median(before)
+        results.append(Result(name, "ns", extra, limit=LIMIT, headline=not RECORDED[name]))
     return results
