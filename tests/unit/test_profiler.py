@@ -13,6 +13,7 @@ import pytest
 
 import aten
 import aten.nn.functional as functional
+from aten._core import registrations
 from aten._core.recording import RecordingKernel, active_session
 from aten.dispatch import (
     DispatchKey,
@@ -185,17 +186,42 @@ def test_nothing_is_left_behind_by_an_exception():
     assert names(prof.events()) == ["aten::add"]
 
 
+def test_an_interrupt_while_a_profile_ends_leaves_kernels_that_pass_calls_on(monkeypatch):
+    x = aten.ones(3)
+    exchange = registrations.change_rows
+
+    def interrupted(function):
+        if function.__name__ == "_recorded":
+            raise KeyboardInterrupt
+        exchange(function)
+
+    prof = profile()
+    monkeypatch.setattr(registrations, "change_rows", interrupted)
+    with pytest.raises(KeyboardInterrupt), prof:
+        x + 1
+    del prof
+    gc.collect()
+    assert recording_kernels()
+    assert (x + 1).tolist() == [2, 2, 2]
+    monkeypatch.undo()
+    with profile() as prof:
+        x + 1
+    assert names(prof.events()) == ["aten::add"]
+    assert recording_kernels() == []
+    check_invariants()
+
+
 def test_calls_find_no_kernel_anew_after_a_profile(monkeypatch):
     """The rows are as they were, so that the next call is as fast as the one before."""
     functional.linear(X, WEIGHT, BIAS)
     with profile():
         functional.linear(X, WEIGHT, BIAS)
     asked = []
-    from aten._core.registrations import Registrations
-
-    resolve = Registrations.resolve
+    resolve = registrations.Registrations.resolve
     monkeypatch.setattr(
-        Registrations, "resolve", lambda self, key: asked.append(key) or resolve(self, key)
+        registrations.Registrations,
+        "resolve",
+        lambda self, key: asked.append(key) or resolve(self, key),
     )
     functional.linear(X, WEIGHT, BIAS)
     assert asked == []

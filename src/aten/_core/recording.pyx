@@ -58,6 +58,9 @@ cdef struct Change:
 
 cdef Session active = None
 cdef uint64_t last_number = 0
+# Kernels of sessions that may stand in rows, which borrow them. An interrupt may leave some there:
+# they pass calls on, until the next session has taken all of them out.
+cdef list standing = []
 
 
 cdef class Log:
@@ -239,6 +242,7 @@ cdef class Session:
         last_number += 1
         self.number = last_number
         active = self
+        standing.append(self.kernels)
         self.begin = clock()
         try:
             set_interposition(self.interpose)
@@ -257,6 +261,7 @@ cdef class Session:
         set_observer(NULL)
         active = None
         set_interposition(None, _recorded)
+        standing.clear()
         self.kernels = {}
 
     def forget(self):
