@@ -13,6 +13,8 @@ from aten._core.errors import NO_GRADIENTS
 from aten._core.tensor import Tensor
 from aten.interop import from_dlpack, from_numpy, frombuffer, is_aligned
 
+# What can be nothing but numbers and sequences of them.
+_PLAIN = frozenset({list, tuple, float, int, bool, complex})
 _NO_AUTOGRAD = f"requires_grad=True: {NO_GRADIENTS}"
 
 
@@ -54,7 +56,9 @@ def data_as_tensor(
     if pin_memory:
         raise RuntimeError(f"{function}(): pin_memory=True needs a device with pinned memory")
     element = dtype_argument(function, element)
-    if isinstance(data, Tensor):
+    if type(data) in _PLAIN:
+        made = construct.tensor_from_data(data, element)
+    elif isinstance(data, Tensor):
         made = data.clone()
     elif hasattr(data, "__array_interface__"):
         made = from_numpy(_copied(data))

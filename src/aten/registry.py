@@ -366,11 +366,16 @@ def prefixed_functions(
     """
 
     def find(name: str) -> OpOverloadPacket:
+        from aten._generated.table import PACKETS
+
         operator = name if name in others else prefix + name
         found = None if name.startswith("_") else find_packet("aten", operator)
         if found is None:
             near = "" if name.startswith("_") else suggestion(name, names())
             raise AttributeError(f"module '{module}' has no attribute '{name}'{near}")
+        if operator in PACKETS:
+            # Found by the ordinary lookup from now on; what users define, they may take back.
+            setattr(sys.modules[module], name, found)
         return found
 
     def names() -> list[str]:

@@ -198,6 +198,15 @@ def test_refreshed_packets_ask_again(tensor):
     assert packet.overloads() == ["default", "other"]
     with pytest.raises(AttributeError, match="has no overload name 'third'"):
         packet.third  # noqa: B018
+    # Found once, an overload is an attribute until the packet is refreshed.
+    packet.kept = "the user's"
+    assert packet.other is overloads[1]
+    assert vars(packet) == {"kept": "the user's", "other": overloads[1]}
+    del overloads[1]
+    packet.refresh()
+    with pytest.raises(AttributeError, match="has no overload name 'other'"):
+        packet.other  # noqa: B018
+    assert vars(packet) == {"kept": "the user's"}
 
 
 # Keys

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import aten
+from aten._core.lapack import run_routine, signs_of_swaps, swapped_order
 from aten.ops.lapack import WORK, call, shared, stack_of
 
 
@@ -35,12 +35,48 @@ def test_the_driver_reports_what_a_routine_refuses():
     aten.linalg.det(aten.eye(2))  # which opens the library
     stack = stack_of(aten.eye(2))
     with pytest.raises(RuntimeError, match="geqrf refuses its argument 4"):
-        call("geqrf", 2, 2, stack, 1, np.zeros((1, 2), "float32"), WORK)
+        call("geqrf", 2, 2, stack, 1, aten.zeros(1, 2), WORK)
 
 
 def test_shared_memory_serves_a_whole_batch():
-    assert shared(np.zeros(3), 5).shape == (5, 3)
-    assert shared(1.5, 2).strides[0] == 0
+    memory = shared(3, aten.float64, 5)
+    assert memory.shape == (5, 3)
+    assert memory.stride(0) == 0
+
+
+def test_stacks_of_views_of_any_strides():
+    base = aten.arange(120.0).reshape(4, 6, 5)
+    for given in (base.permute(2, 0, 1), base[::2, 1:, ::3], base.expand(2, 4, 6, 5), base.mT):
+        expected = given.reshape(-1, *given.shape[-2:]).transpose(1, 2)
+        assert stack_of(given).tolist() == expected.tolist()
+        assert stack_of(given).is_contiguous()
+
+
+def test_the_driver_takes_nothing_that_a_routine_could_run_past():
+    info = aten.zeros(2, dtype=aten.int64)
+    cases = [
+        (aten.zeros(3, 2, 2), 2),
+        (aten.zeros(()), 2),
+        (aten.zeros(2, 2, device="meta"), 2),
+        (2, WORK),
+        ("N",) * 32,
+        (aten.zeros(2, 2), None),
+    ]
+    for arguments in cases:
+        with pytest.raises(TypeError):
+            run_routine(0, arguments, info)
+    for wrong in (info.float(), info.expand(2, 2), aten.zeros(4, dtype=aten.int64)[::2]):
+        with pytest.raises(TypeError, match="int64"):
+            run_routine(0, (aten.zeros(2, 2),), wrong)
+
+
+def test_rows_that_pivots_swap():
+    pivots = aten.tensor([[1, 2, 3], [3, 3, 3], [2, 2, 3]])
+    assert signs_of_swaps(pivots).tolist() == [1.0, 1.0, -1.0]
+    order = swapped_order(pivots, 3)
+    assert order.tolist() == [[0, 1, 2], [2, 0, 1], [1, 0, 2]]
+    assert swapped_order(pivots, 2) is None
+    assert swapped_order(pivots - 1, 3) is None
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4), (2, 2, 1, 1)], ids=str)

@@ -353,3 +353,11 @@ def test_counters_of_blocks():
     assert memory.stats()["active_blocks"] == before["active_blocks"]
     memory.empty_cache()
     assert memory.stats()["system_frees"] > before["system_frees"]
+
+
+def test_a_diagonal_that_runs_past_the_memory_is_not_begun():
+    base = aten.arange(20.0)
+    overlapping = base.as_strided((17, 4), (1, 1))
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        overlapping.fill_diagonal_(7, wrap=True)
+    assert base.tolist() == list(range(20))

@@ -14,10 +14,15 @@ from aten._core.dispatcher cimport Kernel, OpOverload
 from aten._core.dtypes cimport dtype, item_size
 from aten._core.factories cimport empty_as
 from aten._core.making cimport make_strided, make_tensor
+from aten._core.moving cimport move_elements
 from aten._core.stand_in cimport CompiledFirst, StandIn
 from aten._core.storage cimport Storage, copy_bytes, lazy_copy
 from aten._core.strides cimport is_dense, is_row_major
 from aten._core.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
+
+cdef enum:
+    # Elements that are moved sooner than their walk is planned.
+    FEW = 256
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
@@ -53,6 +58,15 @@ cdef Tensor _byte_copy(TensorImpl source, int format_code):
     return made
 
 
+cdef Tensor _moved(TensorImpl source, int format_code):
+    """A copy element by element."""
+    cdef Tensor made = empty_as(source, source.dtype_code, CPU, source.device_index, format_code)
+    if made.count:
+        move_elements(item_size(source.dtype_code), made.rank, made.sizes, made.storage.data,
+                      made.strides, const_data_pointer(source), source.strides)
+    return made
+
+
 cdef class CopyKernel(CompiledFirst):
     """A fresh tensor with the elements of the first argument, in the memory format of the second."""
 
@@ -60,7 +74,12 @@ cdef class CopyKernel(CompiledFirst):
         CompiledFirst.__init__(self, "copy of bytes", otherwise)
 
     cdef object ordinary(self, PyObject** stack):
-        return _byte_copy(<TensorImpl>stack[0], _format_of(stack[1]))
+        cdef TensorImpl source = <TensorImpl>stack[0]
+        cdef int format_code = _format_of(stack[1])
+        made = _byte_copy(source, format_code)
+        if made is None and source.device_type == CPU and source.count <= FEW:
+            return _moved(source, format_code)
+        return made
 
 
 cdef class ReorderKernel(CompiledFirst):

@@ -103,7 +103,7 @@ def set_thread_device(place):
 
 def thread_device():
     """What `set_thread_device` set in this thread, or None."""
-    return getattr(_thread, "place", None)
+    return default_device()
 
 
 cdef object default_device():

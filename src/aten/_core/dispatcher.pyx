@@ -131,7 +131,7 @@ cdef class PythonKernel(Kernel):
         cdef object result
         if default_device() is not None:
             return call_without_default(self, op, keys, stack)
-        if self.fits is not op:
+        if self.fits is not op or self.with_op or self.with_keyset:
             result = self.call_fitted(op, keys, stack)
         else:
             result = PyObject_Vectorcall(
@@ -188,9 +188,8 @@ cdef class PythonKernel(Kernel):
             leading.append(op)
         if self.parameters is None:
             self.parameters = explain().parameters_of(self.function)
-        if explain().takes_all(self.parameters, op, len(leading)):
-            if not leading:
-                self.fits = op
+        if self.fits is op or explain().takes_all(self.parameters, op, len(leading)):
+            self.fits = op
         else:
             explain().leave_out_defaults(self.parameters, op, len(leading), args, keywords)
         return self.function(*leading, *args, **keywords)

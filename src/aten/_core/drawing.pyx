@@ -64,7 +64,7 @@ cdef object _normal(Tensor out, Generator source, double mean, double deviation)
     if out is None:
         return None
     if out.count:
-        source.normal(out, mean, deviation, True, True)
+        source.draw_normal(out, mean, deviation, True, True)
         count_write(out)
     return out
 
@@ -73,7 +73,7 @@ cdef object _uniform(Tensor out, Generator source):
     if out is None:
         return None
     if out.count:
-        source.uniform(out, 0.0, 1.0)
+        source.draw_uniform(out, 0.0, 1.0)
         count_write(out)
     return out
 

@@ -6,8 +6,8 @@ All that fills tensors takes row-major ones, holds the generator's lock from the
 last, and lets other Python threads run meanwhile.
 """
 
-from _thread import allocate_lock
-
+from cpython.pythread cimport (NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock,
+                              PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock)
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -30,6 +30,8 @@ cdef enum:
     STATE_WORDS = 24
     STATE_SPARE = STATE_WORDS + 8 * WORDS + 8
     STATE_HAS_SPARE = STATE_SPARE + 16
+    # Numbers that are drawn sooner than other threads are let run.
+    FEW = 64
 
 DEFAULT_SEED = 67280421310721
 
@@ -61,12 +63,31 @@ cdef class Generator:
     Threads may share one: each call draws its numbers in one go.
     """
 
+    def __cinit__(self):
+        self.lock = PyThread_allocate_lock()
+        if self.lock == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        if self.lock != NULL:
+            PyThread_free_lock(self.lock)
+
+    cdef bint take(self, bint waits=True) noexcept:
+        """Waits until nobody else draws; without `waits`, says whether nobody does."""
+        cdef int taken = PyThread_acquire_lock(self.lock, NOWAIT_LOCK)
+        if not taken and waits:
+            with nogil:
+                taken = PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        return taken != 0
+
+    cdef void give(self) noexcept:
+        PyThread_release_lock(self.lock)
+
     def __init__(self, device="cpu"):
         """Raises RuntimeError for devices other than the CPU."""
         cdef Device where = device if isinstance(device, Device) else Device(device or "cpu")
         if where.type_code != CPU:
             raise RuntimeError(f"Generator: expected the device cpu, got {where}")
-        self.lock = allocate_lock()
         self.first_seed = DEFAULT_SEED
         seed_engine(&self.engine, self.first_seed)
         _generators[id(self)] = self
@@ -85,9 +106,10 @@ cdef class Generator:
         if type(seed) is not int:
             raise RuntimeError(f"manual_seed: expected an int, got {type(seed).__name__}")
         value = _seed_of(seed)
-        with self.lock:
-            self.first_seed = value
-            seed_engine(&self.engine, value)
+        self.take()
+        self.first_seed = value
+        seed_engine(&self.engine, value)
+        self.give()
         return self
 
     def seed(self):
@@ -110,19 +132,20 @@ cdef class Generator:
         cdef int32_t has_spare
         cdef int place
         memset(data, 0, STATE_BYTES)
-        with self.lock:
-            header[0], header[1] = self.engine.left, 1
-            memcpy(data, &self.first_seed, 8)
-            memcpy(data + 8, header, 8)
-            word = self.engine.next
-            memcpy(data + 16, &word, 8)
-            for place in range(WORDS):
-                word = self.engine.words[place]
-                memcpy(data + STATE_WORDS + 8 * place, &word, 8)
-            has_spare = self.engine.has_spare
-            if has_spare:
-                memcpy(data + STATE_SPARE, &self.engine.spare, 8)
-            memcpy(data + STATE_HAS_SPARE, &has_spare, 4)
+        self.take()
+        header[0], header[1] = self.engine.left, 1
+        memcpy(data, &self.first_seed, 8)
+        memcpy(data + 8, header, 8)
+        word = self.engine.next
+        memcpy(data + 16, &word, 8)
+        for place in range(WORDS):
+            word = self.engine.words[place]
+            memcpy(data + STATE_WORDS + 8 * place, &word, 8)
+        has_spare = self.engine.has_spare
+        if has_spare:
+            memcpy(data + STATE_SPARE, &self.engine.spare, 8)
+        memcpy(data + STATE_HAS_SPARE, &has_spare, 4)
+        self.give()
         return made
 
     def set_state(self, state):
@@ -158,9 +181,10 @@ cdef class Generator:
         memcpy(&engine.spare, data + STATE_SPARE, 8)
         memcpy(&has_spare, data + STATE_HAS_SPARE, 4)
         engine.has_spare = has_spare != 0
-        with self.lock:
-            self.first_seed = seed
-            self.engine = engine
+        self.take()
+        self.first_seed = seed
+        self.engine = engine
+        self.give()
         return self
 
     def clone_state(self):
@@ -172,16 +196,24 @@ cdef class Generator:
 
     def uniform(self, Tensor out not None, double low, double high):
         """float32 or float64 numbers from [low, high)."""
+        self.draw_uniform(out, low, high)
+
+    cdef int draw_uniform(self, Tensor out, double low, double high) except -1:
         cdef bint single = out.dtype_code == FLOAT32
         _require_floating(out)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
-        with self.lock:
-            with nogil:
-                if single:
+        self.take()
+        if single:
+            if count <= FEW:
+                fill_uniform(&self.engine, <float*>data, count, low, high)
+            else:
+                with nogil:
                     fill_uniform(&self.engine, <float*>data, count, low, high)
-                else:
-                    fill_uniform(&self.engine, <double*>data, count, low, high)
+        else:
+            with nogil:
+                fill_uniform(&self.engine, <double*>data, count, low, high)
+        self.give()
 
     def normal(self, Tensor out not None, double mean, double deviation, bint blocked,
                bint draws_rest):
@@ -189,25 +221,31 @@ cdef class Generator:
 
         Those of many are made 16 at a time, which is another sequence than one by one.
         """
+        self.draw_normal(out, mean, deviation, blocked, draws_rest)
+
+    cdef int draw_normal(self, Tensor out, double mean, double deviation, bint blocked,
+                         bint draws_rest) except -1:
         cdef bint single = out.dtype_code == FLOAT32
         cdef bint blocks = blocked and out.count >= BLOCK
         _require_floating(out)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
-        with self.lock:
+        self.take()
+        if single and count <= FEW and not blocks:
+            fill_normal(&self.engine, <float*>data, count, mean, deviation)
+        else:
             with nogil:
                 if blocks and single:
-                    fill_normal_blocks(&self.engine, <float*>data, count, mean,
-                                        deviation, draws_rest)
+                    fill_normal_blocks(&self.engine, <float*>data, count, mean, deviation,
+                                       draws_rest)
                 elif blocks:
-                    fill_normal_blocks(&self.engine, <double*>data, count, mean,
-                                        deviation, draws_rest)
+                    fill_normal_blocks(&self.engine, <double*>data, count, mean, deviation,
+                                       draws_rest)
                 elif single:
-                    fill_normal(&self.engine, <float*>data, count, mean,
-                                 deviation)
+                    fill_normal(&self.engine, <float*>data, count, mean, deviation)
                 else:
-                    fill_normal(&self.engine, <double*>data, count, mean,
-                                 deviation)
+                    fill_normal(&self.engine, <double*>data, count, mean, deviation)
+        self.give()
 
     def draw(self, str distribution not None, Tensor out not None, first, second=0.0):
         """float64 numbers of a distribution; its parameters are numbers or tensors like `out`.
@@ -232,10 +270,11 @@ cdef class Generator:
             else:
                 numbers[which] = given
                 parameters[which] = &numbers[which]
-        with self.lock:
-            with nogil:
-                fill_from(&self.engine, function, <double*>data, count,
-                      parameters[0], steps[0], parameters[1], steps[1])
+        self.take()
+        with nogil:
+            fill_from(&self.engine, function, <double*>data, count, parameters[0], steps[0],
+                      parameters[1], steps[1])
+        self.give()
 
     def integers(self, Tensor out not None, span, int64_t base, bint wide):
         """int64 numbers from [base, base + span), of one word each, or two where `wide`."""
@@ -243,19 +282,20 @@ cdef class Generator:
         _require(out, INT64)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
-        with self.lock:
-            with nogil:
-                fill_integers(&self.engine, <int64_t*>data, count, width, base,
-                               wide)
+        self.take()
+        with nogil:
+            fill_integers(&self.engine, <int64_t*>data, count, width, base, wide)
+        self.give()
 
     def shuffle(self, Tensor out not None):
         """The int64 numbers from 0 to the count of `out`, in random order."""
         _require(out, INT64)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
-        with self.lock:
-            with nogil:
-                fill_shuffled(&self.engine, <int64_t*>data, count)
+        self.take()
+        with nogil:
+            fill_shuffled(&self.engine, <int64_t*>data, count)
+        self.give()
 
 
 def _restored(bytes state):
@@ -280,15 +320,17 @@ class _EveryGenerator:
             generator = reference()
             if generator is None:
                 continue
-            if not generator.lock.acquire(blocking):
+            if not generator.take(blocking):
                 self.release()
                 return False
-            self._taken.append(generator.lock)
+            self._taken.append(generator)
         return True
 
     def release(self):
+        cdef Generator generator
         while self._taken:
-            self._taken.pop().release()
+            generator = self._taken.pop()
+            generator.give()
 
 
 forks.hold(_EveryGenerator())

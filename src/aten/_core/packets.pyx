@@ -95,6 +95,9 @@ cdef class OpOverloadPacket:
         self.binary = None
         self.binary_state = 0
         self.number_state = 0
+        for name, kept in tuple(vars(self).items()):
+            if isinstance(kept, OpOverload):
+                delattr(self, name)
 
     def __call__(self, *args, **kwargs):
         return call_with_tuple(self, args, kwargs)
@@ -146,6 +149,8 @@ cdef class OpOverloadPacket:
             self.resolve()
             for candidate in self.candidates:
                 if (<OpOverload> candidate).overload == ("" if name == "default" else name):
+                    # Found by the ordinary lookup from now on.
+                    setattr(self, name, candidate)
                     return candidate
         raise AttributeError(
             f"The underlying op of '{self.namespace}.{self.name}' has no overload name '{name}'"

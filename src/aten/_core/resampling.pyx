@@ -20,7 +20,7 @@ cdef enum:
     NEIGHBOURS = 16
     RUN = 64
     # Multiplications in one chunk of work for the threads.
-    GRAIN = 32768
+    GRAIN = 16384
 
 cdef enum Mode:
     BILINEAR = 0
@@ -121,21 +121,18 @@ cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil
 cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
     cdef int64_t line, place, tap, x
     cdef int64_t inner = work.inner
-    cdef Real weight, total
+    cdef Real weight
     cdef const Real* weights
     cdef const Real* source
     cdef Real* target
+    if inner == 1:
+        _weigh_elements(work, begin, end, out)
+        return
     for line in range(begin, end):
         place = line % work.wanted
         weights = <const Real*>work.weights + place * work.taps
         source = (<const Real*>work.data
                   + (line // work.wanted * work.size + work.begins[place]) * inner)
-        if inner == 1:
-            total = 0
-            for tap in range(work.counts[place]):
-                total += weights[tap] * source[tap]
-            out[line] = total
-            continue
         target = out + line * inner
         for x in range(inner):
             target[x] = 0
@@ -143,6 +140,28 @@ cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* o
             weight = weights[tap]
             for x in range(inner):
                 target[x] += weight * source[tap * inner + x]
+
+
+cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,
+                          Real* out) noexcept nogil:
+    """Lines of one element each: rows of the result, of which the first may be begun already."""
+    cdef int64_t place = begin % work.wanted, tap
+    cdef const Real* row = <const Real*>work.data + begin // work.wanted * work.size
+    cdef const Real* weights = <const Real*>work.weights + place * work.taps
+    cdef const Real* source
+    cdef Real total
+    for begin in range(begin, end):
+        source = row + work.begins[place]
+        total = weights[0] * source[0] if work.counts[place] else 0
+        for tap in range(1, work.counts[place]):
+            total += weights[tap] * source[tap]
+        out[begin] = total
+        place += 1
+        weights += work.taps
+        if place == work.wanted:
+            place = 0
+            weights = <const Real*>work.weights
+            row += work.size
 
 
 cdef void _weigh_bytes(const Weighing* work, int64_t begin, int64_t end) noexcept nogil:

@@ -12,14 +12,26 @@ views in place and operators tagged `inplace_view` are for.
 
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
-from aten._core.dispatcher cimport INLINE_ARGUMENTS, LargeStack, OpOverload, PythonKernel
+from aten._core.dispatcher cimport (
+    INLINE_ARGUMENTS,
+    LargeStack,
+    OpOverload,
+    PythonKernel,
+    release,
+)
 from aten._core.making cimport make_alias
 from aten._core.tensor cimport Tensor, TensorImpl
+
+cdef extern from "Python.h":
+    void own "Py_INCREF"(PyObject*) noexcept
 
 cdef enum:
     # Arguments beyond are handed on as they are; no schema has as many.
     MASK_BITS = 64
+    # Tensors for which no lists are made.
+    FEW = 8
 
 
 cdef class ShieldedKernel(PythonKernel):
@@ -35,8 +47,6 @@ cdef class ShieldedKernel(PythonKernel):
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
         cdef PyObject** shielded = inline_stack
         cdef LargeStack larger
-        cdef Py_ssize_t position, place
-        cdef list given = [], windows = []
         if op.tensor_count == 0:
             return PythonKernel.call(self, op, keys, stack)
         if self.shields is not op:
@@ -44,8 +54,50 @@ cdef class ShieldedKernel(PythonKernel):
         if op.count > INLINE_ARGUMENTS:
             larger = LargeStack(op.count)
             shielded = larger.values
-        for position in range(op.count):
-            shielded[position] = stack[position]
+        memcpy(shielded, stack, op.count * sizeof(PyObject*))
+        if op.tensor_count <= FEW and not self.has_lists(op, stack):
+            return self.call_with_few(op, keys, stack, shielded)
+        return self.call_with_many(op, keys, stack, shielded)
+
+    cdef object call_with_few(self, OpOverload op, uint64_t keys, PyObject** stack,
+                              PyObject** shielded):
+        """`call` without lists of tensors: the stack's references are all there is to compare."""
+        cdef PyObject* windows[FEW]
+        cdef int made = 0
+        cdef Py_ssize_t place, position
+        cdef Tensor window
+        try:
+            for place in range(op.tensor_count):
+                position = op.tensor_positions[place]
+                if self.is_changed(position) or not isinstance(<object>stack[position], Tensor):
+                    continue
+                if self.is_given_before(op, place, stack, shielded):
+                    continue
+                window = make_alias(<Tensor>stack[position])
+                window.wrapped_number = (<TensorImpl>stack[position]).wrapped_number
+                own(<PyObject*>window)
+                windows[made] = shielded[position] = <PyObject*>window
+                made += 1
+            return _given_for(PythonKernel.call(self, op, keys, shielded), op, stack, shielded)
+        finally:
+            release(windows, made)
+
+    cdef inline bint is_given_before(self, OpOverload op, Py_ssize_t place, PyObject** stack,
+                                     PyObject** shielded) noexcept:
+        """Whether the tensor stands at another place too, for which it is known what the function
+        gets; then it gets the same here."""
+        cdef Py_ssize_t other, position = op.tensor_positions[place], there
+        for other in range(op.tensor_count):
+            there = op.tensor_positions[other]
+            if stack[there] == stack[position] and (other < place or self.is_changed(there)):
+                shielded[position] = shielded[there]
+                return True
+        return False
+
+    cdef object call_with_many(self, OpOverload op, uint64_t keys, PyObject** stack,
+                               PyObject** shielded):
+        cdef Py_ssize_t position, place
+        cdef list given = [], windows = []
         for place in range(op.tensor_count):
             if self.is_changed(op.tensor_positions[place]):
                 _keep(<object>stack[op.tensor_positions[place]], given, windows)
@@ -57,6 +109,13 @@ cdef class ShieldedKernel(PythonKernel):
                 held.append(window)
                 shielded[position] = <PyObject*>window
         return _unshielded(PythonKernel.call(self, op, keys, shielded), given, windows)
+
+    cdef inline bint has_lists(self, OpOverload op, PyObject** stack):
+        cdef Py_ssize_t place
+        for place in range(op.tensor_count):
+            if isinstance(<object>stack[op.tensor_positions[place]], (list, tuple)):
+                return True
+        return False
 
     cdef inline bint is_changed(self, Py_ssize_t position) noexcept:
         return position >= MASK_BITS or self.changed >> position & 1
@@ -71,6 +130,22 @@ cdef class ShieldedKernel(PythonKernel):
         self.shields = op
         self.changed = changed
         return 0
+
+
+cdef object _given_for(object result, OpOverload op, PyObject** stack, PyObject** shielded):
+    """`result` with what the caller gave in the place of windows on it."""
+    cdef Py_ssize_t place, position
+    if isinstance(result, Tensor):
+        for place in range(op.tensor_count):
+            position = op.tensor_positions[place]
+            if shielded[position] == <PyObject*>result:
+                return <object>stack[position]
+        return result
+    if type(result) is tuple:
+        return tuple([_given_for(member, op, stack, shielded) for member in <tuple>result])
+    if type(result) is list:
+        return [_given_for(member, op, stack, shielded) for member in <list>result]
+    return result
 
 
 cdef int _keep(object value, list given, list windows) except -1:

@@ -204,18 +204,19 @@ def nll_loss_nd(
     ignore_index: int = -100,
 ) -> Tensor:
     """`nll_loss` for scores of any rank. Raises ValueError for 0-d ones and other batch sizes."""
-    if self.dim() == 0:
+    rank = self.dim()
+    if rank == 0:
         raise ValueError("nll_loss: scores must have at least one dimension")
-    if self.dim() > 1 and (target.dim() == 0 or self.shape[0] != target.shape[0]):
+    if rank > 1 and (target.dim() == 0 or self.size(0) != target.size(0)):
         raise ValueError(
             f"nll_loss: input {tuple(self.shape)} and target {tuple(target.shape)} differ in "
             "their batch sizes"
         )
-    if self.dim() <= 2:
+    if rank <= 2:
         return ops.aten.nll_loss.default(self, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]
-    _check_sizes(self, target, self.dim())
+    _check_sizes(self, target, rank)
     images, places = self, target
-    if self.dim() != 4:
+    if rank != 4:
         samples, classes = self.shape[:2]
         positions = math.prod(self.shape[2:])
         images = self.reshape((samples, classes, 1, positions))
@@ -249,8 +250,9 @@ def cross_entropy_loss(
     """
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]")
-    dim = min(self.dim(), 2) - 1
-    has_probabilities = self.dim() == target.dim() and self.shape == target.shape
+    rank = self.dim()
+    dim = 1 if rank > 1 else rank - 1
+    has_probabilities = rank == target.dim() and self.shape == target.shape
     if label_smoothing == 0 and weight is None and _goes_by_classes(self, target):
         return _by_classes(self, target, reduction, ignore_index)
     if has_probabilities:
@@ -258,7 +260,7 @@ def cross_entropy_loss(
             raise RuntimeError(f"cross_entropy: probabilities cannot be {target.dtype}")
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: probabilities have no class to be ignored")
-    logarithms: Tensor = ops.aten.log_softmax(self, max(dim, 0))
+    logarithms: Tensor = ops.aten.log_softmax.int(self, dim)
     if has_probabilities:
         return _by_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
     losses: Tensor = ops.aten.nll_loss_nd.default(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from aten._core.lapack import zeros
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
 from aten.ops.lapack import (
-    Array,
     factor_cholesky,
     factor_ldl,
     factor_qr,
@@ -52,8 +52,6 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 @known_by_shape
 def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pair:
-    import numpy
-
     require_square(name, "A", matrix)
     factor = stack_of(matrix)
     info = factor_cholesky(factor, _triangle(upper))
@@ -61,7 +59,7 @@ def _cholesky(name: str, matrix: Tensor, upper: bool, check_errors: bool) -> Pai
         refuse_reported(name, info, INDEFINITE)
     batch = tuple(matrix.shape[:-2])
     # Stacks hold transposed matrices.
-    kept = numpy.tril(factor) if upper else numpy.triu(factor)
+    kept = factor.tril() if upper else factor.triu()
     return matrices_of(kept, matrix, batch), integers(info, matrix, batch)
 
 
@@ -99,8 +97,6 @@ def _identity(like: Tensor) -> Tensor:
 @known_by_shape
 def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     """Q (*, m, k) and R (*, k, n): k is min(m, n), or m in mode "complete"; "r" leaves out Q."""
-    import numpy
-
     require_inexact_matrix("linalg.qr", "A", matrix)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"linalg.qr: {mode!r} is not one of reduced, complete, r")
@@ -108,22 +104,21 @@ def linalg_qr(matrix: Tensor, mode: str = "reduced") -> Pair:
     kept = rows if mode == "complete" else min(rows, columns)
     factors = stack_of(matrix)
     tau = factor_qr(factors)
-    upper_factor = matrices_of(numpy.tril(factors[:, :, :kept]), matrix, tuple(batch))
+    upper_factor = matrices_of(factors.narrow(2, 0, kept).tril(), matrix, tuple(batch))
     if mode == "r":
         return matrix.new_empty([0]), upper_factor
-    q = numpy.zeros((len(factors), kept, rows), factors.dtype)
-    q[:, : min(kept, columns)] = factors[:, :kept]
+    q = zeros((factors.size(0), kept, rows), factors.dtype)
+    given = min(kept, columns)
+    q.narrow(1, 0, given).copy_(factors.narrow(1, 0, given))
     _form_q(q, tau)
     return matrices_of(q, matrix, tuple(batch)), upper_factor
 
 
-def _form_q(q: Array, tau: Array) -> None:
-    if tau.size:
+def _form_q(q: Tensor, tau: Tensor) -> None:
+    if tau.numel():
         form_q(q, tau)
         return
-    import numpy
-
-    q[:] = numpy.eye(*q.shape[1:], dtype=q.dtype)
+    q.zero_().diagonal(0, 1, 2).fill_(1)
 
 
 @op
@@ -139,7 +134,7 @@ def geqrf(self: Tensor) -> Pair:
     batch = tuple(self.shape[:-2])
     factors = stack_of(self)
     tau = factor_qr(factors)
-    return matrices_of(factors, self, batch), tensor_of(tau.reshape(*batch, tau.shape[1]), self)
+    return matrices_of(factors, self, batch), tensor_of(tau.view((*batch, tau.size(1))), self)
 
 
 @op
@@ -174,9 +169,9 @@ def _require_reflections(name: str, vectors: Tensor, tau: Tensor, most: int) -> 
         raise RuntimeError(f"{name}: tau has {tau.shape[-1]} factors for {most} vectors")
 
 
-def _factors_of(tau: Tensor) -> Array:
-    """tau (*, k) as an array (count, k)."""
-    return stack_of(tau.unsqueeze(-1))[:, 0]
+def _factors_of(tau: Tensor) -> Tensor:
+    """tau (*, k) as (count, k)."""
+    return stack_of(tau.unsqueeze(-1)).squeeze(1)
 
 
 @op
@@ -197,7 +192,7 @@ def ormqr(
             f"{name}: the batches of shapes {list(self.shape)} and {list(input3.shape)} differ"
         )
     made = stack_of(input3)
-    adjoint = "C" if made.dtype.kind == "c" else "T"
+    adjoint = "C" if made.is_complex() else "T"
     side, form = "L" if left else "R", adjoint if transpose else "N"
     multiply_q(stack_of(self), _factors_of(input2), made, side=side, form=form)
     return matrices_of(made, input3, batch)
@@ -259,8 +254,6 @@ def linalg_ldl_factor_ex(
     self: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> Triple:
     """L and the block diagonal D of A = L D Lᵀ (Lᴴ) in one matrix, pivots, and info."""
-    import numpy
-
     name = "linalg.ldl_factor_ex"
     require_square(name, "self", self)
     batch = tuple(self.shape[:-2])
@@ -268,7 +261,7 @@ def linalg_ldl_factor_ex(
     pivots, info = factor_ldl(factors, hermitian)
     if check_errors:
         refuse_reported(name, info, SINGULAR)
-    lower = numpy.triu(factors)  # stacks hold transposed matrices
+    lower = factors.triu()  # stacks hold transposed matrices
     return (
         matrices_of(lower, self, batch),
         integers(pivots, self, batch),

@@ -25,9 +25,12 @@ def known_by_shape(function: Function) -> Function:
 
     @wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        tensors = [one for one in (*arguments, *keywords.values()) if isinstance(one, Tensor)]
-        if not any(tensor.is_meta for tensor in tensors):
+        for one in arguments:
+            if isinstance(one, Tensor) and one.is_meta:
+                break
+        else:
             return function(*arguments, **keywords)
+        tensors = [one for one in (*arguments, *keywords.values()) if isinstance(one, Tensor)]
         small = _small_sizes(size for tensor in tensors for size in tensor.shape)
         try:
             made = function(

@@ -1,47 +1,41 @@
 """LAPACK over batches: one driver, and the routines by what they do.
 
-Matrices go in and out as stacks: arrays (count, columns, rows), each matrix column after column, as
-LAPACK wants them. The library itself is handed in from outside.
+Matrices go in and out as stacks: row-major tensors (count, columns, rows) on the CPU, each matrix
+column after column, as LAPACK wants them. The library itself is handed in from outside.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
-from aten._core.dtypes import dtype
-from aten._core.libraries import library_call
+from aten._core import construct
+from aten._core.device import MEMORY_FORMATS, device
+from aten._core.dtypes import DTYPES, dtype
+from aten._core.lapack import Workspace, plain_stack, run_routine, zeros
 from aten._core.tensor import Tensor
-from aten.ops.arrays import as_array, from_bits
+from aten.registry import ops
 
 if TYPE_CHECKING:
     import ctypes
 
-Array = Any
+Argument = Tensor | str | int | Workspace
 
-_PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
+_CPU = device("cpu")
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
+_INT64 = DTYPES["int64"]
+_PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 # Where the routines for complex matrices are called otherwise.
 _COMPLEX_NAMES = {
     "syevd": "heevd",
     "orgqr": "ungqr",
     "ormqr": "unmqr",
 }
-_opener: Callable[[], ctypes.CDLL] | None = None
-
-
-class Workspace:
-    """Stands for a work array as long as the routine asks for, and its length where `told`; of
-    `kind` "element", "real" or "integer"."""
-
-    __slots__ = ("kind", "told")
-
-    def __init__(self, kind: str, told: bool = True) -> None:
-        self.kind = kind
-        self.told = told
-
-
 WORK, REAL_WORK, INTEGER_WORK = (Workspace(kind) for kind in ("element", "real", "integer"))
 REAL_MEMORY, INTEGER_MEMORY = (Workspace(kind, told=False) for kind in ("real", "integer"))
+_opener: Callable[[], ctypes.CDLL] | None = None
 
 
 def set_lapack_opener(opener: Callable[[], ctypes.CDLL]) -> None:
@@ -50,285 +44,211 @@ def set_lapack_opener(opener: Callable[[], ctypes.CDLL]) -> None:
     _opener = opener
 
 
-def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Array:
+def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Tensor:
     """A fresh stack of matrices (*, rows, columns), repeated over `batch`."""
-    import numpy
-
-    *own, rows, columns = tensor.shape
-    shape = (*(own if batch is None else batch), rows, columns)
-    given = as_array(tensor.resolve_conj().resolve_neg().expand(shape))
-    return numpy.array(given.swapaxes(-1, -2), order="C").reshape(_count(shape), columns, rows)
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape[:-2]:
-        count *= size
-    return count
+    given = tensor if batch is None else tensor.expand((*batch, *tensor.shape[-2:]))
+    made = plain_stack(given)
+    if made is not None:
+        return made
+    turned = given.resolve_conj().resolve_neg().transpose(-2, -1)
+    copied = on_host(turned).clone(memory_format=_CONTIGUOUS)
+    *own, columns, rows = turned.shape
+    return copied.view(math.prod(own), columns, rows)
 
 
-def matrices_of(stack: Array, like: Tensor, batch: tuple[int, ...]) -> Tensor:
+def matrices_of(stack: Tensor, like: Tensor, batch: tuple[int, ...]) -> Tensor:
     """The tensor (*batch, rows, columns) of a stack, column after column in memory."""
     _, columns, rows = stack.shape
-    return tensor_of(stack.reshape(*batch, columns, rows), like).transpose(-2, -1)
+    return tensor_of(stack.reshape((*batch, columns, rows)), like).transpose(-2, -1)
 
 
-def tensor_of(array: Array, like: Tensor, element: dtype | None = None) -> Tensor:
-    """The array as tensor, on the device of `like`."""
-    from aten._core.dtypes import DTYPES
-
-    return from_bits(array, like, element or DTYPES[array.dtype.name])
+def on_host(tensor: Tensor) -> Tensor:
+    return construct.on_device(tensor, _CPU)
 
 
-def call(routine: str, *arguments: Any, reports: bool = True) -> Array:
+def tensor_of(made: Tensor, like: Tensor) -> Tensor:
+    """`made`, on the device of `like`."""
+    return made if like.device == _CPU else construct.on_device(made, like.device)
+
+
+def call(routine: str, *arguments: Argument, reports: bool = True) -> Tensor:
     """Run a routine on each matrix of a batch; returns what it reports of each (`info`).
 
-    Stacks, of matrices, vectors or numbers, have the batch in front; an array whose stride there
+    Stacks, of matrices, vectors or numbers, have the batch in front; a tensor whose stride there
     is zero serves all of it. Raises RuntimeError for arguments that the routine refuses.
     """
-    import numpy
-
-    stacks = [argument for argument in arguments if isinstance(argument, numpy.ndarray)]
-    element, count = stacks[0].dtype, len(stacks[0])
-    name = _COMPLEX_NAMES.get(routine, routine) if element.kind == "c" else routine
-    function = getattr(_library(), f"scipy_{_PREFIXES[element.char]}{name}_64_")
-    info = numpy.zeros(count, numpy.int64)
+    first = next(argument for argument in arguments if isinstance(argument, Tensor))
+    count = first.size(0)
+    name = _COMPLEX_NAMES.get(routine, routine) if first.is_complex() else routine
+    info = zeros((count,), _INT64)
     if not count:
         return info
-    types = {"element": element, "real": real_type(element), "integer": numpy.int64}
-    wanted = {argument for argument in arguments if isinstance(argument, Workspace)}
-    passed = [*arguments, info] if reports else list(arguments)
-    spaces = {one: numpy.zeros(1, types[one.kind]) for one in wanted}
-    if wanted:
-        _run(function, passed, spaces, 1, asks=True)
-        spaces = {
-            one: numpy.empty(max(1, int(space[0].real)), space.dtype)
-            for one, space in spaces.items()
-        }
-    _run(function, passed, spaces, count)
-    if (info < 0).any():
-        raise RuntimeError(f"LAPACK's {name} refuses its argument {-int(info.min())}")
+    address = _address(f"scipy_{_PREFIXES[first.dtype.name]}{name}_64_")
+    least = run_routine(address, arguments, info, reports)
+    if least < 0:
+        raise RuntimeError(f"LAPACK's {name} refuses its argument {-least}")
     return info
 
 
-def _library() -> ctypes.CDLL:
-    if _opener is None:
-        raise RuntimeError("linear algebra needs a LAPACK library, and none was named")
-    return _opener()
-
-
-def _run(
-    function: Any,
-    arguments: list[Any],
-    spaces: dict[Workspace, Array],
-    count: int,
-    asks: bool = False,
-) -> None:
-    """Call the function for `count` matrices; `asks` has it tell the lengths of workspaces."""
+@cache
+def _address(symbol: str) -> int:
     import ctypes
 
-    passed: list[Any] = []
-    moved = []
-    characters = 0
-    for argument in arguments:
-        if isinstance(argument, Workspace):
-            space = spaces[argument]
-            passed.append(ctypes.c_void_p(_address(space)))
-            if argument.told:
-                passed.append(ctypes.byref(ctypes.c_int64(-1 if asks else space.size)))
-        elif isinstance(argument, str):
-            passed.append(ctypes.c_char_p(argument.encode()))
-            characters += 1
-        elif isinstance(argument, int):
-            passed.append(ctypes.byref(ctypes.c_int64(argument)))
-        else:
-            start = _address(argument)
-            pointer = ctypes.c_void_p(start)
-            passed.append(pointer)
-            moved.append((pointer, start, argument.strides[0]))
-    # Fortran's compilers pass the lengths of texts behind everything else.
-    passed += [ctypes.c_size_t(1)] * characters
-    for index in range(count):
-        for pointer, start, step in moved:
-            pointer.value = start + index * step
-        with library_call:
-            function(*passed)
+    if _opener is None:
+        raise RuntimeError("linear algebra needs a LAPACK library, and none was named")
+    address = ctypes.cast(getattr(_opener(), symbol), ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
-
-
-def real_type(element: Any) -> Any:
-    """The NumPy type of the parts of complex numbers; of real ones, theirs."""
-    import numpy
-
-    return numpy.empty(0, element).real.dtype
-
-
-def shared(value: Any, count: int) -> Array:
-    """One array for all matrices of a batch: a constant, or memory to work in."""
-    import numpy
-
-    array = numpy.atleast_1d(value)
-    return numpy.broadcast_to(array, (count, *array.shape))
+def shared(length: int, element: dtype, count: int) -> Tensor:
+    """Memory to work in, the same for all matrices of a batch."""
+    return zeros((length,), element).expand((count, length))
 
 
 def _leading(rows: int) -> int:
     return max(1, rows)
 
 
-def factor_lu(a: Array) -> tuple[Array, Array]:
+def factor_lu(a: Tensor) -> tuple[Tensor, Tensor]:
     """a = P L U in place; returns pivots (count, k), from 1, and which pivots are zero."""
-    import numpy
-
     count, columns, rows = a.shape
-    pivots = numpy.zeros((count, min(rows, columns)), numpy.int64)
+    pivots = zeros((count, min(rows, columns)), _INT64)
     return pivots, call("getrf", rows, columns, a, _leading(rows), pivots)
 
 
-def solve_lu(lu: Array, pivots: Array, b: Array, form: str = "N") -> None:
+def solve_lu(lu: Tensor, pivots: Tensor, b: Tensor, form: str = "N") -> None:
     """op(A) X = b in place, given A's factors; op by `form`: as is, T transposed, C adjoint."""
     _, columns, rows = b.shape
-    if b.size:
+    if b.numel():
         call("getrs", form, rows, columns, lu, _leading(rows), pivots, b, _leading(rows))
 
 
-def factor_cholesky(a: Array, triangle: str) -> Array:
+def factor_cholesky(a: Tensor, triangle: str) -> Tensor:
     """a = L Lᴴ or Uᴴ U in place; returns the order of the first minor that is not positive."""
     rows = a.shape[2]
     return call("potrf", triangle, rows, a, _leading(rows))
 
 
-def solve_cholesky(factor: Array, b: Array, triangle: str) -> None:
+def solve_cholesky(factor: Tensor, b: Tensor, triangle: str) -> None:
     _, columns, rows = b.shape
-    if b.size:
+    if b.numel():
         call("potrs", triangle, rows, columns, factor, _leading(rows), b, _leading(rows))
 
 
 def solve_triangular(
-    a: Array, b: Array, *, side: str, triangle: str, form: str, diagonal: str
+    a: Tensor, b: Tensor, *, side: str, triangle: str, form: str, diagonal: str
 ) -> None:
     """op(A) X = b (side "L") or X op(A) = b ("R") in place; `diagonal` "U" takes it to be ones."""
-    import numpy
-
     count, columns, rows = b.shape
-    one = shared(numpy.ones(1, a.dtype), count)
+    one = ops.aten.ones((1,), dtype=a.dtype, device=_CPU).expand((count, 1))
     ends = (_leading(a.shape[2]), b, _leading(rows))
-    if b.size:
+    if b.numel():
         call("trsm", side, triangle, form, diagonal, rows, columns, one, a, *ends, reports=False)
 
 
-def factor_qr(a: Array) -> Array:
+def factor_qr(a: Tensor) -> Tensor:
     """a = Q R in place: R, and below it the Householder vectors; returns their factors."""
-    import numpy
-
     count, columns, rows = a.shape
-    tau = numpy.zeros((count, min(rows, columns)), a.dtype)
-    if a.size:
+    tau = zeros((count, min(rows, columns)), a.dtype)
+    if a.numel():
         call("geqrf", rows, columns, a, _leading(rows), tau, WORK)
     return tau
 
 
-def form_q(a: Array, tau: Array) -> None:
+def form_q(a: Tensor, tau: Tensor) -> None:
     """The columns of Q in place of the Householder vectors."""
     _, columns, rows = a.shape
-    if a.size:
+    if a.numel():
         call("orgqr", rows, columns, tau.shape[1], a, _leading(rows), tau, WORK)
 
 
-def multiply_q(a: Array, tau: Array, c: Array, *, side: str, form: str) -> None:
+def multiply_q(a: Tensor, tau: Tensor, c: Tensor, *, side: str, form: str) -> None:
     """op(Q) c or c op(Q) in place of c, with Q as Householder vectors."""
     _, columns, rows = c.shape
     ends = (_leading(a.shape[2]), tau, c, _leading(rows), WORK)
-    if c.size:
+    if c.numel():
         call("ormqr", side, form, rows, columns, tau.shape[1], a, *ends)
 
 
-def eigen_symmetric(a: Array, triangle: str, vectors: bool) -> tuple[Array, Array]:
+def eigen_symmetric(a: Tensor, triangle: str, vectors: bool) -> tuple[Tensor, Tensor]:
     """Eigenvalues, ascending; vectors in place of a. Returns them and what did not converge."""
-    import numpy
-
     count, rows, _ = a.shape
-    values = numpy.zeros((count, rows), real_type(a.dtype))
-    works = (WORK, REAL_WORK, INTEGER_WORK) if a.dtype.kind == "c" else (WORK, INTEGER_WORK)
-    if not a.size:
-        return values, numpy.zeros(count, numpy.int64)
+    values = zeros((count, rows), a.dtype.to_real())
+    works = (WORK, REAL_WORK, INTEGER_WORK) if a.is_complex() else (WORK, INTEGER_WORK)
+    if not a.numel():
+        return values, zeros((count,), _INT64)
     job = "V" if vectors else "N"
     return values, call("syevd", job, triangle, rows, a, _leading(rows), values, *works)
 
 
-def eigen_general(a: Array, vectors: bool) -> tuple[Array, Array, Array]:
+def eigen_general(a: Tensor, vectors: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Eigenvalues and right eigenvectors, complex, and what did not converge."""
-    import numpy
-
     count, rows, _ = a.shape
-    is_complex = a.dtype.kind == "c"
-    made = numpy.result_type(a.dtype, numpy.complex64)
-    right = numpy.zeros_like(a)
-    unused = numpy.zeros((count, 1), a.dtype)
+    made = a.dtype.to_complex()
+    right = zeros((count, rows, rows), a.dtype)
+    unused = zeros((count, 1), a.dtype)
     job = "V" if vectors else "N"
-    if not a.size:
-        return numpy.zeros((count, rows), made), right.astype(made), numpy.zeros(count, int)
+    if not a.numel():
+        return zeros((count, rows), made), right.to(made), zeros((count,), _INT64)
     ends = (unused, 1, right, _leading(rows), WORK)
-    if is_complex:
-        values = numpy.zeros((count, rows), made)
-        real = shared(numpy.zeros(2 * rows, real_type(made)), count)
+    if a.is_complex():
+        values = zeros((count, rows), made)
+        real = shared(2 * rows, made.to_real(), count)
         return values, right, call("geev", "N", job, rows, a, rows, values, *ends, real)
-    parts = numpy.zeros((2, count, rows), a.dtype)
+    parts = zeros((2, count, rows), a.dtype)
     info = call("geev", "N", job, rows, a, rows, parts[0], parts[1], *ends)
-    return (parts[0] + 1j * parts[1]).astype(made), _complex_vectors(right, parts[1], made), info
+    return ops.aten.complex(parts[0], parts[1]), _complex_vectors(right, parts[1]), info
 
 
-def _complex_vectors(right: Array, imaginary: Array, made: Any) -> Array:
+def _complex_vectors(right: Tensor, imaginary: Tensor) -> Tensor:
     """Vectors of conjugate pairs, of which LAPACK returns real and imaginary parts by turns."""
-    vectors = right.astype(made)
-    for index, column in zip(*(imaginary > 0).nonzero(), strict=True):
-        real, part = right[index, column], right[index, column + 1]
-        vectors[index, column] = real + 1j * part
-        vectors[index, column + 1] = real - 1j * part
-    return vectors
+    first, second = (imaginary > 0).unsqueeze(-1), (imaginary < 0).unsqueeze(-1)
+    real = ops.aten.where(second, right.roll(1, 1), right)
+    part = ops.aten.where(first, right.roll(-1, 1), ops.aten.where(second, -right, 0.0))
+    return ops.aten.complex(real, part)  # type: ignore[no-any-return]
 
 
-def singular_values(a: Array, job: str) -> tuple[Array, Array, Array, Array]:
+def singular_values(a: Tensor, job: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """U, S and Vᴴ with `job` "A"ll, "S"ome or "N"o vectors; and what did not converge."""
-    import numpy
-
     count, columns, rows = a.shape
     least, most = min(rows, columns), max(rows, columns)
     size = {"A": (rows, columns), "S": (least, least), "N": (0, 0)}[job]
-    values = numpy.zeros((count, least), real_type(a.dtype))
-    left = numpy.zeros((count, size[0], rows), a.dtype)
-    right = numpy.zeros((count, columns, size[1]), a.dtype)
-    if not a.size:
+    values = zeros((count, least), a.dtype.to_real())
+    left = zeros((count, size[0], rows), a.dtype)
+    right = zeros((count, columns, size[1]), a.dtype)
+    if not a.numel():
         _fill_identity(left)
         _fill_identity(right)
-        return left, values, right, numpy.zeros(count, numpy.int64)
-    if rows < columns and job != "N" and a.dtype.kind == "f":
+        return left, values, right, zeros((count,), _INT64)
+    if rows < columns and job != "N" and not a.is_complex():
         return left, values, right, _wide_singular_values(a, left, values, right)
-    ends: tuple[Any, ...] = (values, *_given(left, rows), *_given(right, _leading(size[1])), WORK)
-    if a.dtype.kind == "c":
+    ends: tuple[Argument, ...] = (
+        values,
+        *_given(left, rows),
+        *_given(right, _leading(size[1])),
+        WORK,
+    )
+    if a.is_complex():
         length = max(5 * least * least + 7 * least, 2 * most * least + 2 * least * least + least)
-        ends = (*ends, shared(numpy.zeros(length, values.dtype), count))
-    ends = (*ends, shared(numpy.zeros(8 * least, numpy.int64), count))
+        ends = (*ends, shared(length, values.dtype, count))
+    ends = (*ends, shared(8 * least, _INT64, count))
     return left, values, right, call("gesdd", job, rows, columns, a, rows, *ends)
 
 
-def _wide_singular_values(a: Array, left: Array, values: Array, right: Array) -> Array:
+def _wide_singular_values(a: Tensor, left: Tensor, values: Tensor, right: Tensor) -> Tensor:
     """Values and vectors of real matrices with more columns than rows, without an LQ step before.
 
     That is how signs come out as users of MKL know them.
     """
-    import numpy
-
     count, columns, rows = a.shape
-    steps = numpy.zeros((count, max(1, rows - 1)), a.dtype)
-    tau_left, tau_right = numpy.zeros((2, count, rows), a.dtype)
+    steps = zeros((count, max(1, rows - 1)), a.dtype)
+    tau_left, tau_right = (zeros((count, rows), a.dtype) for _ in range(2))
     call("gebrd", rows, columns, a, rows, values, steps, tau_left, tau_right, WORK)
-    turned = numpy.zeros((count, rows, rows), a.dtype)
-    unused = numpy.zeros((count, 1), a.dtype)
-    memory = shared(numpy.zeros(3 * rows * rows + 4 * rows, a.dtype), count)
-    integers = shared(numpy.zeros(8 * rows, numpy.int64), count)
+    turned = zeros((count, rows, rows), a.dtype)
+    unused = zeros((count, 1), a.dtype)
+    memory = shared(3 * rows * rows + 4 * rows, a.dtype, count)
+    integers = shared(8 * rows, _INT64, count)
     ends = (left, rows, turned, rows, unused, unused, memory, integers)
     info = call("bdsdc", "L", "I", rows, values, steps, *ends)
     _fill_identity(right)
@@ -339,68 +259,57 @@ def _wide_singular_values(a: Array, left: Array, values: Array, right: Array) ->
     return info
 
 
-def _given(stack: Array, leading: int) -> tuple[Array, int]:
+def _given(stack: Tensor, leading: int) -> tuple[Tensor, int]:
     """A stack and its leading dimension; an empty one as memory that is not looked at."""
-    import numpy
-
-    return (stack if stack.size else numpy.zeros((len(stack), 1), stack.dtype)), leading
+    return (stack if stack.numel() else zeros((stack.size(0), 1), stack.dtype)), leading
 
 
-def _fill_identity(stack: Array) -> None:
-    import numpy
-
-    least = min(stack.shape[1:])
-    stack[:, numpy.arange(least), numpy.arange(least)] = 1
+def _fill_identity(stack: Tensor) -> None:
+    stack.diagonal(0, 1, 2).fill_(1)
 
 
-def factor_ldl(a: Array, hermitian: bool) -> tuple[Array, Array]:
+def factor_ldl(a: Tensor, hermitian: bool) -> tuple[Tensor, Tensor]:
     """a = L D Lᵀ (Lᴴ) in place, of its lower triangle; returns pivots and which are zero."""
-    import numpy
-
     count, rows, _ = a.shape
-    pivots = numpy.zeros((count, rows), numpy.int64)
-    if not a.size:
-        return pivots, numpy.zeros(count, numpy.int64)
-    routine = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
+    pivots = zeros((count, rows), _INT64)
+    if not a.numel():
+        return pivots, zeros((count,), _INT64)
+    routine = "hetrf" if hermitian and a.is_complex() else "sytrf"
     return pivots, call(routine, "L", rows, a, rows, pivots, WORK)
 
 
-def solve_ldl(ldl: Array, pivots: Array, b: Array, hermitian: bool) -> None:
+def solve_ldl(ldl: Tensor, pivots: Tensor, b: Tensor, hermitian: bool) -> None:
     _, columns, rows = b.shape
-    routine = "hetrs" if hermitian and b.dtype.kind == "c" else "sytrs"
-    if b.size:
+    routine = "hetrs" if hermitian and b.is_complex() else "sytrs"
+    if b.numel():
         call(routine, "L", rows, columns, ldl, rows, pivots, b, rows)
 
 
-def least_squares(a: Array, b: Array, driver: str, rcond: float) -> tuple[Array, Array, Array]:
+def least_squares(a: Tensor, b: Tensor, driver: str, rcond: float) -> tuple[Tensor, Tensor, Tensor]:
     """Minimizers of |A X - b| in place of the first rows of b, which has as many as A's longer
     side; ranks, singular values and info."""
-    import numpy
-
     count, columns, rows = a.shape
-    ranks = numpy.zeros((count, 1), numpy.int64)
-    values = numpy.zeros((count, min(rows, columns)), real_type(a.dtype))
+    ranks = zeros((count, 1), _INT64)
+    values = zeros((count, min(rows, columns)), a.dtype.to_real())
     sizes = (rows, columns, b.shape[1], a, _leading(rows), b, _leading(b.shape[2]))
-    if not (a.size and b.size):
-        b[:] = 0
-        return ranks, values, numpy.zeros(count, numpy.int64)
+    if not (a.numel() and b.numel()):
+        b.zero_()
+        return ranks, values, zeros((count,), _INT64)
     if driver == "gels":
         return ranks, values, call("gels", "N", *sizes, WORK)
-    bound = shared(numpy.asarray(rcond, values.dtype), count)
+    bound = ops.aten.full((1,), rcond, dtype=values.dtype, device=_CPU).expand((count, 1))
     extra = _least_squares_memory(a, driver)
     if driver == "gelsy":
-        pivots = numpy.zeros((count, columns), numpy.int64)
+        pivots = zeros((count, columns), _INT64)
         return ranks, values, call("gelsy", *sizes, pivots, bound, ranks, WORK, *extra)
     return ranks, values, call(driver, *sizes, values, bound, ranks, WORK, *extra)
 
 
-def _least_squares_memory(a: Array, driver: str) -> tuple[Any, ...]:
+def _least_squares_memory(a: Tensor, driver: str) -> tuple[Argument, ...]:
     """What the drivers want beside WORK."""
-    import numpy
-
     if driver == "gelsd":
-        return (REAL_MEMORY, INTEGER_MEMORY) if a.dtype.kind == "c" else (INTEGER_MEMORY,)
-    if a.dtype.kind != "c":
+        return (REAL_MEMORY, INTEGER_MEMORY) if a.is_complex() else (INTEGER_MEMORY,)
+    if not a.is_complex():
         return ()
     length = max(2 * a.shape[1], 5 * min(a.shape[1:]), 1)
-    return (shared(numpy.zeros(length, real_type(a.dtype)), len(a)),)
+    return (shared(length, a.dtype.to_real(), a.size(0)),)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aten._core.tensor import Tensor
+from aten.registry import ops
 
 _ELEMENTS = ("float32", "float64", "complex64", "complex128")
 
@@ -63,25 +62,24 @@ def require_rows(name: str, rows: int, other: Tensor, place: int) -> None:
         )
 
 
-def require_finite(name: str, stack: Any) -> None:
+def require_finite(name: str, stack: Tensor) -> None:
     """Raise LinAlgError for infinities and NaNs, which keep iterations from ending."""
-    import numpy
-
-    if not numpy.isfinite(stack).all():
+    if not bool(ops.aten.isfinite(stack).all()):
         raise LinAlgError(f"{name}: expected finite elements, got infinities or NaNs")
 
 
 def refuse_reported(
-    name: str, info: Any, meaning: str, kind: type[RuntimeError] = LinAlgError
+    name: str, info: Tensor, meaning: str, kind: type[RuntimeError] = LinAlgError
 ) -> None:
     """Raise an error of `kind` for the first matrix of a batch that LAPACK reports something of.
 
     `meaning` says what, with {number} for the number reported.
     """
-    for index, number in enumerate(info.tolist()):
-        if number:
-            place = f" (batch element {index})" if len(info) > 1 else ""
-            raise kind(f"{name}: {meaning.format(number=number)}{place}")
+    reported = info.nonzero()
+    if reported.numel():
+        index = int(reported[0, 0].item())
+        place = f" (batch element {index})" if info.numel() > 1 else ""
+        raise kind(f"{name}: {meaning.format(number=info[index].item())}{place}")
 
 
 SINGULAR = "diagonal element {number} of U is zero, the matrix is singular"

@@ -81,10 +81,13 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
             f"fill_diagonal_: more than two dimensions must be of one size, got {list(sizes)}"
         )
     count, step, start = min(sizes), sum(self.stride()), self.storage_offset()
-    ops.aten.as_strided(self, (count,), (step,), start).fill_(fill_value)
+    diagonals = [ops.aten.as_strided(self, (count,), (step,), start)]
     height, width = sizes[0], sizes[1]
     if wrap and len(sizes) == 2 and height > width + 1:
         rest = -(-height * width // (width + 1)) - count
         start += self.stride(0) * (width + 1)
-        ops.aten.as_strided(self, (rest,), (step,), start).fill_(fill_value)
+        diagonals.append(ops.aten.as_strided(self, (rest,), (step,), start))
+    # Not before both are known to lie in memory is any written to.
+    for diagonal in diagonals:
+        diagonal.fill_(fill_value)
     return self

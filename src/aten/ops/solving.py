@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
+from aten._core.dtypes import DTYPES
+from aten._core.lapack import signs_of_swaps, swapped_order, zeros
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
-from aten.ops.lapack import (
-    Array,
-    factor_lu,
-    matrices_of,
-    real_type,
-    solve_lu,
-    stack_of,
-    tensor_of,
-)
+from aten.ops.lapack import factor_lu, matrices_of, on_host, solve_lu, stack_of, tensor_of
 from aten.ops.matmul import broadcast_shapes
 from aten.ops.matrix_checks import (
     SINGULAR,
@@ -27,6 +21,7 @@ from aten.ops.matrix_checks import (
 )
 from aten.registry import ops
 
+_INT32 = DTYPES["int32"]
 Pair = tuple[Tensor, Tensor]
 Triple = tuple[Tensor, Tensor, Tensor]
 Quadruple = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -62,8 +57,8 @@ def _factors(name: str, matrix: Tensor, pivot: bool, check_errors: bool) -> Trip
     )
 
 
-def integers(array: Array, like: Tensor, batch: tuple[int, ...]) -> Tensor:
-    return tensor_of(array.reshape((*batch, *array.shape[1:])).astype("int32"), like)
+def integers(numbers: Tensor, like: Tensor, batch: tuple[int, ...]) -> Tensor:
+    return tensor_of(numbers.to(_INT32).view((*batch, *numbers.shape[1:])), like)
 
 
 @op
@@ -82,8 +77,6 @@ def lu_unpack(
     if pivots.dtype.name != "int32":
         raise RuntimeError(f"lu_unpack: expected LU_pivots of int32, got {pivots.dtype.name}")
     require_inexact_matrix("lu_unpack", "LU_data", factors)
-    import numpy
-
     *batch, rows, columns = factors.shape
     least = min(rows, columns)
     if tuple(pivots.shape) != (*batch, least):
@@ -92,58 +85,29 @@ def lu_unpack(
         )
     permutation = lower = upper = factors.new_empty([0])
     if unpack_data:
-        lu = stack_of(factors).swapaxes(1, 2)
-        ones = numpy.eye(rows, least, dtype=lu.dtype)
-        lower = _rows_of(numpy.tril(lu[:, :, :least], -1) + ones, factors)
-        upper = _rows_of(numpy.triu(lu[:, :least]), factors)
+        lower = factors.narrow(-1, 0, least).tril(-1).contiguous()
+        lower.diagonal(0, -2, -1).fill_(1)
+        upper = factors.narrow(-2, 0, least).triu().contiguous()
     if unpack_pivots:
-        order = _permutation(pivots_of(pivots), rows)
-        chosen = numpy.eye(rows, dtype=factors.dtype.name)[order]
-        permutation = _rows_of(chosen.swapaxes(1, 2), factors)
+        swaps = pivots_of(pivots)
+        _require_rows_named(swaps, rows)
+        order = swapped_order(swaps, rows)
+        assert order is not None
+        chosen = zeros((swaps.size(0), rows, rows), factors.dtype)
+        chosen.scatter_(1, order.unsqueeze(1), 1)
+        permutation = tensor_of(chosen.view((*batch, rows, rows)), factors)
     return permutation, lower, upper
 
 
-def _rows_of(array: Array, like: Tensor) -> Tensor:
-    """Matrices (count, m, n) in the batch of `like`, row after row in memory."""
-    return tensor_of(array.reshape((*like.shape[:-2], *array.shape[1:])), like)
+def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Tensor:
+    """Pivots (*batch, k) as int64 (count, k), for LAPACK; a copy."""
+    shape = tuple(pivots.shape) if batch is None else (*batch, pivots.shape[-1])
+    given = on_host(pivots.expand(shape)).to(DTYPES["int64"], copy=True)
+    return given.contiguous().view(math.prod(shape[:-1]), shape[-1])
 
 
-def pivots_of(pivots: Tensor, batch: tuple[int, ...] | None = None) -> Array:
-    """Pivots (*batch, k) as int64 (count, k), for LAPACK.
-
-    Raises RuntimeError for pivots that name no row.
-    """
-    import numpy
-
-    from aten.ops.arrays import as_array
-
-    shape = pivots.shape if batch is None else (*batch, pivots.shape[-1])
-    given = as_array(pivots.expand(shape))
-    count = 1
-    for size in shape[:-1]:
-        count *= size
-    return numpy.array(given, "int64", order="C").reshape(count, shape[-1])
-
-
-def _permutation(pivots: Array, rows: int) -> Array:
-    """The row that ends up in each place when rows are swapped one after the other."""
-    import numpy
-
-    _require_rows_named(pivots, rows)
-    count, swaps = pivots.shape
-    order = numpy.tile(numpy.arange(rows), (count, 1))
-    every = numpy.arange(count)
-    for place in range(swaps):
-        other = pivots[:, place] - 1
-        order[every, place], order[every, other] = (
-            order[every, other],
-            order[every, place].copy(),
-        )
-    return order
-
-
-def _require_rows_named(pivots: Array, rows: int) -> None:
-    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
+def _require_rows_named(pivots: Tensor, rows: int) -> None:
+    if pivots.numel() and not (pivots.min().item() >= 1 and pivots.max().item() <= rows):
         raise RuntimeError(f"pivots must be rows from 1 to {rows}")
 
 
@@ -175,17 +139,25 @@ def lu_solve(self: Tensor, factors: Tensor, pivots: Tensor) -> Tensor:
 
 
 def _solution(
-    lu: Array, pivots: Array, rhs: Tensor, batch: tuple[int, ...], left: bool, adjoint: bool = False
+    lu: Tensor,
+    pivots: Tensor,
+    rhs: Tensor,
+    batch: tuple[int, ...],
+    left: bool,
+    adjoint: bool = False,
 ) -> Tensor:
     """From the right, Xᵀ solves for Aᵀ and Bᵀ."""
     made = stack_of(rhs if left else rhs.transpose(-2, -1), batch)
     if left:
         solve_lu(lu, pivots, made, "C" if adjoint else "N")
         return matrices_of(made, rhs, batch)
-    if adjoint:
-        made = made.conj()
+    turned = adjoint and made.is_complex()
+    if turned:
+        made = ops.aten.conj_physical(made)
     solve_lu(lu, pivots, made, "N" if adjoint else "T")
-    return matrices_of(made.conj() if adjoint else made, rhs, batch).transpose(-2, -1)
+    if turned:
+        made = ops.aten.conj_physical(made)
+    return matrices_of(made, rhs, batch).transpose(-2, -1)
 
 
 @op
@@ -213,8 +185,9 @@ def _linalg_solve_ex(
         refuse_reported(name, info, SINGULAR)
     own = tuple(matrix.shape[:-2])
     factors, swaps = matrices_of(lu, matrix, own), integers(pivots, matrix, own)
-    repeated = lu if own == batch else stack_of(factors, batch)
-    solution = _solution(repeated, pivots_of(swaps, batch), columns, batch, left)
+    if own != batch:
+        lu, pivots = stack_of(factors, batch), pivots_of(swaps, batch)
+    solution = _solution(lu, pivots, columns, batch, left)
     return (
         solution.squeeze(-1) if is_vector else solution,
         factors,
@@ -253,15 +226,13 @@ def linalg_inv(matrix: Tensor) -> Tensor:
 
 @known_by_shape
 def _inverse(name: str, matrix: Tensor, check_errors: bool) -> Pair:
-    import numpy
-
     require_square(name, "A", matrix)
     lu = stack_of(matrix)
     pivots, info = factor_lu(lu)
     if check_errors:
         refuse_reported(name, info, SINGULAR)
-    inverse = numpy.zeros_like(lu)
-    inverse[:] = numpy.eye(lu.shape[1], dtype=lu.dtype)
+    inverse = zeros(tuple(lu.shape), lu.dtype)
+    inverse.diagonal(0, 1, 2).fill_(1)
     solve_lu(lu, pivots, inverse)
     batch = tuple(matrix.shape[:-2])
     return matrices_of(inverse, matrix, batch), integers(info, matrix, batch)
@@ -271,16 +242,12 @@ def _inverse(name: str, matrix: Tensor, check_errors: bool) -> Pair:
 @known_by_shape
 def _linalg_slogdet(matrix: Tensor) -> Quadruple:
     """Sign and logarithm of the absolute value of the determinants; A's factors and pivots."""
-    import numpy
-
     diagonal, sign, factors, pivots = _diagonal("linalg.slogdet", matrix)
-    size = numpy.abs(diagonal)
-    with numpy.errstate(all="ignore"):
-        phases = numpy.where(size == 0, 0, diagonal / size)
-        total = numpy.log(size).sum(-1)
+    size = diagonal.abs()
+    phases = ops.aten.where(size == 0, 0.0, diagonal / size)
     batch = tuple(matrix.shape[:-2])
-    made = numpy.asarray(sign * phases.prod(-1), diagonal.dtype).reshape(batch)
-    logarithm = numpy.asarray(total, real_type(diagonal.dtype)).reshape(batch)
+    made = (sign * phases.prod(-1)).to(diagonal.dtype).view(batch)
+    logarithm = size.log().sum(-1).view(batch)
     return tensor_of(made, matrix), tensor_of(logarithm, matrix), factors, pivots
 
 
@@ -288,25 +255,19 @@ def _linalg_slogdet(matrix: Tensor) -> Quadruple:
 @known_by_shape
 def _linalg_det(matrix: Tensor) -> Triple:
     """The determinants, and A's factors and pivots."""
-    import numpy
-
     diagonal, sign, factors, pivots = _diagonal("linalg.det", matrix)
-    with numpy.errstate(all="ignore"):
-        value = numpy.asarray(sign * diagonal.prod(-1), diagonal.dtype)
-    return tensor_of(value.reshape(tuple(matrix.shape[:-2])), matrix), factors, pivots
+    value = (sign * diagonal.prod(-1)).to(diagonal.dtype)
+    return tensor_of(value.view(tuple(matrix.shape[:-2])), matrix), factors, pivots
 
 
-def _diagonal(name: str, matrix: Tensor) -> tuple[Array, Any, Tensor, Tensor]:
+def _diagonal(name: str, matrix: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """U's diagonals, the signs of the permutations, factors and pivots."""
-    import numpy
-
     require_square(name, "A", matrix)
     lu = stack_of(matrix)
     pivots, _ = factor_lu(lu)
-    swaps = (pivots != numpy.arange(1, pivots.shape[1] + 1)).sum(-1)
     batch = tuple(matrix.shape[:-2])
     factors = matrices_of(lu, matrix, batch), integers(pivots, matrix, batch)
-    return numpy.diagonal(lu, axis1=1, axis2=2).copy(), 1 - 2 * (swaps % 2), *factors
+    return lu.diagonal(0, 1, 2), signs_of_swaps(pivots), *factors
 
 
 @op

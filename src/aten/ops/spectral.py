@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aten._core.dtypes import DTYPES
+from aten._core.lapack import zeros
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.known_shapes import known_by_shape
@@ -60,12 +61,8 @@ def _eigen(name: str, matrix: Tensor, vectors: bool) -> Pair:
     require_finite(name, stack)
     values, right, info = eigen_general(stack, vectors)
     refuse_reported(name, info, DIVERGED)
-    batch = tuple(matrix.shape[:-2])
-    element = DTYPES[values.dtype.name]
-    columns = tensor_of(right.astype(values.dtype).reshape(matrix.shape), matrix, element)
-    return tensor_of(values.reshape(matrix.shape[:-1]), matrix, element), (
-        columns.transpose(-2, -1) if batch or matrix.dim() else columns
-    )
+    columns = matrices_of(right, matrix, tuple(matrix.shape[:-2]))
+    return tensor_of(values.view(matrix.shape[:-1]), matrix), columns
 
 
 @op
@@ -81,7 +78,7 @@ def _linalg_eigh(matrix: Tensor, triangle: str = "L", compute_v: bool = True) ->
     require_finite(name, vectors)
     values, info = eigen_symmetric(vectors, triangle.upper(), compute_v)
     refuse_reported(name, info, DIVERGED)
-    made = tensor_of(values.reshape(matrix.shape[:-1]), matrix)
+    made = tensor_of(values.view(matrix.shape[:-1]), matrix)
     if not compute_v:
         return made, matrix.new_empty([0])
     return made, matrices_of(vectors, matrix, tuple(matrix.shape[:-2]))
@@ -118,7 +115,7 @@ def _linalg_svd(
     left, values, right, info = singular_values(stack, job)
     refuse_reported(name, info, DIVERGED)
     batch = tuple(matrix.shape[:-2])
-    made = tensor_of(values.reshape(*batch, values.shape[1]), matrix)
+    made = tensor_of(values.view((*batch, values.size(1))), matrix)
     if not compute_uv:
         return matrix.new_empty([0]), made, matrix.new_empty([0])
     return matrices_of(left, matrix, batch), made, matrices_of(right, matrix, batch)
@@ -271,8 +268,6 @@ def linalg_lstsq(
     b has the rank of A, or one less: a batch of vectors. Residuals are there for A of full
     rank with more rows than columns, not for "gelsy"; what is not computed is empty.
     """
-    import numpy
-
     name = "linalg.lstsq"
     require_inexact_matrix(name, "A", self)
     require_same(name, matrix=self, b=b)
@@ -290,20 +285,25 @@ def linalg_lstsq(
     a, given = stack_of(self, batch), stack_of(right, batch)
     require_finite(name, a)
     require_finite(name, given)
-    made = numpy.zeros((len(given), given.shape[1], max(rows, columns)), given.dtype)
-    made[:, :, :rows] = given
-    bound = max(rows, columns) * float(numpy.finfo(a.dtype).eps) if rcond is None else rcond
+    made = zeros((given.size(0), given.size(1), max(rows, columns)), given.dtype)
+    made.narrow(2, 0, rows).copy_(given)
+    bound = max(rows, columns) * _EPSILON[a.dtype.to_real().name] if rcond is None else rcond
     ranks, values, info = least_squares(a, made, driver, bound)
     refuse_reported(name, info, DIVERGED)
     solution = matrices_of(made, right, batch).narrow(-2, 0, columns)
-    residuals, rank, singular = self.new_empty([0]).abs(), ranks[:0, 0], values[:0, 0]
-    if rows > columns and driver != "gelsy" and (driver == "gels" or (ranks == columns).all()):
-        left_over = (abs(made[:, :, columns:]) ** 2).sum(-1)
-        residuals = tensor_of(left_over.reshape(*batch, left_over.shape[1]), self)
+    residuals = self.new_empty([0]).abs()
+    rank, singular = (one.new_empty([0]) for one in (ranks, values))
+    if (
+        rows > columns
+        and driver != "gelsy"
+        and (driver == "gels" or bool((ranks == columns).all()))
+    ):
+        left_over = made.narrow(2, columns, rows - columns).abs().square().sum(-1)
+        residuals = tensor_of(left_over.view((*batch, left_over.size(1))), self)
     if driver != "gels":
-        rank = ranks.reshape(batch)
+        rank = ranks.view(batch)
     if driver in ("gelsd", "gelss"):
-        singular = values.reshape(*batch, values.shape[1])
+        singular = values.view((*batch, values.size(1)))
     return (
         solution.squeeze(-1) if is_vector else solution,
         residuals,

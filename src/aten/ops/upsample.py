@@ -114,13 +114,15 @@ def _interpolated(
     source = self.to(DTYPES["float32"]) if half else self
 
     def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
-        options = (taps, align_corners, factors[place], antialias, image.dtype.name)
-        table = for_results(interpolation_table, image.shape[dim], wanted, *options)
-        sizes = [*image.shape[:dim], wanted, *image.shape[dim + 1 :]]
-        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=image.dtype)
+        sizes = list(image.shape)
+        options = (taps, align_corners, factors[place], antialias, element.name)
+        table = for_results(interpolation_table, sizes[dim], wanted, *options)
+        sizes[dim] = wanted
+        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=element)
         weigh(image.contiguous(), out, dim, *table)
         return out
 
+    element = source.dtype
     result = _passes(source, output_size, resize)
     return result.to(self.dtype) if half else result
 
