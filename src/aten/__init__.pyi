@@ -117,7 +117,7 @@ from aten._generated.functions import batch_norm as batch_norm
 from aten._generated.functions import bernoulli as bernoulli
 bfloat16: _dtype
 from aten._generated.functions import bilinear as bilinear
-from aten._generated.functions import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from aten.functional.losses import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from aten._generated.functions import bincount as bincount
 from aten._generated.functions import binomial as binomial
 bits16: _dtype
@@ -198,13 +198,13 @@ from aten._generated.functions import cos as cos
 from aten._generated.functions import cos_ as cos_
 from aten._generated.functions import cosh as cosh
 from aten._generated.functions import cosh_ as cosh_
-from aten._generated.functions import cosine_embedding_loss as cosine_embedding_loss
+from aten.functional.losses import cosine_embedding_loss as cosine_embedding_loss
 from aten._generated.functions import cosine_similarity as cosine_similarity
 from aten._generated.functions import count_nonzero as count_nonzero
 from aten._generated.functions import cov as cov
 from . import cpu as cpu
 from aten._generated.functions import cross as cross
-from aten._generated.functions import ctc_loss as ctc_loss
+from aten.functional.losses import ctc_loss as ctc_loss
 from . import cuda as cuda
 from aten._generated.functions import cummax as cummax
 from aten._generated.functions import cummin as cummin
@@ -346,7 +346,7 @@ has_openmp: _bool
 has_spectral: _bool
 from aten._generated.functions import hash_tensor as hash_tensor
 from aten._generated.functions import heaviside as heaviside
-from aten._generated.functions import hinge_embedding_loss as hinge_embedding_loss
+from aten.functional.losses import hinge_embedding_loss as hinge_embedding_loss
 from aten._generated.functions import histc as histc
 from aten._generated.functions import histogram as histogram
 from aten._generated.functions import histogramdd as histogramdd
@@ -419,7 +419,7 @@ from aten._generated.functions import istft as istft
 jagged: _layout
 from . import jit as jit
 from aten._generated.functions import kaiser_window as kaiser_window
-from aten._generated.functions import kl_div as kl_div
+from aten.functional.losses import kl_div as kl_div
 from aten._generated.functions import kron as kron
 from aten._generated.functions import kthvalue as kthvalue
 from aten._generated.functions import layer_norm as layer_norm
@@ -466,7 +466,7 @@ from aten.functional.linear_algebra import lu as lu
 from aten._generated.functions import lu_solve as lu_solve
 from aten._generated.functions import lu_unpack as lu_unpack
 from aten.random import manual_seed as manual_seed
-from aten._generated.functions import margin_ranking_loss as margin_ranking_loss
+from aten.functional.losses import margin_ranking_loss as margin_ranking_loss
 from . import masked as masked
 from aten._generated.functions import masked_fill as masked_fill
 from aten._generated.functions import masked_scatter as masked_scatter
@@ -712,7 +712,7 @@ from aten._generated.functions import trapz as trapz
 from aten._generated.functions import triangular_solve as triangular_solve
 from aten._generated.functions import tril as tril
 from aten._generated.functions import tril_indices as tril_indices
-from aten._generated.functions import triplet_margin_loss as triplet_margin_loss
+from aten.functional.losses import triplet_margin_loss as triplet_margin_loss
 from aten._generated.functions import triu as triu
 from aten._generated.functions import triu_indices as triu_indices
 from aten._generated.functions import true_divide as true_divide

@@ -248,3 +248,31 @@ def test_made_tensors():
     assert bool((made(1000, dtype=aten.int32, device="cpu", exclude_zero=True) != 0).all())
     with pytest.raises(ValueError, match="low < high"):
         made(2, dtype=aten.float32, device="cpu", low=1, high=1)
+
+
+def losses(lib):
+    """Losses at the top of the library, which are not reduced unless that is asked for."""
+    lib.manual_seed(0)
+    a, b, c = lib.rand(3, 4), lib.rand(3, 4), lib.rand(3, 4)
+    sign, numbers = lib.tensor([1.0, -1.0, 1.0]), lib.arange(3.0)
+    scores, targets = lib.log_softmax(lib.rand(5, 2, 4), 2), lib.tensor([[1, 2], [1, 3]])
+    lengths = lib.tensor([5, 4]), lib.tensor([2, 1])
+    return {
+        "binary_cross_entropy_with_logits": (a, b),
+        "cosine_embedding_loss": (a, b, sign),
+        "ctc_loss": (scores, targets, *lengths),
+        "hinge_embedding_loss": (a, b),
+        "kl_div": (a, b),
+        "margin_ranking_loss": (numbers, sign, sign),
+        "triplet_margin_loss": (a, b, c),
+    }
+
+
+@pytest.mark.parametrize("name", losses(torch))
+def test_losses_at_the_top_give_every_loss_unless_they_are_asked(name):
+    ours, theirs = losses(aten)[name], losses(torch)[name]
+    for options in ({}, {"reduction": 0}, {"reduction": 1}, {"reduction": 2}):
+        found = getattr(aten, name)(*ours, **options)
+        expected = getattr(torch, name)(*theirs, **options)
+        assert tuple(found.shape) == tuple(expected.shape), options
+        torch.testing.assert_close(torch.from_numpy(found.numpy()), expected)

@@ -32,8 +32,8 @@ NAMES = sorted(
     if "stands_for" in row[5] and choice.is_made_for(registry.operator(name))
 )
 ENTRIES = [
-    [name for name in NAMES if OPERATORS[name][5]["line"] == line]
-    for line in sorted({OPERATORS[name][5]["line"] for name in NAMES})
+    [name for name in NAMES if OPERATORS[name][3] == base]
+    for base in sorted({OPERATORS[name][3] for name in NAMES})
 ]
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

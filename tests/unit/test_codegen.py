@@ -60,7 +60,6 @@ def operators_of(tmp_path, text):
 def test_a_row_and_its_variants(repository):
     table = table_of(repository)
     options = {
-        "line": 2,
         "promotion": "default",
         "numbers_as_tensors": True,
         "tags": ("core", "pointwise"),

@@ -9,6 +9,12 @@ def weigh(
     weights: Tensor,
     precision: int = 0,
 ) -> None: ...
+def weigh_planes(
+    input: Tensor,
+    out: Tensor,
+    across: tuple[Tensor, Tensor, Tensor],
+    down: tuple[Tensor, Tensor, Tensor],
+) -> None: ...
 def sample(
     input: Tensor,
     grid: Tensor,

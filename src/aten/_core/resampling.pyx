@@ -7,6 +7,7 @@ Both share out lines or points of the result over the threads; each is computed 
 
 from libc.math cimport fabs, floor, fmod, nearbyint
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
 
 from aten._core.dtypes cimport FLOAT32, FLOAT64, INT16, UINT8, dtype_from_code
 from aten._core.parallel cimport parallel_for
@@ -48,6 +49,12 @@ cdef struct Weighing:
     int64_t wanted
     int64_t inner
     int precision                   # of 16-bit weights: bits after the point
+
+cdef struct Plane:
+    Weighing across                 # a row of the image to one of the result
+    Weighing down                   # rows to rows
+    int64_t height                  # of the image
+    int failed                      # whether a thread had no memory for its rows
 
 cdef struct Sampling:
     int code
@@ -107,6 +114,98 @@ def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not
     count_write(out)
 
 
+def weigh_planes(Tensor input not None, Tensor out not None, across not None, down not None):
+    """`weigh` along the last dimension and then along the one before it, in one go.
+
+    `across` and `down` are begins, counts and weights of the two. `input` and `out` (*, H, W) are
+    row-major, float32 or float64. Raises MemoryError.
+    """
+    cdef Plane work
+    cdef int64_t rows, each
+    work.failed = 0
+    _read_table(&work.across, input, input, across)
+    _read_table(&work.down, input, input, down)
+    require_memory(out)
+    if (input.dtype_code not in (FLOAT32, FLOAT64) or out.dtype_code != input.dtype_code
+            or input.rank != out.rank or input.rank < 2):
+        raise _refusal("upsample", input)
+    if out.count == 0:
+        return
+    work.height = input.sizes[input.rank - 2]
+    work.across.size = input.sizes[input.rank - 1]
+    work.across.wanted = out.sizes[out.rank - 1]
+    work.down.wanted = out.sizes[out.rank - 2]
+    work.across.data = const_data_pointer(input)
+    work.across.out = data_pointer(out)
+    rows = out.count // work.across.wanted
+    each = work.across.wanted * (work.across.taps * work.height // work.down.wanted
+                                 + work.across.taps + work.down.taps)
+    with nogil:
+        parallel_for(rows, max(1, GRAIN // each), _weigh_rows, &work)
+    if work.failed:
+        raise MemoryError()
+    count_write(out)
+
+
+cdef int _read_table(Weighing* work, TensorImpl input, TensorImpl like, table) except -1:
+    """What says how to weigh, for `weigh_planes`."""
+    cdef Tensor begins, counts, weights
+    begins, counts, weights = table
+    for tensor in (input, begins, counts, weights):
+        require_memory(<TensorImpl>tensor)
+    if weights.dtype_code != like.dtype_code:
+        raise _refusal("upsample", input)
+    work.code = input.dtype_code
+    work.begins = <const int64_t*>const_data_pointer(begins)
+    work.counts = <const int64_t*>const_data_pointer(counts)
+    work.weights = const_data_pointer(weights)
+    work.taps = weights.sizes[1]
+    return 0
+
+
+cdef void _weigh_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Rows begin … end of the result, counted through all images."""
+    cdef Plane* work = <Plane*>context
+    if work.across.code == FLOAT32:
+        _weigh_plane(work, begin, end, <float*>work.across.out)
+    else:
+        _weigh_plane(work, begin, end, <double*>work.across.out)
+
+
+cdef void _weigh_plane(Plane* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
+    """Rows of the image are weighed across when a result first needs them, and kept for the next."""
+    cdef int64_t width = work.across.wanted, taps = work.down.taps, line, place, row, tap, x
+    cdef int64_t image, first, earlier = -1, ready = 0
+    cdef const Real* weights
+    cdef const Real* source
+    cdef Real* target
+    cdef Real weight
+    cdef Real* kept = <Real*>malloc(taps * width * sizeof(Real))
+    if kept == NULL:
+        work.failed = 1
+        return
+    for line in range(begin, end):
+        image = line // work.down.wanted
+        place = line % work.down.wanted
+        if image != earlier:
+            earlier, ready = image, 0
+        weights = <const Real*>work.down.weights + place * taps
+        target = out + line * width
+        for x in range(width):
+            target[x] = 0
+        for tap in range(work.down.counts[place]):
+            row = work.down.begins[place] + tap
+            if row >= ready:
+                first = (image * work.height + row) * width
+                _weigh_elements(&work.across, first, first + width, kept + row % taps * width)
+                ready = row + 1
+            source = kept + row % taps * width
+            weight = weights[tap]
+            for x in range(width):
+                target[x] += weight * source[x]
+    free(kept)
+
+
 cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
     """Lines begin … end of the result."""
     cdef const Weighing* work = <const Weighing*>context
@@ -126,7 +225,7 @@ cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* o
     cdef const Real* source
     cdef Real* target
     if inner == 1:
-        _weigh_elements(work, begin, end, out)
+        _weigh_elements(work, begin, end, out + begin)
         return
     for line in range(begin, end):
         place = line % work.wanted
@@ -144,18 +243,19 @@ cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* o
 
 cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,
                           Real* out) noexcept nogil:
-    """Lines of one element each: rows of the result, of which the first may be begun already."""
-    cdef int64_t place = begin % work.wanted, tap
+    """Lines of one element each: rows of the result, of which the first may be begun already; `out`
+    is where the first goes."""
+    cdef int64_t place = begin % work.wanted, tap, line
     cdef const Real* row = <const Real*>work.data + begin // work.wanted * work.size
     cdef const Real* weights = <const Real*>work.weights + place * work.taps
     cdef const Real* source
     cdef Real total
-    for begin in range(begin, end):
+    for line in range(end - begin):
         source = row + work.begins[place]
         total = weights[0] * source[0] if work.counts[place] else 0
         for tap in range(1, work.counts[place]):
             total += weights[tap] * source[tap]
-        out[begin] = total
+        out[line] = total
         place += 1
         weights += work.taps
         if place == work.wanted:

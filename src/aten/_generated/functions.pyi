@@ -768,14 +768,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         >>> aten.bilinear(aten.tensor([[1.0, 2.0]]), aten.tensor([[3.0]]), aten.ones(1, 2, 1), None)
         tensor([[9.]])
     """
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Cross entropy between `target` and sigmoid(x); `pos_weight` weighs the first of its terms.
-
-    Example:
-
-        >>> aten.binary_cross_entropy_with_logits(aten.tensor([0.0, 2.0]), aten.tensor([0.0, 1.0]), reduction=1)
-        tensor(0.4100)
-    """
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """How often each of the numbers 0, 1, … occurs, or the sums of their weights.
 
@@ -1314,14 +1306,6 @@ def cosh_(input: Tensor) -> Tensor:
         >>> x.cosh_()
         tensor([1.0000, 1.5431, 1.5431])
     """
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 1) -> Tensor:
-    """One minus the cosine where the target is 1; its excess over `margin` where it is -1.
-
-    Example:
-
-        >>> aten.cosine_embedding_loss(aten.tensor([[1.0, 0.0]]), aten.tensor([[0.0, 1.0]]), aten.tensor([1]), reduction=1)
-        tensor(1.)
-    """
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along `dim`; lengths count as at least `eps`.
 
@@ -1359,17 +1343,6 @@ def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor 
 
         >>> aten.cross(aten.tensor([1.0, 0.0, 0.0]), aten.tensor([0.0, 1.0, 0.0]))
         tensor([0., 0., 1.])
-    """
-@overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor: ...
-@overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> Tensor:
-    """Negative log likelihoods of targets; their mean is that of losses per label.
-
-    Example:
-
-        >>> aten.ctc_loss(aten.zeros(2, 1, 3).log_softmax(-1), aten.tensor([[1]]), [2], [1], reduction=1)
-        tensor(1.0986)
     """
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results.cummax:
     """The greatest element so far, NaN from the first one on, and where it stood last.
@@ -2286,14 +2259,6 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
         >>> aten.heaviside(aten.tensor([-1.0, 0.0, 2.0]), aten.tensor([0.5]))
         tensor([0.0000, 0.5000, 1.0000])
     """
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, reduction: _int = 1) -> Tensor:
-    """x where the target is 1, what it lacks to `margin` where it is -1.
-
-    Example:
-
-        >>> aten.hinge_embedding_loss(aten.tensor([0.5, 0.5]), aten.tensor([1.0, -1.0]), reduction=1)
-        tensor(0.5000)
-    """
 def histc(input: Tensor, bins: _int = 100, min: _complex | Tensor = 0, max: _complex | Tensor = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements fall into each of `bins` bins of one width between `min` and `max`.
 
@@ -2587,14 +2552,6 @@ def kaiser_window(window_length: _int, periodic: _bool, *, dtype: _dtype | type[
 
         >>> aten.kaiser_window(4)
         tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
-    """
-def kl_div(input: Tensor, target: Tensor, reduction: _int = 1, *, log_target: _bool = False) -> Tensor:
-    """target log(target) - target x: how far exp(x) is from `target`, or from its exponential.
-
-    Example:
-
-        >>> aten.kl_div(aten.tensor([-1.0, -0.5]), aten.tensor([0.4, 0.6]), reduction=1)
-        tensor(0.0135)
     """
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Kronecker product: each element of `input` times all of `other`, dimension by dimension.
@@ -2958,14 +2915,6 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unp
         >>> aten.lu_unpack(*aten.linalg.lu_factor(aten.tensor([[4.0, 3.0], [2.0, 1.0]]))).U
         tensor([[ 4.0000,  3.0000],
                 [ 0.0000, -0.5000]])
-    """
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int = 1) -> Tensor:
-    """What the first lacks to be `margin` above the second; below it, where the target is -1.
-
-    Example:
-
-        >>> aten.margin_ranking_loss(aten.tensor([1.0]), aten.tensor([3.0]), aten.tensor([1.0]), reduction=1)
-        tensor(2.)
     """
 @overload
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -4715,14 +4664,6 @@ def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type
         >>> aten.tril_indices(2, 2)
         tensor([[0, 1, 1],
                 [0, 0, 1]])
-    """
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, reduction: _int = 1) -> Tensor:
-    """How much the distance to `negative` lacks to exceed that to `positive` by `margin`.
-
-    Example:
-
-        >>> aten.triplet_margin_loss(aten.tensor([[0.0]]), aten.tensor([[1.0]]), aten.tensor([[1.5]]), reduction=1)
-        tensor(0.5000)
     """
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Matrices with zeros below the diagonal.

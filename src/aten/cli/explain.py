@@ -18,6 +18,7 @@ from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
     from aten._core.dispatcher import OpOverload
+    from aten.registry import Entry
 
 NAME = "explain"
 SUMMARY = "where an operator comes from and what runs it"
@@ -83,8 +84,9 @@ def _explain(op: OpOverload) -> None:
     print(f"  kind        {entry.kind}{', ' + entry.variant if entry.variant else ''}")
     if entry.tags:
         print(f"  tags        {', '.join(entry.tags)}")
-    if entry.options.get("line"):
-        print(f"  registry    native_functions.yaml:{entry.options['line']}")
+    place = _registry_line(entry)
+    if place:
+        print(f"  registry    native_functions.yaml:{place}")
     if entry.base and entry.base != op.qualified_name.partition("::")[2]:
         print(f"  made from   {entry.base}")
     print(f"  function    {_function_place(entry.function) or 'none'}")
@@ -94,6 +96,17 @@ def _explain(op: OpOverload) -> None:
     print("  dispatch row")
     for line in table(op).splitlines()[1:]:
         print(f"  {line}")
+
+
+def _registry_line(entry: Entry) -> int:
+    """The line of the registry that the entry was made from; 0 for what users define."""
+    with open(os.path.join(_package_folder(), "native_functions.yaml"), encoding="utf-8") as file:
+        text = file.read()
+    for name in (entry.base, entry.options.get("alias_of")):
+        match = re.search(rf"^- func: {re.escape(str(name))}\(", text, re.MULTILINE)
+        if match:
+            return text.count("\n", 0, match.start()) + 1
+    return 0
 
 
 def _function_place(function: str) -> str:

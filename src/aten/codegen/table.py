@@ -12,8 +12,7 @@ _INTRODUCTION = '''\
 OPERATORS   "add.Tensor" → (schema, kind, variant, base, function, options)
             variant: functional | inplace | out | mutable; base: the overload it was made from;
             function: "module:name" of its definition, or ""; options: promotion, tags, native,
-            stands_for, numbers_as_tensors, alias_of, and line, the entry's in
-            native_functions.yaml
+            stands_for, numbers_as_tensors, alias_of
 PACKETS     "add" → its overloads, in the order in which a call tries them
 FUNCTIONS   packets that are functions of the package
 METHODS     packets that are methods of Tensor
@@ -48,7 +47,7 @@ def table_text(operators: Iterable[Operator]) -> str:
 
 def _row(operator: Operator) -> tuple[object, ...]:
     entry = operator.entry
-    options: dict[str, object] = {"line": entry.line}
+    options: dict[str, object] = {}
     if entry.promotion:
         options["promotion"] = entry.promotion
     if entry.native:

@@ -3,15 +3,17 @@
 They complete and name the arguments, and call operators; they compute nothing.
 """
 
-from aten.functional import contraction, indexing, linear_algebra, shape
+from aten.functional import contraction, indexing, linear_algebra, losses, shape
 from aten.functional.contraction import *
 from aten.functional.indexing import *
 from aten.functional.linear_algebra import *
+from aten.functional.losses import *
 from aten.functional.shape import *
 
 __all__ = [
     *contraction.__all__,
     *indexing.__all__,
     *linear_algebra.__all__,
+    *losses.__all__,
     *shape.__all__,
 ]

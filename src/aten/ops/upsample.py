@@ -9,7 +9,7 @@ from aten._core.construct import on_device
 from aten._core.device import MEMORY_FORMATS
 from aten._core.dispatcher import OpOverload
 from aten._core.dtypes import DTYPES
-from aten._core.resampling import weigh
+from aten._core.resampling import weigh, weigh_planes
 from aten._core.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory_order import empty_image, suggested_format
@@ -17,6 +17,7 @@ from aten.ops.requirements import refusal
 from aten.ops.resampling_tables import (
     CUBIC,
     LINEAR,
+    Table,
     for_results,
     interpolation_table,
     nearest_places,
@@ -48,16 +49,24 @@ def _check(name: str, self: Tensor, output_size: Sequence[int], rank: int) -> No
 
 
 def _passes(
-    self: Tensor, output_size: Sequence[int], resize: Callable[[Tensor, int, int, int], Tensor]
+    self: Tensor,
+    output_size: Sequence[int],
+    resize: Callable[[Tensor, int, int, int], Tensor],
+    resize_planes: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
     """`resize(image, dim, wanted, place)` along every dimension, the last one first.
 
-    Runs on the elements in the order in which they lie, so that results have it, too.
+    `resize_planes(image)` does so along the last two, where they lie last in memory. Runs on the
+    elements in the order in which they lie, so that results have it, too.
     """
     rank = len(output_size)
     behind = suggested_format(self) is not None
     image = self.permute(0, *range(2, rank + 2), 1) if behind else self
-    for place in range(rank - 1, -1, -1):
+    left = rank
+    if resize_planes is not None and not behind and rank >= 2:
+        image = resize_planes(image)
+        left -= 2
+    for place in range(left - 1, -1, -1):
         image = resize(image, place + (1 if behind else 2), output_size[place], place)
     return image.permute(0, rank + 1, *range(1, rank + 1)) if behind else image
 
@@ -113,17 +122,28 @@ def _interpolated(
         return empty_image([*self.shape[:2], *output_size], self, self.dtype)
     source = self.to(DTYPES["float32"]) if half else self
 
+    def table_for(size: int, place: int) -> Table:
+        options = (taps, align_corners, factors[place], antialias, element.name)
+        return for_results(interpolation_table, size, output_size[place], *options)
+
     def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
         sizes = list(image.shape)
-        options = (taps, align_corners, factors[place], antialias, element.name)
-        table = for_results(interpolation_table, sizes[dim], wanted, *options)
+        table = table_for(sizes[dim], place)
         sizes[dim] = wanted
         out: Tensor = ops.aten.empty.memory_format(sizes, dtype=element)
         weigh(image.contiguous(), out, dim, *table)
         return out
 
+    def resize_planes(image: Tensor) -> Tensor:
+        *outer, height, width = image.shape
+        across, down = table_for(width, -1), table_for(height, -2)
+        out: Tensor = ops.aten.empty.memory_format([*outer, *output_size[-2:]], dtype=element)
+        weigh_planes(image.contiguous(), out, across[:3], down[:3])
+        return out
+
     element = source.dtype
-    result = _passes(source, output_size, resize)
+    is_floating = element.is_floating_point
+    result = _passes(source, output_size, resize, resize_planes if is_floating else None)
     return result.to(self.dtype) if half else result
 
 
