@@ -32,6 +32,7 @@ GROUPS = (
     "everyday",
     "busy",
     "memory",
+    "profiler",
     "import_time",
     "installed_size",
     "compile_time",

@@ -52,6 +52,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "masked",
         "random",
         "export",
+        "profiler",
         "safetensors",
         "testing",
         "distributions",

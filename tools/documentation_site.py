@@ -24,7 +24,15 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "Start": ("start-here", "for-torch-users", "for-numpy-users", "run-a-model", "packages"),
-    "Reference": ("reference", "operators", "environment", "interop", "programs", "random"),
+    "Reference": (
+        "reference",
+        "operators",
+        "environment",
+        "interop",
+        "programs",
+        "random",
+        "profiler",
+    ),
     "How it works": ("how-it-works", "architecture", "add-an-operator", "add-a-backend"),
     "What is promised": ("conformance", "accuracy", "performance", "reliability"),
 }
@@ -40,6 +48,7 @@ NAMESPACES = {
     "aten.signal.windows": "Windows",
     "aten.random": "Random numbers",
     "aten.memory": "Memory",
+    "aten.profiler": "The profiler",
     "aten.export": "Programs",
     "aten.safetensors": "Weights",
     "aten.library": "Operators of one's own",

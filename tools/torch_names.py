@@ -34,6 +34,7 @@ SPACES = {
     "linalg": "aten.linalg",
     "fft": "aten.fft",
     "special": "aten.special",
+    "profiler": "aten.profiler",
 }
 # Of the names that mean something for dense tensors on a CPU, so many are to be here.
 LEAST_SHARE = 0.95

@@ -68,6 +68,7 @@ _DEFERRED_MODULES = frozenset(
         "mps",
         "mtia",
         "nn",
+        "profiler",
         "random",
         "return_types",
         "safetensors",

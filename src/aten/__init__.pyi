@@ -555,6 +555,7 @@ from aten._generated.functions import prelu as prelu
 preserve_format: _memory_format
 from . import prims as prims
 from aten._generated.functions import prod as prod
+from . import profiler as profiler
 from aten._core.dtypes import promote_types as promote_types
 from aten._generated.functions import put as put
 qint32: _dtype

@@ -115,8 +115,7 @@ FAMILIES = (
     ),
     Family(
         PLANNED,
-        "the profiler is not in aten yet",
-        torch="profiler profiler_allow_cudagraph_cupti_lazy_reinit_cuda12",
+        "timers around the profiler are not in aten yet; aten.profiler is",
         utils="bottleneck benchmark",
     ),
     Family(
@@ -172,7 +171,8 @@ FAMILIES = (
     Family(
         NEVER,
         "part of how torch works inside",
-        torch="AggregationType AVG SUM AliasDb Capsule ExcludeDispatchKeyGuard FatalError "
+        torch="profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 "
+        "AggregationType AVG SUM AliasDb Capsule ExcludeDispatchKeyGuard FatalError "
         "LockingLogger LoggerBase NoopLogger BenchmarkConfig BenchmarkExecutionStats "
         "ThroughputBenchmark PRIVATE_OPS USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH "
         "classproperty get_file_path slice_inverse unify_type_list OperatorInfo FileCheck "
@@ -182,6 +182,8 @@ FAMILIES = (
         nn_functional="BroadcastingList* DType GRID_SAMPLE_* assert_int_or_pair "
         "reproducibility_notes sparse_support_notes tf32_notes",
         linalg="common_notes",
+        profiler="DeviceType ExecutionTraceObserver KinetoStepTracker RecordScope is_fbcode itt "
+        "kineto_available register_optimizer_step_post_hook",
         fft="common_args factory_common_args",
         special="common_args multi_dim_common",
     ),
@@ -194,6 +196,7 @@ FAMILIES = (
         "warnings",
         fft="Tensor torch",
         special="Tensor torch",
+        profiler="Any Optimizer TypeVarTuple Unpack os profiler",
     ),
     Family(
         NEVER,

@@ -232,3 +232,22 @@ def names(dims: Sequence[int]) -> Tensor:
 
 
 names([2])
+
+
+@aten.profiler.record_function("layer")
+def layer(x: Tensor, width: int = 2) -> Tensor:
+    return F.linear(x, aten.ones(width, x.shape[-1]))
+
+
+plan = aten.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
+with aten.profiler.profile(
+    activities=[aten.profiler.ProfilerActivity.CPU],
+    schedule=plan,
+    on_trace_ready=lambda prof: print(prof.key_averages().table(row_limit=2)),
+    record_shapes=True,
+) as profile:
+    for _ in range(3):
+        with aten.profiler.record_function("step"):
+            assert_type(layer(x, width=3), Tensor)
+        profile.step()
+print([event.name for event in profile.events()], len(profile.key_averages()))

@@ -75,8 +75,8 @@ def test_random_inputs_have_sizes_that_fit(sizes: str, capsys: Any) -> None:
     out = capsys.readouterr().out
     assert "input   x  float32[6, 4]\ninput   table_a  float32[8, 3]\n" in out
     assert ", median of 2 more " in out
-    assert "operator" in out
-    assert "aten.sym_size.int" in out
+    assert "Self CPU" in out
+    assert "# of Calls" in out
     assert main(["run", sizes, "--random", "--batch", "20"]) == 0
     assert "input   x  float32[20, 4]" in capsys.readouterr().out
 

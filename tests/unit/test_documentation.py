@@ -17,7 +17,14 @@ from aten.registry import packet
 # What people call; `Tensor` stands for its methods and attributes.
 NAMESPACES = (
     *("aten", "aten.fft", "aten.linalg", "aten.masked", "aten.memory", "aten.nn.functional"),
-    *("aten.export", "aten.random", "aten.safetensors", "aten.signal.windows", "aten.special"),
+    *(
+        "aten.export",
+        "aten.profiler",
+        "aten.random",
+        "aten.safetensors",
+        "aten.signal.windows",
+        "aten.special",
+    ),
 )
 FUNCTIONS = (
     *("function", "cython_function_or_method", "builtin_function_or_method"),

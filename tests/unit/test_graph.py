@@ -12,7 +12,7 @@ from program_files import DATA, DIGITS, PROGRAMS, changed, changed_json
 
 from aten.export import ArchiveError, FormatError, InputKind, OutputKind, load
 from aten.graph.archive import Archive
-from aten.graph.interpreter import Interpreter, Profile
+from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node
 from aten.graph.operators import resolve_graph
 
@@ -289,15 +289,6 @@ def test_interpreter_runs_nested_arguments_keywords_and_parts() -> None:
     assert interpreter.run((10, 4)) == ([14, [10, 5]], 28, 2, None, 7)
     assert interpreter.run((1, 1)) == ([2, [1, 5]], 4, 2, None, 7)
     assert "operator.getitem" not in {step.target for step in interpreter.steps}
-
-
-def test_interpreter_profiles_each_operator() -> None:
-    profile = Profile()
-    interpreter = Interpreter(number_graph(), FUNCTIONS)
-    interpreter.run((10, 4), profile)
-    interpreter.run((10, 4), profile)
-    assert profile.calls == {"operator.add": 2, "divmod": 2, "operator.mul": 2, "collect": 2}
-    assert all(seconds >= 0 for seconds in profile.seconds.values())
 
 
 class Value:

@@ -128,8 +128,10 @@ cdef int64_t _page = aten_page_size()
 cdef int64_t _available = 0             # bytes, when last asked, less what was mapped since
 cdef int64_t _asked_at = 0              # when that was; 0: ask again
 
-# For tests.
 cdef bint _watched = False              # whether any of what follows is asked for
+cdef Observer _observer = NULL          # a profile's, that records memory
+cdef int64_t _plain_below = LARGE       # bytes of blocks that go back unseen; 0: an observer is set
+# For tests.
 cdef str _guard = ""                    # where blocks are flush with a guard page: "end", "start"
 cdef bint _guards_start = False
 cdef int _fill = 0
@@ -179,7 +181,7 @@ cdef inline void _count_reserved() noexcept nogil:
 
 cdef char* take_block(int64_t nbytes, int64_t* capacity) noexcept:
     if _watched:
-        return _watched_block(nbytes, capacity)
+        return _observed_block(nbytes, capacity)
     return _ordinary_block(nbytes, capacity)
 
 
@@ -214,11 +216,17 @@ cdef inline char* _ordinary_block(int64_t nbytes, int64_t* capacity) noexcept:
 
 cdef void give_block(char* block, int64_t capacity) noexcept:
     _counters.frees += 1
-    if capacity < LARGE:
+    if capacity < _plain_below:
         _counters.allocated -= capacity
         _keep_small(block, capacity)
-    elif is_guarded(capacity):
+        return
+    if _observer != NULL:
+        _observer(-_bytes_of(capacity))
+    if is_guarded(capacity):
         _give_guarded(block, capacity)
+    elif capacity < LARGE:
+        _counters.allocated -= capacity
+        _keep_small(block, capacity)
     else:
         _counters.allocated -= capacity
         _keep_large(block, capacity)
@@ -336,7 +344,25 @@ cdef void _keep_large(char* block, int64_t capacity) noexcept:
     _counters.cached += capacity
 
 
-# Blocks for tests
+# Blocks that somebody looks at
+
+cdef inline int64_t _bytes_of(int64_t capacity) noexcept nogil:
+    return guarded_bytes(capacity) if is_guarded(capacity) else capacity
+
+
+cdef char* _observed_block(int64_t nbytes, int64_t* capacity) noexcept:
+    cdef char* block = _watched_block(nbytes, capacity)
+    if block != NULL and _observer != NULL:
+        _observer(_bytes_of(capacity[0]))
+    return block
+
+
+cdef void set_observer(Observer observer) noexcept:
+    global _observer, _plain_below
+    _observer = observer
+    _plain_below = LARGE if observer == NULL else 0
+    _find_whether_watched()
+
 
 cdef char* _watched_block(int64_t nbytes, int64_t* capacity) noexcept:
     global _until_failure, _guarded_count
@@ -370,7 +396,7 @@ cdef void _give_guarded(char* block, int64_t tag) noexcept:
 
 cdef void _find_whether_watched() noexcept:
     global _watched
-    _watched = _guard != "" or _until_failure > 0
+    _watched = _observer != NULL or _guard != "" or _until_failure > 0
 
 
 # Pressure

@@ -54,6 +54,28 @@ cdef uint64_t EVERY_BIT = ~(<uint64_t> 0)
 cdef uint64_t registration_epoch = 0
 
 
+# Gives what is to stand in a row in the place of the kernel that was found: one that records calls.
+cdef object interpose = None
+
+
+def set_interposition(function, undo=None):
+    """Lets `function(kernel)` say what stands in rows for a kernel and calls it; None: it itself.
+
+    `function` has to keep what it gives for as long as it stands somewhere. Rows are changed now,
+    not emptied: no call has to find its kernel again. Where `function` is None, `undo(kernel)` says
+    which kernel was there.
+    """
+    global interpose, registration_epoch
+    interpose = function
+    registry_of_kernels.change_rows(undo if function is None else function)
+    registration_epoch += 1
+
+
+cdef object placed(object kernel):
+    cdef object function = interpose
+    return kernel if function is None else function(kernel)
+
+
 cdef class Kernel:
     """What a key of an operator runs."""
 
@@ -354,6 +376,22 @@ cdef class OpOverload:
         if self.row != NULL:
             memset(self.row, 0, row_length() * sizeof(PyObject*))
 
+    def change_row(self, function):
+        """Puts `function(kernel)` into the place of each kernel in the row."""
+        cdef int slot
+        cdef uint64_t before
+        self.changes += 1
+        if self.row == NULL:
+            return
+        for slot in range(row_length()):
+            if self.row[slot] == NULL:
+                continue
+            before = self.changes
+            kernel = function(<object> self.row[slot])
+            # Where something was registered meanwhile, the row was emptied.
+            if before == self.changes:
+                self.row[slot] = <PyObject*> <Kernel?> kernel
+
     def detach(self):
         """Leaves the registrations kept under this operator's name to whoever has the name next."""
         self.registrations = registry_of_kernels.Registrations(self.qualified_name)
@@ -407,6 +445,7 @@ cdef class OpOverload:
             found, _ = self.registrations.resolve(key_of_slot(slot))
             if found is None:
                 explain().raise_missing(self, key_of_slot(slot))
+            found = placed(found)
             # What was found may be gone where another thread has registered something meanwhile.
             if changes == self.changes:
                 self.row[slot] = <PyObject*> <Kernel?> found
@@ -550,12 +589,12 @@ cdef class OpOverload:
         return decorate
 
     def row_contents(self):
-        """The kernels this operator's row holds by now, by key."""
+        """The kernels this operator's row holds by now, by key; of one that records, what it calls."""
         cdef int slot
         if self.row == NULL:
             return {}
         return {
-            key_of_slot(slot): <object> self.row[slot]
+            key_of_slot(slot): getattr(<object> self.row[slot], "records", <object> self.row[slot])
             for slot in range(row_length())
             if self.row[slot] != NULL
         }
@@ -630,7 +669,7 @@ cdef object dispatch_traced(OpOverload op, uint64_t keys, PyObject** stack):
     tracing.nest(1)
     phase = begin_call()
     try:
-        return (<Kernel?> kernel).call(op, remaining & op.mask, stack)
+        return (<Kernel?> placed(kernel)).call(op, remaining & op.mask, stack)
     finally:
         end_call(phase)
         tracing.nest(-1)

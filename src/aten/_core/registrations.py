@@ -20,7 +20,7 @@ from aten._core import forks
 from aten._core.keys import BACKENDS, DispatchKey, DispatchKeySet, runtime_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
     from aten._core.dispatcher import Kernel, OpOverload
@@ -333,6 +333,13 @@ def invalidate_all() -> None:
     with _changing:
         for op in _attached:
             op.invalidate()
+
+
+def change_rows(function: Callable[[Kernel], Kernel]) -> None:
+    """Puts `function(kernel)` into the place of each kernel in every operator's row."""
+    with _changing:
+        for op in _attached:
+            op.change_row(function)
 
 
 def set_code_generator(backend: str, available: bool) -> None:

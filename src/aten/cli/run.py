@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aten._core.tensor import Tensor
-    from aten.graph.interpreter import Profile
     from aten.graph.program import ExportedProgram
+    from aten.profiler import profile
 
 NAME = "run"
 SUMMARY = "run a program saved by torch.export.save"
@@ -43,7 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", metavar="N", type=int, default=1, help="run N times, for the timings"
     )
-    parser.add_argument("--profile", action="store_true", help="a table of time by operator")
+    parser.add_argument(
+        "--profile", action="store_true", help="a table of the last run's time by operator"
+    )
+    parser.add_argument(
+        "--profile-trace", metavar="FILE", help="write the last run for chrome://tracing, Perfetto"
+    )
+    parser.add_argument(
+        "--flame-graph", metavar="FILE", help="draw who called what in the last run, as SVG"
+    )
     parser.add_argument("--trace", action="store_true", help="print the path of every call")
     parser.add_argument("--graph", action="store_true", help="print the program, and do not run it")
 
@@ -65,15 +73,15 @@ def execute(options: argparse.Namespace) -> None:
     inputs = _random_inputs(program, options) if options.random else _pick_inputs(program, data)
     for (name, _), value in zip(program.input_metadata, inputs, strict=True):
         print(f"input   {name}  {_describe(value)}")
-    outputs, seconds, profile = _run(program, inputs, options)
+    outputs, seconds, profiled = _run(program, inputs, options)
     named = list(zip(program.output_names, outputs, strict=True))
     for name, output in named:
         print(f"output  {name}  {_describe(output)}{_contents(output)}")
     _report_accuracy(data, named)
     _report_agreement(data, named)
     _report_costs(loaded, seconds)
-    if profile is not None:
-        print(_profile_table(profile))
+    if profiled is not None:
+        _report_profile(profiled, options)
 
 
 def _read_files(paths: list[str]) -> dict[str, Tensor]:
@@ -142,27 +150,39 @@ def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> lis
 
 def _run(
     program: ExportedProgram, inputs: list[Any], options: argparse.Namespace
-) -> tuple[list[Any], list[float], Profile | None]:
+) -> tuple[list[Any], list[float], profile | None]:
     """The first run's outputs, the seconds of every run, and the last run's profile."""
     from contextlib import nullcontext
 
     from aten import memory
     from aten.dispatch import trace_dispatch
-    from aten.graph.interpreter import Profile
 
     memory.reset_peak()
     outputs: list[Any] = []
     seconds: list[float] = []
-    profile = None
-    for position in range(options.repeat):
-        profile = Profile() if options.profile else None
-        tracing = options.trace and position == 0
-        with trace_dispatch() if tracing else nullcontext():
-            started = perf_counter()
-            results = program.flat_call(inputs, profile=profile)
-            seconds.append(perf_counter() - started)
-        outputs = outputs or results
-    return outputs, seconds, profile
+    profiled = _profile_of_last_run(options)
+    with profiled or nullcontext():
+        for position in range(options.repeat):
+            tracing = options.trace and position == 0
+            with trace_dispatch() if tracing else nullcontext():
+                started = perf_counter()
+                results = program.flat_call(inputs)
+                seconds.append(perf_counter() - started)
+            outputs = outputs or results
+            if profiled is not None:
+                profiled.step()
+    return outputs, seconds, profiled
+
+
+def _profile_of_last_run(options: argparse.Namespace) -> profile | None:
+    """One that drops the run before the last, in which operators find their kernels."""
+    from aten.profiler import profile, schedule
+
+    if not (options.profile or options.profile_trace or options.flame_graph):
+        return None
+    warmup = min(options.repeat - 1, 1)
+    wait = options.repeat - 1 - warmup
+    return profile(schedule=schedule(wait=wait, warmup=warmup, active=1, repeat=1))
 
 
 def _describe(value: Any) -> str:
@@ -277,18 +297,11 @@ def _mebibytes(count: int) -> str:
     return f"{count / 2**20:.1f} MiB"
 
 
-def _profile_table(profile: Profile) -> str:
-    """Operators by total time: calls, total, mean, share."""
-    total = sum(profile.seconds.values()) or 1.0
-    rows = [("operator", "calls", "total ms", "mean us", "share")]
-    for target, seconds in sorted(profile.seconds.items(), key=lambda item: -item[1]):
-        calls = profile.calls[target]
-        share = f"{100 * seconds / total:.1f} %"
-        mean = f"{1e6 * seconds / calls:.1f}"
-        rows.append((target, str(calls), f"{1e3 * seconds:.3f}", mean, share))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]))
-    return "\n".join(["", *lines])
+def _report_profile(profiled: profile, options: argparse.Namespace) -> None:
+    if options.profile:
+        print()
+        print(profiled.key_averages().table(row_limit=-1))
+    if options.profile_trace:
+        profiled.export_chrome_trace(options.profile_trace)
+    if options.flame_graph:
+        profiled.export_flame_graph(options.flame_graph, os.path.basename(options.model))

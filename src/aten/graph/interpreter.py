@@ -8,7 +8,6 @@ as soon as its last user has run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 from aten.graph.ir import Graph, Node, nodes_in
@@ -29,18 +28,6 @@ class Step(NamedTuple):
     name: str
 
 
-class Profile:
-    """Calls and seconds per operator, gathered over runs."""
-
-    def __init__(self) -> None:
-        self.calls: dict[str, int] = {}
-        self.seconds: dict[str, float] = {}
-
-    def record(self, target: str, seconds: float) -> None:
-        self.calls[target] = self.calls.get(target, 0) + 1
-        self.seconds[target] = self.seconds.get(target, 0.0) + seconds
-
-
 class Interpreter:
     """A graph ready to run.
 
@@ -57,18 +44,15 @@ class Interpreter:
         self.output_slots = compiler.output_slots
         self.returns_single = graph.returns_single and len(self.output_slots) == 1
 
-    def run(self, inputs: Sequence[Any], profile: Profile | None = None) -> tuple[Any, ...]:
+    def run(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """What the graph returns for inputs in placeholder order. Errors name the failing node."""
         slots = list(self.template)
         for slot, given in zip(self.input_slots, inputs, strict=True):
             slots[slot] = given
-        started = 0.0
         value: Any = None
         values: list[Any] | None
         for function, arguments, keywords, destination, unpack, dead, target, name in self.steps:
             values = [slots[slot] for slot in arguments]
-            if profile is not None:
-                started = perf_counter()
             try:
                 if keywords:
                     value = function(*values, **{key: slots[slot] for key, slot in keywords})
@@ -77,8 +61,6 @@ class Interpreter:
             except Exception as error:
                 error.add_note(f"in the program: {name} = {target}(...)")
                 raise
-            if profile is not None and function is not _make_list:
-                profile.record(target, perf_counter() - started)
             slots[destination] = value
             for index, slot in unpack:
                 slots[slot] = value[index]

@@ -9,7 +9,7 @@ from aten._core.tensor import Tensor
 from aten.graph import pytree
 from aten.graph.errors import FormatError, InputError
 from aten.graph.inputs import InputChecker
-from aten.graph.interpreter import Interpreter, Profile
+from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.graph.operators import resolve_graph
 from aten.graph.signature import (
@@ -206,12 +206,11 @@ class ExportedProgram:
         self._copy = functions.get(_COPY)
         self._interpreter = Interpreter(self.graph, functions)
 
-    def flat_call(self, inputs: Sequence[Any], *, profile: Profile | None = None) -> list[Any]:
+    def flat_call(self, inputs: Sequence[Any]) -> list[Any]:
         """Runs the program on its user inputs, in signature order.
 
         Args:
             inputs: tensors. Inputs that were fixed when the program was exported may be left out.
-            profile: gathers calls and time per operator.
 
         Returns:
             The user outputs in signature order: tensors, and plain values where the program
@@ -235,7 +234,7 @@ class ExportedProgram:
             else:
                 value = self._state(spec.target)
             arguments.append(value)
-        results = self._interpreter.run(arguments, profile)
+        results = self._interpreter.run(arguments)
         self._write_back(results, values)
         return [
             result
