@@ -294,6 +294,9 @@ cdef object table_for(object kind, int64_t length, bint wide):
     found = kind(length, wide)
     if found.nbytes > KEPT:
         return found
+    # Another thread may have made it meanwhile.
+    if key in _tables:
+        return _tables[key]
     while _tables and _held["bytes"] + found.nbytes > KEPT:
         _held["bytes"] -= _tables.popitem(last=False)[1].nbytes
     _tables[key] = found
