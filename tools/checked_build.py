@@ -117,7 +117,10 @@ def run_guarded(command: list[str], environment: dict[str, str], guards: tuple[s
     for guard in guards:
         print(f"guard: {guard}" if guard else "no guard", flush=True)
         guarded = environment | {"ATEN_MEMORY_GUARD": guard}
-        statuses.append(subprocess.run(command, env=guarded, cwd=ROOT).returncode)
+        status = subprocess.run(command, env=guarded, cwd=ROOT).returncode
+        if status < 0:
+            print(f"ended by signal {-status}")
+        statuses.append(abs(status))
     return max(statuses)
 
 

@@ -152,13 +152,13 @@ class Worker:
         self._memory[place * _WORD : (place + 1) * _WORD] = value.to_bytes(_WORD, "little")
 
 
-def bound_memory() -> None:
-    """Have the system refuse memory to this process beyond a bound.
+def bound_memory(sanitized_space: int = _SANITIZED_SPACE) -> None:
+    """Have the system refuse memory to this process beyond a bound, of its own under a sanitizer.
 
     Source: proc(5), "/proc/pid/statm".
     """
     sanitized = "san.so" in os.environ.get("LD_PRELOAD", "")
     # What is there counts: sanitizers have reserved terabytes.
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    bound = mapped + (_SANITIZED_SPACE if sanitized else ADDRESS_SPACE)
+    bound = mapped + (sanitized_space if sanitized else ADDRESS_SPACE)
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
