@@ -27,7 +27,8 @@ def operand(draw, shape):
 
 @st.composite
 def operands(draw):
-    shape = draw(st.lists(st.integers(0, 5), max_size=4))
+    # Rows of up to three points change places with what goes through eight of them and more.
+    shape = draw(st.lists(st.sampled_from([0, 1, 2, 3, 4, 5, 8, 9]), max_size=4))
     return draw(operand(shape)), draw(operand(shape))
 
 

@@ -32,4 +32,6 @@ cdef void add_input(Walk* walk, TensorImpl operand, int rank, const int64_t* siz
 cdef void add_scalar(Walk* walk, void* address) noexcept nogil
 cdef void reorder(Walk* walk, int* permutation) noexcept nogil
 cdef void coalesce(Walk* walk) noexcept nogil
+# Lets rows of very few points change places with what goes through many of them.
+cdef void lengthen_rows(Walk* walk) noexcept nogil
 cdef void run_walk(Walk* walk, int64_t grain) noexcept nogil

@@ -15,6 +15,14 @@ from aten._core.parallel cimport parallel_for
 from aten._core.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor cimport TensorImpl, const_data_pointer, data_pointer
 
+cdef enum:
+    # Points of a row that is too short to be a loop, and of one that is worth being one instead; of
+    # more, what lies beside the points is gone from the caches when they are come to.
+    SHORT = 4
+    LONG = 8
+    LONGEST = 1024
+
+
 cdef int broadcast_into(int rank, int64_t* sizes, TensorImpl operand) except -1:
     """Widen `sizes`, aligned at the end of an array of `rank`, by `operand`'s.
 
@@ -160,6 +168,17 @@ cdef void coalesce(Walk* walk) noexcept nogil:
             for place in range(walk.operands):
                 walk.strides[last][place] = walk.strides[dim][place]
     walk.rank = last + 1
+
+
+cdef void lengthen_rows(Walk* walk) noexcept nogil:
+    """Exchange the two innermost dimensions where the rows are so short that they are no loop."""
+    cdef int place
+    if walk.rank < 2 or walk.sizes[0] >= SHORT or not LONG <= walk.sizes[1] <= LONGEST:
+        return
+    walk.sizes[0], walk.sizes[1] = walk.sizes[1], walk.sizes[0]
+    for place in range(walk.operands):
+        walk.strides[0][place], walk.strides[1][place] = (walk.strides[1][place],
+                                                          walk.strides[0][place])
 
 
 cdef void _run_range(void* context, int64_t begin, int64_t end) noexcept nogil:

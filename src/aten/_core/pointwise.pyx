@@ -18,7 +18,7 @@ from aten._core.dtypes cimport (BOOL, INT64, category_of, default_dtype_code, dt
 from aten._core.dtypes import can_cast
 from aten._core.families cimport MAXIMUM_ARGUMENTS, Family
 from aten._core.iterator cimport (KernelFunction, Walk, add_input, add_operand, add_scalar, begin_walk,
-                                  coalesce, reorder, run_walk)
+                                  coalesce, lengthen_rows, reorder, run_walk)
 from aten._core.keys cimport local_state
 from aten._core.making cimport make_alias, make_contiguous, make_strided
 from aten._core.memory cimport (Geometry, check_internal_overlap, check_unchanged, keep_geometry,
@@ -479,6 +479,7 @@ cdef class PointwiseKernel(Kernel):
             _add_fresh(&walk, out)
         if self.executes:
             coalesce(&walk)
+            lengthen_rows(&walk)
             self.run(family, operands, out.dtype_code, &walk, not written)
         else:
             self.verify(family, operands, out.dtype_code)
