@@ -141,7 +141,7 @@ def weigh_planes(Tensor input not None, Tensor out not None, across not None, do
     each = work.across.wanted * (work.across.taps * work.height // work.down.wanted
                                  + work.across.taps + work.down.taps)
     with nogil:
-        parallel_for(rows, max(1, GRAIN // each), _weigh_rows, &work)
+        parallel_for(rows, max(1, 2 * GRAIN // each), _weigh_rows, &work)
     if work.failed:
         raise MemoryError()
     count_write(out)
@@ -252,9 +252,12 @@ cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,
     cdef Real total
     for line in range(end - begin):
         source = row + work.begins[place]
-        total = weights[0] * source[0] if work.counts[place] else 0
-        for tap in range(1, work.counts[place]):
-            total += weights[tap] * source[tap]
+        if work.counts[place] == 2:
+            total = weights[0] * source[0] + weights[1] * source[1]
+        else:
+            total = weights[0] * source[0] if work.counts[place] else 0
+            for tap in range(1, work.counts[place]):
+                total += weights[tap] * source[tap]
         out[line] = total
         place += 1
         weights += work.taps
