@@ -2,9 +2,9 @@
 # cython: nonecheck=False, cdivision=True
 """Running sums at their own precision, and running logarithms of sums of exponentials.
 
-Of these the sum so far is kept scaled by the greatest element so far, and without that element's one: nothing
-overflows, and what underflows is too small to count. Milakov and Gimelshein, Online normalizer
-calculation for softmax (2018).
+Of these the sum so far is kept scaled by the greatest element so far, and without that element's
+one: nothing overflows, and what underflows is too small to count. Milakov and Gimelshein, Online
+normalizer calculation for softmax (2018).
 """
 
 from libc.math cimport INFINITY, exp, log, log1p
