@@ -14,6 +14,7 @@ import pytest
 import aten
 from aten import memory
 from aten._core import storage
+from aten._core.construct import on_device
 from aten.library import Library
 
 COUNT = 1 << 16
@@ -395,3 +396,10 @@ def test_a_reader_of_one_half_beside_a_writer_of_the_other():
         reader.join()
     assert sums == {float(half)}
     assert x[half:].eq(61).all()
+
+
+def test_memory_seen_on_the_device_it_is_on_is_no_export():
+    source = numbers()
+    seen = on_device(source, aten.device("cpu"))
+    assert seen is source
+    assert shared(seen.clone())

@@ -620,8 +620,13 @@ def empty_strided(sizes, strides, dtype element not None, device place not None)
 
 
 def on_device(Tensor tensor not None, device place not None):
-    """The same memory seen as a tensor of another device; for devices that compute on the host."""
+    """The same memory seen as a tensor of another device; for devices that compute on the host.
+
+    The tensor itself where it is on that device.
+    """
     cdef Storage storage
+    if tensor.device_type == place.type_code and tensor.device_index == place.index_code:
+        return tensor
     if tensor.device_type == META:
         storage = storage_at(0, tensor.storage.bytes, tensor.storage)
     else:

@@ -4,7 +4,8 @@
 
 OpenBLAS guards its buffers by a lock that is held for a moment in every call. A fork in that moment
 leaves the child a lock that nobody will ever open. So threads count themselves in and out of such
-calls, and a fork lets nobody in and waits until all are out. It waits for `PATIENCE` at most: a factorization may take minutes, and holds the lock at its ends only.
+calls, and a fork lets nobody in and waits until all are out. It waits for `PATIENCE` at most: a
+factorization may take minutes, and holds the lock at its ends only.
 
 A thread that has the interpreter lock need not be counted: nobody forks meanwhile.
 """
@@ -59,20 +60,6 @@ cdef void enter_library() noexcept nogil:
 cdef void leave_library() noexcept nogil:
     if not PyGILState_Check():
         __atomic_fetch_add(&_gate.inside, -1, __ATOMIC_SEQ_CST)
-
-
-class _Call:
-    """`with library_call:` around a call that gives the interpreter lock away."""
-
-    def __enter__(self):
-        with nogil:
-            _count_in()
-
-    def __exit__(self, *raised):
-        __atomic_fetch_add(&_gate.inside, -1, __ATOMIC_SEQ_CST)
-
-
-library_call = _Call()
 
 
 cdef bint _is_empty_within(int64_t nanoseconds) noexcept nogil:

@@ -37,7 +37,7 @@ def _fft_c2c(self: Tensor, dim: Sequence[int], normalization: int, forward: bool
     for one, scale in zip(dims, scales, strict=True):
         transform(given, made, one, self.shape[one], not forward, scale)
         given = made
-    return made if self.device == _CPU else on_device(made, self.device)
+    return on_device(made, self.device)
 
 
 @op
@@ -58,7 +58,7 @@ def _fft_r2c(self: Tensor, dim: Sequence[int], normalization: int, onesided: boo
     transform(_in_memory(self), made, last_dim, self.shape[last_dim], False, scale)
     for one, one_scale in zip(others, scales, strict=True):
         transform(made, made, one, made.shape[one], False, one_scale)
-    return made if self.device == _CPU else on_device(made, self.device)
+    return on_device(made, self.device)
 
 
 @op
@@ -83,14 +83,14 @@ def _fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size
             transform(given, spectrum, one, given.shape[one], True, one_scale)
             given = spectrum
     transform(given, made, last_dim, last_dim_size, True, scale)
-    return made if self.device == _CPU else on_device(made, self.device)
+    return on_device(made, self.device)
 
 
 def _in_memory(self: Tensor) -> Tensor:
     """The numbers as they read, in the host's memory."""
     if self.is_conj() or self.is_neg():
         self = self.resolve_conj().resolve_neg()
-    return self if self.device == _CPU else on_device(self, _CPU)
+    return on_device(self, _CPU)
 
 
 def _scales(sizes: Sequence[int], dims: Sequence[int], normalization: int) -> list[float]:

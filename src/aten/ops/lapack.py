@@ -68,7 +68,7 @@ def on_host(tensor: Tensor) -> Tensor:
 
 def tensor_of(made: Tensor, like: Tensor) -> Tensor:
     """`made`, on the device of `like`."""
-    return made if like.device == _CPU else construct.on_device(made, like.device)
+    return construct.on_device(made, like.device)
 
 
 def call(routine: str, *arguments: Argument, reports: bool = True) -> Tensor:

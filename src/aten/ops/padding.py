@@ -207,7 +207,7 @@ def _nothing_left(self: Tensor, dim: int, pad: Sequence[int]) -> RuntimeError:
 
 
 def _taken(self: Tensor, dim: int, places: Tensor) -> Tensor:
-    index = places if self.device == _CPU else on_device(places, self.device)
+    index = on_device(places, self.device)
     return ops.aten.index_select.default(self, dim, index)  # type: ignore[no-any-return]
 
 

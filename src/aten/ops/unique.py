@@ -70,10 +70,12 @@ def unique_consecutive(
     flat = on_device(self.reshape((-1,)), _CPU)
     begins = _changes(_comparable(flat))
     chosen = begins.nonzero().reshape((-1,))
-    values = _back(ops.aten.index_select(flat, 0, chosen), self)
+    values = on_device(ops.aten.index_select(flat, 0, chosen), self.device)
     nothing = self.new_empty((0,), dtype=_INT64)
-    places = _back(_numbered(begins).reshape(self.shape), self) if return_inverse else nothing
-    return values, places, _back(_counts(begins), self) if return_counts else nothing
+    places = (
+        on_device(_numbered(begins).reshape(self.shape), self.device) if return_inverse else nothing
+    )
+    return values, places, on_device(_counts(begins), self.device) if return_counts else nothing
 
 
 @op
@@ -165,14 +167,14 @@ def _counts(begins: Tensor) -> Tensor:
     return ops.aten.diff(starts, 1, 0, None, end)  # type: ignore[no-any-return]
 
 
-def _back(made: Tensor, like: Tensor) -> Tensor:
-    return made if like.device == _CPU else on_device(made, like.device)
-
-
 def _results_along(
     self: Tensor, slices: Tensor, dim: int, order: Tensor, begins: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     places = ops.aten.empty_like(order).index_copy_(0, order, _numbered(begins))
     chosen = ops.aten.masked_select(order, begins)
     values = ops.aten.index_select(slices, 0, chosen).movedim(0, dim)
-    return _back(values, self), _back(places, self), _back(_counts(begins), self)
+    return (
+        on_device(values, self.device),
+        on_device(places, self.device),
+        on_device(_counts(begins), self.device),
+    )
