@@ -28,6 +28,7 @@ GROUPS = (
     "index",
     "gemm",
     "fourier",
+    "training",
     "programs",
     "everyday",
     "busy",

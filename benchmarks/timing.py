@@ -74,7 +74,8 @@ class Case:
 
     `numpy` is the statement for NumPy where it has the operation: None for nothing, "" for the
     same words. `setup` runs once before. `checked` is false where a second call gives something
-    else than the first. `group` puts the case into a part of its group with a mean of its own.
+    else than the first, `recorded` true where torch is to record for gradients. `group` puts the
+    case into a part of its group with a mean of its own.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Case:
     limit: float | None = None
     least_ratio: float | None = LEAST_RATIO
     checked: bool = True
+    recorded: bool = False
     group: str = ""
     unit: str = "µs"
     headline: bool = False
@@ -133,7 +135,7 @@ class Measurement:
         sides = [
             (case.statement, namespace(lib, case.operands, case.setup)) for lib in (aten, torch)
         ]
-        with torch.no_grad():
+        with torch.set_grad_enabled(case.recorded):
             if case.checked and not self.rounds:
                 _require_agreement(*sides)
             self.rounds += _time_in_turn(sides)

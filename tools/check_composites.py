@@ -1,15 +1,18 @@
-"""Check the composites: their functions call operators, never what is behind the dispatcher.
+"""Check composites and explicit operators: they call operators, not what is behind the dispatcher.
 
     python tools/check_composites.py [ROOT]
 
 A key above the backends sees what a composite is made of only where it calls operators. So neither
 the composite's function nor a helper of it under `ops/` may name the function of another operator,
-NumPy, or a compiled module that computes; `HARMLESS` is what they may use of `aten._core`.
+NumPy, or a compiled module that computes; `HARMLESS` is what they may use of those. Functions of
+explicit operators run on every device, so the same holds for them; but having a derivative of their
+own, they may share functions.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 import sys
 from collections import defaultdict
@@ -17,21 +20,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-# What describes tensors, checks them, makes them of Python numbers, or writes with an operator
-# that it is handed: modules, and functions of others.
+COMPILED = ("aten._core", "aten.backends.cpu.kernels")
+# Packages of modules of these.
+PACKAGE = re.compile(rf"(?:{'|'.join(map(re.escape, COMPILED))})(?:\.\w+)?")
+# What describes tensors, checks them, changes which memory they show, makes them of Python numbers,
+# or writes with an operator that it is handed: modules, and functions of others.
 HARMLESS = frozenset(
     {
-        "device",
-        "dispatcher",
-        "dtypes",
-        "generator",
-        "promotion",
-        "tensor",
-        "construct:tensor_from_data",
-        "memory:overlaps",
-        "memory:write_out",
-        "memory:write_outs",
-        "views:try_view",
+        "aten._core.base.device",
+        "aten._core.base.dtypes",
+        "aten._core.dispatch.dispatcher",
+        "aten._core.random.generator",
+        "aten._core.tensor.promotion",
+        "aten._core.tensor.tensor",
+        "aten._core.base.errors",
+        "aten._core.tensor.construct:tensor_from_data",
+        "aten._core.tensor.making:has_data",
+        "aten._core.tensor.memory:become",
+        "aten._core.tensor.memory:check_writable",
+        "aten._core.tensor.memory:mark_written",
+        "aten._core.tensor.memory:overlaps",
+        "aten._core.tensor.memory:resize",
+        "aten._core.tensor.memory:write_out",
+        "aten._core.tensor.memory:write_outs",
+        "aten._core.views.views:try_view",
     }
 )
 
@@ -50,8 +62,11 @@ class Operations:
     """The functions under `ops/`, the operators they define, and what each of them names."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
+        package = root / "src/aten"
         self.files = {
-            f"aten.ops.{path.stem}": path for path in sorted((root / "src/aten/ops").glob("*.py"))
+            ".".join(("aten", *path.relative_to(package).with_suffix("").parts)): path
+            for path in sorted(package.glob("ops/**/*.py"))
         }
         self.trees = {module: ast.parse(path.read_text()) for module, path in self.files.items()}
         self.defined = {module: dict(_definitions(tree)) for module, tree in self.trees.items()}
@@ -63,13 +78,13 @@ class Operations:
             if function and qualified == base:
                 self.kinds[function][kind].add(qualified.partition(".")[0])
 
-    def composites(self) -> Iterator[Place]:
+    def of_kind(self, kind: str) -> Iterator[Place]:
         for function, kinds in self.kinds.items():
-            if "composite" in kinds:
+            if kind in kinds:
                 yield Place(*function.split(":"))
 
     def named_in(self, place: Place) -> Iterator[tuple[int, Place | str]]:
-        """Line and target of each name: a place under `ops/`, or "aten._core.dtypes:dtype"."""
+        """Line and target of each name: a place under `ops/`, or "aten._core.base.dtypes:dtype"."""
         node = self.defined[place.module][place.name]
         own = _local_names(node)
         for inner in ast.walk(node):
@@ -100,14 +115,15 @@ class Operations:
         return origin
 
     def _member(self, target: str, name: str) -> Place | str:
-        """The attribute of an imported module: "aten._core:memory" has "aten._core.memory:…"."""
+        """The attribute of an imported module: "aten._core.tensor:memory" has "….memory:…"."""
         module = target.replace(":", ".")
         if module in self.defined and name in self.defined[module]:
             return Place(module, name)
         return f"{module}:{name}"
 
     def _is_module(self, target: str) -> bool:
-        return target.startswith("aten._core:") or target.replace(":", ".") in self.defined
+        package = target.partition(":")[0]
+        return bool(PACKAGE.fullmatch(package)) or target.replace(":", ".") in self.defined
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
@@ -138,29 +154,36 @@ def _local_names(node: ast.AST) -> frozenset[str]:
 
 
 def violations(root: Path) -> list[str]:
-    """One line, "file:line: what is wrong", for each name that a composite must not use."""
+    """One line, "file:line: what is wrong", for each name that a function must not use."""
     operations = Operations(root)
     found = []
-    for composite in operations.composites():
+    for composite in operations.of_kind("composite"):
         found += _shared(operations, composite)
-        todo, seen = [composite], {composite}
-        while todo:
-            place = todo.pop()
-            for line, target in operations.named_in(place):
-                problem = _problem(operations, composite, target)
-                if problem:
-                    file = operations.files[place.module].relative_to(root)
-                    found.append(f"{file}:{line}: the composite {composite.name} {problem}")
-                elif isinstance(target, Place) and target not in seen:
-                    seen.add(target)
-                    todo.append(target)
+        found += _within(operations, composite, "composite")
+    for function in operations.of_kind("explicit"):
+        found += _within(operations, function, "explicit")
     return list(dict.fromkeys(found))
+
+
+def _within(operations: Operations, function: Place, kind: str) -> Iterator[str]:
+    """What is wrong with a function and all that it calls under `ops/`."""
+    todo, seen = [function], {function}
+    while todo:
+        place = todo.pop()
+        for line, target in operations.named_in(place):
+            problem = _problem(operations, function, target, kind)
+            if problem:
+                file = operations.files[place.module].relative_to(operations.root)
+                yield f"{file}:{line}: the {kind} {function.name} {problem}"
+            elif isinstance(target, Place) and target not in seen:
+                seen.add(target)
+                todo.append(target)
 
 
 def _shared(operations: Operations, composite: Place) -> list[str]:
     kinds = operations.kinds[str(composite)]
     own = kinds["composite"]
-    others = kinds.get("extern", set()) - own
+    others = kinds.get("explicit", set()) - own
     file = f"src/{composite.module.replace('.', '/')}.py"
     return [
         f"{file}:1: {composite.name} is the function of the composite {sorted(own)[0]} and of "
@@ -169,18 +192,19 @@ def _shared(operations: Operations, composite: Place) -> list[str]:
     ]
 
 
-def _problem(operations: Operations, composite: Place, target: Place | str) -> str:
+def _problem(operations: Operations, function: Place, target: Place | str, kind: str) -> str:
     if isinstance(target, Place):
-        if target != composite and str(target) in operations.kinds:
+        other = target != function and str(target) in operations.kinds
+        if other and kind == "composite":
             return f"calls the function {target.name} in place of the operator"
         return ""
-    module, _, name = target.partition(":")
+    module, _, _ = target.partition(":")
     if module.split(".")[0] == "numpy":
         return "computes with NumPy"
-    if not module.startswith("aten._core"):
+    if not module.startswith(COMPILED):
         return ""
-    module = module.removeprefix("aten._core").removeprefix(".")
-    if not module or module in HARMLESS or f"{module}:{name}" in HARMLESS:
+    described = module.rpartition(".")[0] in HARMLESS  # a constant's method
+    if PACKAGE.fullmatch(module) or described or {module, target} & HARMLESS:
         return ""
     return f"uses {target}, behind the dispatcher"
 
@@ -188,7 +212,7 @@ def _problem(operations: Operations, composite: Place, target: Place | str) -> s
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
     found = violations(root)
-    print("\n".join(found) or "composites: every one calls operators")
+    print("\n".join(found) or "composites and explicit operators: every one calls operators")
     return 1 if found else 0
 
 

@@ -16,11 +16,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("config", "suggestions", "schema", "_core", "schema.inference"),
+    (
+        *("config", "suggestions", "schema"),
+        *("_core", "_core.base", "_core.threads", "_core.memory", "_core.tensor", "_core.random"),
+        *("_core.dispatch", "_core.views", "_core.autograd", "schema.inference"),
+        # They stand with the backend they are of, and use nothing else of it.
+        *("backends.cpu.kernels", "backends.cpu.kernels.filling", "backends.cpu.kernels.moving"),
+        *("backends.cpu.kernels.pointwise", "backends.cpu.kernels.folding"),
+        *("backends.cpu.kernels.ordering", "backends.cpu.kernels.indexing"),
+        *("backends.cpu.kernels.matrix", "backends.cpu.kernels.windows"),
+        "backends.cpu.kernels.fourier",
+    ),
     ("_generated", "documentation", "registry", "prims", "codegen"),
-    ("loops", "ops", "dispatch"),
-    ("backends", "transforms"),
-    ("graph", "library", "foreign"),
+    (
+        *("loops", "ops", "ops.pointwise", "ops.reductions", "ops.linear_algebra", "ops.shape"),
+        *("ops.memory", "ops.indexing", "ops.sorting", "ops.windows", "ops.fourier"),
+        *("ops.normalization", "ops.random", "ops.losses", "ops.networks", "dispatch"),
+    ),
+    ("backends",),
+    ("autograd", "graph", "library", "foreign", "transforms"),
     (
         "naming",
         "absent_names",
@@ -45,8 +59,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "adapters",
         "surface",
         "nn",
+        "optim",
         "linalg",
         "fft",
+        "func",
         "special",
         "signal",
         "masked",
@@ -55,6 +71,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "profiler",
         "safetensors",
         "testing",
+        "utils",
         "distributions",
         "absent_devices",
         "accelerator",
@@ -68,7 +85,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "xpu",
         "deferred_names",
     ),
-    ("__init__", "cli", "version"),
+    ("__init__", "conformance", "cli", "version"),
 )
 _ORDER = {name: place for place, name in enumerate(name for floor in FLOORS for name in floor)}
 _FLOOR = {name: number for number, floor in enumerate(FLOORS, 1) for name in floor}
@@ -108,7 +125,7 @@ def _targets(module: str, names: list[ast.alias]) -> Iterator[str]:
     """`from aten import registry` imports a module of that name where the table knows one."""
     for alias in names:
         inner = f"{module}.{alias.name}"
-        yield inner if module == "aten" and package_of(inner) else module
+        yield inner if inner.removeprefix("aten.") in _ORDER else module
 
 
 def compiled_imports(source: str) -> Iterator[tuple[int, str]]:

@@ -62,7 +62,7 @@ def checked_copy(folder: Path) -> Path:
         target = copy / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target)
-    for path in copy.glob("src/aten/_core/*.pyx"):
+    for path in copy.glob("src/aten/**/*.pyx"):
         text = path.read_text()
         for directive in DIRECTIVES:
             text = text.replace(f"{directive}=False", f"{directive}=True", 1)
@@ -113,7 +113,7 @@ def print_reports(folder: Path) -> int:
 
 def require_build(packages: Path, environment: dict[str, str]) -> None:
     """Raises RuntimeError where another installation than that in `packages` would be run."""
-    asked = [sys.executable, "-c", "import aten._core.allocator as one; print(one.__file__)"]
+    asked = [sys.executable, "-c", "import aten._core.memory.allocator as one; print(one.__file__)"]
     found = subprocess.check_output(asked, env=environment, cwd=ROOT, text=True).strip()
     if not Path(found).is_relative_to(packages):
         raise RuntimeError(f"checked build: expected modules below {packages}, found {found}")

@@ -30,6 +30,7 @@ PAGES = {
         "environment",
         "interop",
         "programs",
+        "transforms",
         "random",
         "profiler",
     ),

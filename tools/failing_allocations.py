@@ -95,7 +95,8 @@ class FailingCalls(Worker):
 
     def prepare(self) -> None:
         from guarded_calls import chosen_operators
-        from valid_calls import DTYPES, Chooser
+
+        from aten.conformance.calls import DTYPES, Chooser
 
         self._operators: list[Any] = chosen_operators(self._options.names)[:: self._options.step]
         self._chooser = Chooser(tuple(self._options.dtypes or DTYPES))

@@ -1,6 +1,6 @@
 /* Preloaded by failing_allocations.py: refuses one request for scratch memory of aten's own.
 
-   Requests are those whose caller lies in a compiled module of aten/_core; all others are passed
+   Requests are those whose caller lies in a compiled module of aten; all others are passed
    on. Counted in the whole process, so that requests of the threads count as well. */
 
 #define _GNU_SOURCE
@@ -26,7 +26,9 @@ static int refuses(void *caller)
     int ours;
     if (looking) return 0;
     looking = 1;
-    ours = dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "aten/_core/")
+    ours = dladdr(caller, &info) && info.dli_fname
+        && (strstr(info.dli_fname, "aten/_core/")
+            || strstr(info.dli_fname, "aten/backends/cpu/kernels/"))
         /* Blocks of tensors have a refusal of their own. */
         && !strstr(info.dli_fname, "/allocator.") && !strstr(info.dli_fname, "/guard.");
     looking = 0;

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import aten
-from aten._core import available
+from aten._core.memory import available
 
 # More elements than a signed number of 32 bits counts, and more bytes than an unsigned one.
 MANY = (1 << 31) + (1 << 12) + 3

@@ -38,7 +38,7 @@ def main() -> None:
     registry = (SOURCES / "native_functions.yaml").read_text().splitlines()
     schema = sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in registry)
     code = prose = 0
-    for path in sorted((SOURCES / "ops").glob("*.py")):
+    for path in sorted((SOURCES / "ops").rglob("*.py")):
         if path.name in ("definition.py", "__init__.py"):
             continue
         source = path.read_text()

@@ -93,7 +93,9 @@ def house() -> str:
     picture = Picture(720, "The floors of the package: a file imports from floors below only")
     below = 10
     for number in range(len(floors), 0, -1):
-        names = [name for name in floors[number - 1] if not name.startswith("_generated")]
+        floor = floors[number - 1]
+        names = [name for name in floor if name.rpartition(".")[0] not in floor]
+        names = [name for name in names if not name.startswith("_generated")]
         rows = [", ".join(names[start : start + 8]) for start in range(0, len(names), 8)]
         below = picture.box(10, below, rows, f"floor {number}") + 8
     return picture.svg()

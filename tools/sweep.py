@@ -58,7 +58,8 @@ class GuardedCalls(Worker):
 
     def prepare(self) -> None:
         from guarded_calls import chosen_operators
-        from valid_calls import DTYPES, Chooser
+
+        from aten.conformance.calls import DTYPES, Chooser
 
         self._operators: list[Any] = chosen_operators(self._names)
         self._chooser = Chooser(tuple(self._dtypes or DTYPES))
@@ -66,7 +67,8 @@ class GuardedCalls(Worker):
 
     def call(self, number: int) -> None:
         from guarded_calls import DifferingError, try_operator
-        from valid_calls import table_name
+
+        from aten.conformance.calls import table_name
 
         op = self._operators[number % len(self._operators)]
         try:

@@ -6,16 +6,14 @@ from importlib import import_module
 from typing import Any
 
 from aten import adapters, backends, deferred_names, foreign, naming, ops, refusals, registry
-from aten._core.construct import from_array_interface
-from aten._core.device import (
+from aten._core.base.device import (
     LAYOUTS,
     MEMORY_FORMATS,
     device,
     layout,
     memory_format,
 )
-from aten._core.dispatcher import OpOverload
-from aten._core.dtypes import (
+from aten._core.base.dtypes import (
     ALIASES,
     DTYPES,
     can_cast,
@@ -24,14 +22,17 @@ from aten._core.dtypes import (
     promote_types,
     set_default_dtype,
 )
-from aten._core.generator import Generator, default_generator
-from aten._core.keys import DispatchKey, DispatchKeySet
-from aten._core.packets import OpOverloadPacket
-from aten._core.parallel import get_num_threads
-from aten._core.promotion import result_type
-from aten._core.sizes import Size
-from aten._core.storage import Storage as UntypedStorage
-from aten._core.tensor import Tensor
+from aten._core.base.keys import DispatchKey, DispatchKeySet
+from aten._core.base.sizes import Size
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket
+from aten._core.memory.storage import Storage as UntypedStorage
+from aten._core.random.generator import Generator, default_generator
+from aten._core.tensor.construct import from_array_interface
+from aten._core.tensor.promotion import result_type
+from aten._core.tensor.tensor import Tensor
+from aten._core.threads.parallel import get_num_threads
+from aten.autograd import arithmetic
 from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
 from aten.functional import *
@@ -42,11 +43,13 @@ from aten.surface import install_slots
 __version__ = "0.1.0"
 
 backends.install()
+arithmetic.install()
 foreign.install()
 install_slots()
 registry.install_methods()
 refusals.install()
 deferred_names.name_types()
+deferred_names.name_pickled()
 adapters.install()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
@@ -54,12 +57,14 @@ _DEFERRED_MODULES = frozenset(
         "accelerator",
         "amp",
         "array_api",
+        "autograd",
         "compiler",
         "cpu",
         "cuda",
         "distributions",
         "export",
         "fft",
+        "func",
         "jit",
         "library",
         "linalg",
@@ -68,6 +73,7 @@ _DEFERRED_MODULES = frozenset(
         "mps",
         "mtia",
         "nn",
+        "optim",
         "profiler",
         "random",
         "return_types",
@@ -75,6 +81,8 @@ _DEFERRED_MODULES = frozenset(
         "signal",
         "special",
         "testing",
+        "transforms",
+        "utils",
         "version",
         "xpu",
     }

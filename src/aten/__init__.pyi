@@ -6,36 +6,37 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
-from aten._core.device import device as _device, layout as _layout, memory_format as _memory_format
-from aten._core.dispatcher import OpOverload as _OpOverload
-from aten._core.dtypes import dtype as _dtype
-from aten._core.generator import Generator as _Generator
-from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
-from aten._core.storage import Storage as _Storage
-from aten._core.tensor import Tensor as Tensor
+from aten._core.base.device import device as _device
+from aten._core.base.device import layout as _layout, memory_format as _memory_format
+from aten._core.base.dtypes import dtype as _dtype
+from aten._core.dispatch.dispatcher import OpOverload as _OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as _OpOverloadPacket
+from aten._core.memory.storage import Storage as _Storage
+from aten._core.random.generator import Generator as _Generator
+from aten._core.tensor.tensor import Tensor as Tensor
 from aten import return_types as _results
 
 
 __version__: _str
-from aten._core.errors import AcceleratorError as AcceleratorError
+from aten._core.base.errors import AcceleratorError as AcceleratorError
 BFloat16Tensor: Any
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
-from aten._core.keys import DispatchKey as DispatchKey
-from aten._core.keys import DispatchKeySet as DispatchKeySet
+from aten._core.base.keys import DispatchKey as DispatchKey
+from aten._core.base.keys import DispatchKeySet as DispatchKeySet
 DoubleTensor: Any
 FloatTensor: Any
-from aten._core.generator import Generator as Generator
+from aten._core.random.generator import Generator as Generator
 HalfTensor: Any
 IntTensor: Any
 LongTensor: Any
-from aten._core.dispatcher import OpOverload as OpOverload
-from aten._core.packets import OpOverloadPacket as OpOverloadPacket
-from aten._core.errors import OutOfMemoryError as OutOfMemoryError
+from aten._core.dispatch.dispatcher import OpOverload as OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as OpOverloadPacket
+from aten._core.base.errors import OutOfMemoryError as OutOfMemoryError
 ShortTensor: Any
-from aten._core.sizes import Size as Size
-from aten._core.tensor import Tensor as Tensor
+from aten._core.base.sizes import Size as Size
+from aten._core.tensor.tensor import Tensor as Tensor
 UntypedStorage: Any
 from aten._generated.functions import abs as abs
 from aten._generated.functions import abs_ as abs_
@@ -109,6 +110,7 @@ from aten.functional.shape import atleast_3d as atleast_3d
 from aten.settings import autocast as autocast
 from aten.settings import autocast_decrement_nesting as autocast_decrement_nesting
 from aten.settings import autocast_increment_nesting as autocast_increment_nesting
+from . import autograd as autograd
 from aten._generated.functions import avg_pool1d as avg_pool1d
 from . import backends as backends
 from aten._generated.functions import baddbmm as baddbmm
@@ -139,7 +141,7 @@ from aten.functional.shape import broadcast_shapes as broadcast_shapes
 from aten.functional.shape import broadcast_tensors as broadcast_tensors
 from aten._generated.functions import broadcast_to as broadcast_to
 from aten._generated.functions import bucketize as bucketize
-from aten._core.dtypes import can_cast as can_cast
+from aten._core.base.dtypes import can_cast as can_cast
 from aten.functional.shape import cartesian_prod as cartesian_prod
 from aten._generated.functions import cat as cat
 from aten.functional.contraction import cdist as cdist
@@ -211,14 +213,16 @@ from aten._generated.functions import cummin as cummin
 from aten._generated.functions import cumprod as cumprod
 from aten._generated.functions import cumsum as cumsum
 from aten._generated.functions import cumulative_trapezoid as cumulative_trapezoid
-from aten._core.generator import default_generator as default_generator
+from aten.transforms.decompositions import decompositions as decompositions
+from aten._core.random.generator import default_generator as default_generator
 from aten._generated.functions import deg2rad as deg2rad
 from aten._generated.functions import deg2rad_ as deg2rad_
+from aten._generated.functions import dequantize as dequantize
 from aten._generated.functions import det as det
 from aten._generated.functions import detach as detach
 from aten._generated.functions import detach_ as detach_
 from aten._generated.functions import detach_copy as detach_copy
-from aten._core.device import device as device
+from aten._core.base.device import device as device
 from aten._generated.functions import diag as diag
 from aten._generated.functions import diag_embed as diag_embed
 from aten._generated.functions import diagflat as diagflat
@@ -238,7 +242,7 @@ from aten._generated.functions import dropout as dropout
 from aten._generated.functions import dropout_ as dropout_
 from aten._generated.functions import dsplit as dsplit
 from aten._generated.functions import dstack as dstack
-from aten._core.dtypes import dtype as dtype
+from aten._core.base.dtypes import dtype as dtype
 e: _float
 from aten.functional.contraction import einsum as einsum
 from aten._generated.functions import embedding as embedding
@@ -265,6 +269,8 @@ from aten._generated.functions import expm1 as expm1
 from aten._generated.functions import expm1_ as expm1_
 from . import export as export
 from aten._generated.functions import eye as eye
+from aten._generated.functions import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
+from aten._generated.functions import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
 from aten._generated.functions import feature_alpha_dropout as feature_alpha_dropout
 from aten._generated.functions import feature_alpha_dropout_ as feature_alpha_dropout_
 from aten._generated.functions import feature_dropout as feature_dropout
@@ -307,6 +313,7 @@ from aten.interop import from_numpy as from_numpy
 from aten.interop import frombuffer as frombuffer
 from aten._generated.functions import full as full
 from aten._generated.functions import full_like as full_like
+from . import func as func
 from aten._generated.functions import gather as gather
 from aten._generated.functions import gcd as gcd
 from aten._generated.functions import gcd_ as gcd_
@@ -317,13 +324,13 @@ from aten.settings import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from aten.settings import get_autocast_dtype as get_autocast_dtype
 from aten.settings import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from aten.settings import get_default_device as get_default_device
-from aten._core.dtypes import get_default_dtype as get_default_dtype
+from aten._core.base.dtypes import get_default_dtype as get_default_dtype
 from aten.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from aten.predicates import get_device as get_device
 from aten.settings import get_device_module as get_device_module
 from aten.settings import get_float32_matmul_precision as get_float32_matmul_precision
 from aten.settings import get_num_interop_threads as get_num_interop_threads
-from aten._core.parallel import get_num_threads as get_num_threads
+from aten._core.threads.parallel import get_num_threads as get_num_threads
 from aten.printing import get_printoptions as get_printoptions
 from aten.random import get_rng_state as get_rng_state
 from aten._generated.functions import gradient as gradient
@@ -405,7 +412,7 @@ from aten.predicates import is_same_size as is_same_size
 from aten.predicates import is_signed as is_signed
 from aten.predicates import is_storage as is_storage
 from aten.construction import is_tensor as is_tensor
-from aten.predicates import is_vulkan_available as is_vulkan_available
+from aten._generated.functions import is_vulkan_available as is_vulkan_available
 from aten.settings import is_warn_always_enabled as is_warn_always_enabled
 from aten._generated.functions import isclose as isclose
 from aten._generated.functions import isfinite as isfinite
@@ -423,7 +430,7 @@ from aten.functional.losses import kl_div as kl_div
 from aten._generated.functions import kron as kron
 from aten._generated.functions import kthvalue as kthvalue
 from aten._generated.functions import layer_norm as layer_norm
-from aten._core.device import layout as layout
+from aten._core.base.device import layout as layout
 from aten._generated.functions import lcm as lcm
 from aten._generated.functions import lcm_ as lcm_
 from aten._generated.functions import ldexp as ldexp
@@ -483,7 +490,7 @@ from aten._generated.functions import maximum as maximum
 from aten._generated.functions import mean as mean
 from aten._generated.functions import median as median
 from . import memory as memory
-from aten._core.device import memory_format as memory_format
+from aten._core.base.device import memory_format as memory_format
 from aten.functional.shape import meshgrid as meshgrid
 from aten._generated.functions import min as min
 from aten._generated.functions import minimum as minimum
@@ -533,6 +540,7 @@ from aten._generated.functions import numel as numel
 from aten._generated.functions import ones as ones
 from aten._generated.functions import ones_like as ones_like
 from . import ops as ops
+from . import optim as optim
 from aten._generated.functions import orgqr as orgqr
 from aten._generated.functions import ormqr as ormqr
 from aten._generated.functions import outer as outer
@@ -556,7 +564,7 @@ preserve_format: _memory_format
 from . import prims as prims
 from aten._generated.functions import prod as prod
 from . import profiler as profiler
-from aten._core.dtypes import promote_types as promote_types
+from aten._core.base.dtypes import promote_types as promote_types
 from aten._generated.functions import put as put
 qint32: _dtype
 qint8: _dtype
@@ -589,7 +597,7 @@ from aten._generated.functions import reshape as reshape
 from aten._generated.functions import resize_as_ as resize_as_
 from aten._generated.functions import resolve_conj as resolve_conj
 from aten._generated.functions import resolve_neg as resolve_neg
-from aten._core.promotion import result_type as result_type
+from aten._core.tensor.promotion import result_type as result_type
 from . import return_types as return_types
 from aten._generated.functions import rms_norm as rms_norm
 from aten._generated.functions import rnn_relu as rnn_relu
@@ -620,7 +628,7 @@ from aten._generated.functions import select_scatter as select_scatter
 from aten._generated.functions import selu as selu
 from aten._generated.functions import selu_ as selu_
 from aten.settings import set_default_device as set_default_device
-from aten._core.dtypes import set_default_dtype as set_default_dtype
+from aten._core.base.dtypes import set_default_dtype as set_default_dtype
 from aten.tensor_types import set_default_tensor_type as set_default_tensor_type
 from aten.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from aten.settings import set_float32_matmul_precision as set_float32_matmul_precision
@@ -645,6 +653,7 @@ from aten._generated.functions import sinc_ as sinc_
 from aten._generated.functions import sinh as sinh
 from aten._generated.functions import sinh_ as sinh_
 from aten._generated.functions import slice_copy as slice_copy
+from aten._generated.functions import slice_inverse as slice_inverse
 from aten._generated.functions import slice_scatter as slice_scatter
 from aten._generated.functions import slogdet as slogdet
 from aten._generated.functions import softmax as softmax
@@ -704,7 +713,8 @@ from aten._generated.functions import tile as tile
 from aten.interop import to_dlpack as to_dlpack
 from aten._generated.functions import topk as topk
 from aten._generated.functions import trace as trace
-from aten._core.tracing import trace_dispatch as trace_dispatch
+from aten._core.dispatch.tracing import trace_dispatch as trace_dispatch
+from . import transforms as transforms
 from aten._generated.functions import transpose as transpose
 from aten._generated.functions import transpose_copy as transpose_copy
 from aten._generated.functions import trapezoid as trapezoid
@@ -743,6 +753,7 @@ from aten._generated.functions import unsafe_split_with_sizes as unsafe_split_wi
 from aten._generated.functions import unsqueeze as unsqueeze
 from aten._generated.functions import unsqueeze_copy as unsqueeze_copy
 from aten.settings import use_deterministic_algorithms as use_deterministic_algorithms
+from . import utils as utils
 from aten._generated.functions import vander as vander
 from aten._generated.functions import var as var
 from aten._generated.functions import var_mean as var_mean
@@ -770,32 +781,150 @@ from aten._generated.functions import __rshift__ as __rshift__
 from aten._generated.functions import __xor__ as __xor__
 from aten._generated.functions import _adaptive_avg_pool2d as _adaptive_avg_pool2d
 from aten._generated.functions import _adaptive_avg_pool3d as _adaptive_avg_pool3d
+from aten._generated.functions import _add_relu as _add_relu
+from aten._generated.functions import _add_relu_ as _add_relu_
 from aten._generated.functions import _addmm_activation as _addmm_activation
+from aten._generated.functions import _aminmax as _aminmax
+from aten._generated.functions import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
+from aten._generated.functions import _amp_update_scale_ as _amp_update_scale_
 from aten._generated.functions import _assert_async as _assert_async
 from aten._generated.functions import _assert_scalar as _assert_scalar
 from aten._generated.functions import _assert_tensor_metadata as _assert_tensor_metadata
+from aten._generated.functions import _cast_Byte as _cast_Byte
+from aten._generated.functions import _cast_Char as _cast_Char
+from aten._generated.functions import _cast_Double as _cast_Double
+from aten._generated.functions import _cast_Float as _cast_Float
+from aten._generated.functions import _cast_Half as _cast_Half
+from aten._generated.functions import _cast_Int as _cast_Int
+from aten._generated.functions import _cast_Long as _cast_Long
+from aten._generated.functions import _cast_Short as _cast_Short
 from aten._generated.functions import _chunk_cat as _chunk_cat
+from aten._generated.functions import _compute_linear_combination as _compute_linear_combination
 from aten._generated.functions import _conj as _conj
 from aten._generated.functions import _conj_copy as _conj_copy
 from aten._generated.functions import _conj_physical as _conj_physical
 from aten._generated.functions import _convolution as _convolution
 from aten._generated.functions import _convolution_mode as _convolution_mode
 from aten._generated.functions import _ctc_loss as _ctc_loss
+from aten._generated.functions import _cummax_helper as _cummax_helper
+from aten._generated.functions import _cummin_helper as _cummin_helper
+from aten._generated.functions import _dim_arange as _dim_arange
 from aten._generated.functions import _embedding_bag as _embedding_bag
 from aten._generated.functions import _embedding_bag_forward_only as _embedding_bag_forward_only
 from aten._generated.functions import _euclidean_dist as _euclidean_dist
+from aten._generated.functions import _fake_quantize_learnable_per_channel_affine as _fake_quantize_learnable_per_channel_affine
+from aten._generated.functions import _fake_quantize_learnable_per_tensor_affine as _fake_quantize_learnable_per_tensor_affine
+from aten._generated.functions import _fake_quantize_per_tensor_affine_cachemask_tensor_qparams as _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
 from aten._generated.functions import _fft_c2c as _fft_c2c
 from aten._generated.functions import _fft_c2r as _fft_c2r
 from aten._generated.functions import _fft_r2c as _fft_r2c
+from aten._generated.functions import _foreach_abs as _foreach_abs
+from aten._generated.functions import _foreach_abs_ as _foreach_abs_
+from aten._generated.functions import _foreach_acos as _foreach_acos
+from aten._generated.functions import _foreach_acos_ as _foreach_acos_
+from aten._generated.functions import _foreach_add as _foreach_add
+from aten._generated.functions import _foreach_add_ as _foreach_add_
+from aten._generated.functions import _foreach_addcdiv as _foreach_addcdiv
+from aten._generated.functions import _foreach_addcdiv_ as _foreach_addcdiv_
+from aten._generated.functions import _foreach_addcmul as _foreach_addcmul
+from aten._generated.functions import _foreach_addcmul_ as _foreach_addcmul_
+from aten._generated.functions import _foreach_asin as _foreach_asin
+from aten._generated.functions import _foreach_asin_ as _foreach_asin_
+from aten._generated.functions import _foreach_atan as _foreach_atan
+from aten._generated.functions import _foreach_atan_ as _foreach_atan_
+from aten._generated.functions import _foreach_ceil as _foreach_ceil
+from aten._generated.functions import _foreach_ceil_ as _foreach_ceil_
+from aten._generated.functions import _foreach_clamp_max as _foreach_clamp_max
+from aten._generated.functions import _foreach_clamp_max_ as _foreach_clamp_max_
+from aten._generated.functions import _foreach_clamp_min as _foreach_clamp_min
+from aten._generated.functions import _foreach_clamp_min_ as _foreach_clamp_min_
+from aten._generated.functions import _foreach_clone as _foreach_clone
+from aten._generated.functions import _foreach_copy_ as _foreach_copy_
+from aten._generated.functions import _foreach_cos as _foreach_cos
+from aten._generated.functions import _foreach_cos_ as _foreach_cos_
+from aten._generated.functions import _foreach_cosh as _foreach_cosh
+from aten._generated.functions import _foreach_cosh_ as _foreach_cosh_
+from aten._generated.functions import _foreach_div as _foreach_div
+from aten._generated.functions import _foreach_div_ as _foreach_div_
+from aten._generated.functions import _foreach_erf as _foreach_erf
+from aten._generated.functions import _foreach_erf_ as _foreach_erf_
+from aten._generated.functions import _foreach_erfc as _foreach_erfc
+from aten._generated.functions import _foreach_erfc_ as _foreach_erfc_
+from aten._generated.functions import _foreach_exp as _foreach_exp
+from aten._generated.functions import _foreach_exp_ as _foreach_exp_
+from aten._generated.functions import _foreach_expm1 as _foreach_expm1
+from aten._generated.functions import _foreach_expm1_ as _foreach_expm1_
+from aten._generated.functions import _foreach_floor as _foreach_floor
+from aten._generated.functions import _foreach_floor_ as _foreach_floor_
+from aten._generated.functions import _foreach_frac as _foreach_frac
+from aten._generated.functions import _foreach_frac_ as _foreach_frac_
+from aten._generated.functions import _foreach_lerp as _foreach_lerp
+from aten._generated.functions import _foreach_lerp_ as _foreach_lerp_
+from aten._generated.functions import _foreach_lgamma as _foreach_lgamma
+from aten._generated.functions import _foreach_lgamma_ as _foreach_lgamma_
+from aten._generated.functions import _foreach_log as _foreach_log
+from aten._generated.functions import _foreach_log10 as _foreach_log10
+from aten._generated.functions import _foreach_log10_ as _foreach_log10_
+from aten._generated.functions import _foreach_log1p as _foreach_log1p
+from aten._generated.functions import _foreach_log1p_ as _foreach_log1p_
+from aten._generated.functions import _foreach_log2 as _foreach_log2
+from aten._generated.functions import _foreach_log2_ as _foreach_log2_
+from aten._generated.functions import _foreach_log_ as _foreach_log_
+from aten._generated.functions import _foreach_max as _foreach_max
+from aten._generated.functions import _foreach_maximum as _foreach_maximum
+from aten._generated.functions import _foreach_maximum_ as _foreach_maximum_
+from aten._generated.functions import _foreach_minimum as _foreach_minimum
+from aten._generated.functions import _foreach_minimum_ as _foreach_minimum_
+from aten._generated.functions import _foreach_mm as _foreach_mm
+from aten._generated.functions import _foreach_mul as _foreach_mul
+from aten._generated.functions import _foreach_mul_ as _foreach_mul_
+from aten._generated.functions import _foreach_neg as _foreach_neg
+from aten._generated.functions import _foreach_neg_ as _foreach_neg_
+from aten._generated.functions import _foreach_norm as _foreach_norm
+from aten._generated.functions import _foreach_pow as _foreach_pow
+from aten._generated.functions import _foreach_pow_ as _foreach_pow_
+from aten._generated.functions import _foreach_powsum as _foreach_powsum
+from aten._generated.functions import _foreach_reciprocal as _foreach_reciprocal
+from aten._generated.functions import _foreach_reciprocal_ as _foreach_reciprocal_
+from aten._generated.functions import _foreach_round as _foreach_round
+from aten._generated.functions import _foreach_round_ as _foreach_round_
+from aten._generated.functions import _foreach_rsqrt as _foreach_rsqrt
+from aten._generated.functions import _foreach_rsqrt_ as _foreach_rsqrt_
+from aten._generated.functions import _foreach_sigmoid as _foreach_sigmoid
+from aten._generated.functions import _foreach_sigmoid_ as _foreach_sigmoid_
+from aten._generated.functions import _foreach_sign as _foreach_sign
+from aten._generated.functions import _foreach_sign_ as _foreach_sign_
+from aten._generated.functions import _foreach_sin as _foreach_sin
+from aten._generated.functions import _foreach_sin_ as _foreach_sin_
+from aten._generated.functions import _foreach_sinh as _foreach_sinh
+from aten._generated.functions import _foreach_sinh_ as _foreach_sinh_
+from aten._generated.functions import _foreach_sqrt as _foreach_sqrt
+from aten._generated.functions import _foreach_sqrt_ as _foreach_sqrt_
+from aten._generated.functions import _foreach_sub as _foreach_sub
+from aten._generated.functions import _foreach_sub_ as _foreach_sub_
+from aten._generated.functions import _foreach_tan as _foreach_tan
+from aten._generated.functions import _foreach_tan_ as _foreach_tan_
+from aten._generated.functions import _foreach_tanh as _foreach_tanh
+from aten._generated.functions import _foreach_tanh_ as _foreach_tanh_
+from aten._generated.functions import _foreach_trunc as _foreach_trunc
+from aten._generated.functions import _foreach_trunc_ as _foreach_trunc_
+from aten._generated.functions import _foreach_zero_ as _foreach_zero_
 from aten._generated.functions import _functional_assert_async as _functional_assert_async
 from aten._generated.functions import _functional_assert_scalar as _functional_assert_scalar
+from aten._generated.functions import _fused_adagrad_ as _fused_adagrad_
+from aten._generated.functions import _fused_adam_ as _fused_adam_
+from aten._generated.functions import _fused_adamw_ as _fused_adamw_
 from aten._generated.functions import _fused_rms_norm as _fused_rms_norm
+from aten._generated.functions import _fused_sgd_ as _fused_sgd_
 from aten._generated.functions import _histogramdd_bin_edges as _histogramdd_bin_edges
 from aten._generated.functions import _histogramdd_from_bin_cts as _histogramdd_from_bin_cts
 from aten._generated.functions import _histogramdd_from_bin_tensors as _histogramdd_from_bin_tensors
 from aten._generated.functions import _index_put_impl_ as _index_put_impl_
+from aten._generated.functions import _int_mm as _int_mm
 from aten._generated.functions import _is_all_true as _is_all_true
 from aten._generated.functions import _is_any_true as _is_any_true
+from aten._generated.functions import _is_zerotensor as _is_zerotensor
+from aten._generated.functions import _lazy_clone as _lazy_clone
 from aten._generated.functions import _linalg_det as _linalg_det
 from aten._generated.functions import _linalg_eigh as _linalg_eigh
 from aten._generated.functions import _linalg_slogdet as _linalg_slogdet
@@ -803,15 +932,25 @@ from aten._generated.functions import _linalg_solve_ex as _linalg_solve_ex
 from aten._generated.functions import _linalg_svd as _linalg_svd
 from aten._generated.functions import _log_softmax as _log_softmax
 from aten._generated.functions import _log_softmax_backward_data as _log_softmax_backward_data
+from aten._generated.functions import _logcumsumexp as _logcumsumexp
 from aten._generated.functions import _native_batch_norm_legit as _native_batch_norm_legit
 from aten._generated.functions import _native_batch_norm_legit_no_training as _native_batch_norm_legit_no_training
 from aten._generated.functions import _neg_view as _neg_view
 from aten._generated.functions import _neg_view_copy as _neg_view_copy
+from aten._generated.functions import _nnpack_available as _nnpack_available
 from aten._generated.functions import _prelu_kernel as _prelu_kernel
+from aten._generated.functions import _reshape_alias_copy as _reshape_alias_copy
+from aten._generated.functions import _reshape_from_tensor as _reshape_from_tensor
 from aten._generated.functions import _safe_softmax as _safe_softmax
 from aten._generated.functions import _scaled_dot_product_flash_attention_for_cpu as _scaled_dot_product_flash_attention_for_cpu
+from aten._generated.functions import _scaled_mm as _scaled_mm
+from aten._generated.functions import _scaled_mm_v2 as _scaled_mm_v2
+from aten._generated.functions import _shape_as_tensor as _shape_as_tensor
 from aten._generated.functions import _softmax as _softmax
 from aten._generated.functions import _softmax_backward_data as _softmax_backward_data
+from aten._generated.functions import _stack as _stack
+from aten._generated.functions import _to_cpu as _to_cpu
+from aten._generated.functions import _trilinear as _trilinear
 from aten._generated.functions import _unique as _unique
 from aten._generated.functions import _unique2 as _unique2
 from aten._generated.functions import _unsafe_index as _unsafe_index

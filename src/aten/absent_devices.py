@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from aten._core.device import device
-from aten._core.errors import NoDeviceError
+from aten._core.base.device import device
+from aten._core.base.errors import NoDeviceError
 
 # What is answered, by what: any arguments are taken.
 _ANSWERS: tuple[tuple[Any, tuple[str, ...]], ...] = (

@@ -38,24 +38,22 @@ FAMILIES = (
     Family(
         PLANNED,
         "gradients are not in aten yet",
-        torch="autograd Gradient set_anomaly_enabled",
+        torch="Gradient set_anomaly_enabled",
         nn_functional="grad",
     ),
     Family(
         PLANNED,
-        "layers, optimizers and data loaders are not in aten yet; aten.nn.functional is",
-        torch="optim utils GradScaler ModuleDict ParameterDict BufferDict hub",
-        nn="Module* Parameter* Buffer Sequential Linear LazyLinear Conv* LazyConv* BatchNorm* "
-        "LayerNorm GroupNorm InstanceNorm* RMSNorm Embedding EmbeddingBag ReLU ReLU6 GELU SiLU "
-        "Sigmoid Tanh Softmax* LogSoftmax Dropout* MaxPool* AvgPool* AdaptiveAvgPool* "
-        "AdaptiveMaxPool* Flatten Unflatten Identity RNN* LSTM* GRU* Transformer* "
-        "MultiheadAttention CrossEntropyLoss MSELoss L1Loss NLLLoss BCE* SmoothL1Loss HuberLoss "
-        "KLDivLoss CTCLoss Upsample* PixelShuffle PixelUnshuffle LeakyReLU PReLU ELU CELU SELU "
-        "Hard* Softplus Softshrink Softsign Mish GLU Threshold Bilinear Fold Unfold ZeroPad* "
-        "ConstantPad* ReflectionPad* ReplicationPad* CircularPad* CosineSimilarity Pairwise* "
-        "LocalResponseNorm ChannelShuffle parallel DataParallel modules",
-        utils="data checkpoint tensorboard",
-        nn_utils="clip_grad* clip_grads* get_total_norm parametrize parametrizations prune "
+        "this layer, optimizer or helper of training is not in aten yet; aten.nn.functional has "
+        "what layers compute",
+        torch="GradScaler ModuleDict ParameterDict BufferDict hub",
+        nn="LazyLinear LazyConv* LazyBatchNorm* LazyInstanceNorm* EmbeddingBag RNN* LSTM* GRU* "
+        "Transformer* MultiheadAttention Fold Unfold ZeroPad* ConstantPad* "
+        "ReflectionPad* ReplicationPad* CircularPad* CosineSimilarity Pairwise* PReLU RReLU "
+        "LocalResponseNorm parallel DataParallel UpsamplingNearest2d UpsamplingBilinear2d "
+        "LPPool* MaxUnpool* FractionalMaxPool*",
+        optim="LBFGS Adadelta Adamax ASGD RAdam Rprop SparseAdam Adafactor Muon swa_utils",
+        utils="checkpoint tensorboard",
+        nn_utils="clip_grads* get_total_norm parametrize parametrizations prune "
         "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
         "fuse_* convert_conv*",
         nn_utils_rnn="PackedSequence pack_padded_sequence pad_packed_sequence pack_sequence "
@@ -64,7 +62,7 @@ FAMILIES = (
     Family(
         PLANNED,
         "transformations of functions are not in aten yet",
-        torch="func vmap overrides DisableTorchFunction DisableTorchFunctionSubclass",
+        torch="vmap overrides DisableTorchFunction DisableTorchFunctionSubclass",
         nn_functional="has_torch_function* handle_torch_function boolean_dispatch",
     ),
     Family(
@@ -102,9 +100,9 @@ FAMILIES = (
     Family(
         PLANNED,
         "quantized tensors are not in aten yet",
-        torch="ao quantization quantize_per_* quantized_* empty_quantized fake_quantize_* "
+        torch="ao quantization quantize_per_* quantized_* empty_quantized "
         "fused_moving_avg_obs_fake_quant choose_qparams_optimized int_repr q_scale q_zero_point "
-        "q_per_channel_* qscheme per_channel_* per_tensor_* fbgemm_* QInt* QUInt* dequantize bit",
+        "q_per_channel_* qscheme per_channel_* per_tensor_* fbgemm_* QInt* QUInt* bit",
         Tensor="int_repr q_scale q_zero_point q_per_channel_* qscheme",
     ),
     Family(
@@ -175,10 +173,10 @@ FAMILIES = (
         "AggregationType AVG SUM AliasDb Capsule ExcludeDispatchKeyGuard FatalError "
         "LockingLogger LoggerBase NoopLogger BenchmarkConfig BenchmarkExecutionStats "
         "ThroughputBenchmark PRIVATE_OPS USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH "
-        "classproperty get_file_path slice_inverse unify_type_list OperatorInfo FileCheck "
+        "classproperty get_file_path unify_type_list OperatorInfo FileCheck "
         "set_autocast_cache_enabled Tag FunctionSchema "
         "parse_schema parse_type_comment merge_type_from_type_comment",
-        Tensor="slice_inverse index",
+        Tensor="index",
         nn_functional="BroadcastingList* DType GRID_SAMPLE_* assert_int_or_pair "
         "reproducibility_notes sparse_support_notes tf32_notes",
         linalg="common_notes",

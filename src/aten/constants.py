@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from aten._core.device import MEMORY_FORMATS
+from aten._core.base.device import MEMORY_FORMATS
 
 __all__ = [
     "e",

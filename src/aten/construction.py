@@ -6,17 +6,15 @@ import sys
 from typing import Any
 
 from aten import registry
-from aten._core import construct
-from aten._core.argument_values import dtype_argument
-from aten._core.device import device, thread_device
-from aten._core.dtypes import dtype, get_default_dtype
-from aten._core.errors import NO_GRADIENTS
-from aten._core.tensor import Tensor
+from aten._core.base.device import device, thread_device
+from aten._core.base.dtypes import dtype, get_default_dtype
+from aten._core.dispatch.argument_values import dtype_argument
+from aten._core.tensor import construct
+from aten._core.tensor.tensor import Tensor
 from aten.interop import from_dlpack, from_numpy, frombuffer, is_aligned
 
 # What can be nothing but numbers and sequences of them.
 _PLAIN = frozenset({list, tuple, float, int, bool, complex})
-_NO_AUTOGRAD = f"requires_grad=True: {NO_GRADIENTS}"
 
 
 def tensor(
@@ -52,8 +50,6 @@ def data_as_tensor(
     pin_memory: bool = False,
 ) -> Tensor:
     """`tensor(data)` for other functions, whose name is in the errors."""
-    if requires_grad:
-        raise NotImplementedError(f"{function}(): {_NO_AUTOGRAD}")
     if pin_memory:
         raise RuntimeError(f"{function}(): pin_memory=True needs a device with pinned memory")
     element = dtype_argument(function, element)
@@ -67,7 +63,8 @@ def data_as_tensor(
         made = from_dlpack(data).clone()
     else:
         made = construct.tensor_from_data(data, element)
-    return _placed(made, element, place)
+    made = _placed(made.detach() if made.requires_grad else made, element, place)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _copied(data: Any) -> Tensor:
@@ -82,9 +79,7 @@ def _placed(made: Tensor, element: dtype | None, place: device | str | None) -> 
     place = thread_device() if place is None else device(place)
     if (element is None or made.dtype is element) and (place is None or made.device == place):
         return made
-    return registry.ops.aten.to.dtype_layout(  # type: ignore[no-any-return]
-        made, dtype=element, device=place
-    )
+    return registry.ops.aten.to.dtype_layout(made, dtype=element, device=place)
 
 
 def as_tensor(
@@ -132,8 +127,11 @@ def asarray(
         >>> aten.asarray([1.0, 2.0])
         tensor([1., 2.])
     """
-    if requires_grad:
-        raise NotImplementedError(f"asarray(): {_NO_AUTOGRAD}")
+    made = _as_array(obj, dtype, device, copy)
+    return made.detach().requires_grad_() if requires_grad else made
+
+
+def _as_array(obj: Any, dtype: Any, device: Any, copy: bool | None) -> Tensor:
     element = dtype_argument("asarray", dtype)
     shared = _shared(obj, element)
     if shared is None:

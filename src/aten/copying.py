@@ -7,10 +7,10 @@ from copy import deepcopy
 from typing import Any
 
 from aten import registry
-from aten._core.dtypes import dtype
-from aten._core.making import tensor_from_buffer
-from aten._core.storage import Storage
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import dtype
+from aten._core.memory.storage import Storage
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 
 _Arguments = tuple[Any, ...]
 
@@ -32,6 +32,7 @@ def _parts(tensor: Tensor) -> _Arguments:
         type(tensor),
         tensor.is_conj(),
         tensor.is_neg(),
+        tensor.requires_grad,
     )
 
 
@@ -44,6 +45,7 @@ def rebuild(
     kind: type[Tensor] = Tensor,
     is_conj: bool = False,
     is_neg: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The tensor that `reduce` took apart. Raises ValueError where it leaves its storage."""
     made = tensor_from_buffer(storage, element, sizes, strides, offset * element.itemsize)
@@ -51,13 +53,24 @@ def rebuild(
         made = registry.ops.aten._conj(made)
     if is_neg:
         made = registry.ops.aten._neg_view(made)
-    return made if kind is Tensor else made.as_subclass(kind)
+    made = made if kind is Tensor else made.as_subclass(kind)
+    return made.requires_grad_() if requires_grad else made
 
 
 def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A copy of the tensor on a copy of its storage, which other tensors in `memo` may share."""
+    """A copy of the tensor on a copy of its storage, which other tensors in `memo` may share.
+
+    Raises RuntimeError for a tensor that a recorded operator made: its graph cannot be copied.
+    """
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            f"deepcopy: only leaves can be copied with their gradients, and {tensor.grad_fn} made "
+            f"this tensor; detach() gives one that can be"
+        )
     storage, *window = _parts(tensor)
     copied = rebuild(deepcopy(storage, memo), *window)
     memo[id(tensor)] = copied
+    if tensor.grad is not None:
+        copied.grad = deepcopy(tensor.grad, memo)
     vars(copied).update(deepcopy(vars(tensor), memo))
     return copied

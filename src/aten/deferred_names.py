@@ -1,22 +1,26 @@
 """Names of the package whose modules are imported when one of them is first asked for.
 
-And the names under which users know its compiled types, in errors, help and pickle.
+And the names under which users know its compiled types, in errors, help and pickle, and pickles
+what makes compiled objects anew.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from operator import attrgetter
+from types import ModuleType
 
-from aten._core.device import device, layout, memory_format
-from aten._core.dispatcher import OpOverload
-from aten._core.dtypes import dtype
-from aten._core.generator import Generator
-from aten._core.keys import DispatchKey, DispatchKeySet
-from aten._core.naming import name_type
-from aten._core.packets import OpOverloadPacket
-from aten._core.sizes import Size
-from aten._core.storage import Storage
-from aten._core.tensor import Tensor
+from aten._core.base.device import device, layout, memory_format
+from aten._core.base.dtypes import dtype
+from aten._core.base.keys import DispatchKey, DispatchKeySet
+from aten._core.base.naming import name_type
+from aten._core.base.sizes import Size
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket
+from aten._core.memory.storage import Storage
+from aten._core.random.generator import Generator
+from aten._core.tensor.tensor import Tensor
 
 _TYPES = {
     "Tensor": Tensor,
@@ -32,11 +36,22 @@ _TYPES = {
     "OpOverload": OpOverload,
     "OpOverloadPacket": OpOverloadPacket,
 }
+# What pickles call the modules below `aten._core` that make objects anew, the modules that do, and
+# their functions. Saved pickles are read as long as these names stay, wherever the functions go.
+_PICKLED = {
+    "device": ("base.device", ("_layout_named", "_memory_format_named")),
+    "dispatcher": ("dispatch.dispatcher", ("packet_named",)),
+    "dtypes": ("base.dtypes", ("dtype_by_name",)),
+    "generator": ("random.generator", ("_restored",)),
+    "keys": ("base.keys", ("parse_dispatch_key", "DispatchKeySet.from_raw_repr")),
+    "storage": ("memory.storage", ("_storage_from_pickle",)),
+}
 _BY_MODULE = {
     "array_api.info": ("__array_namespace_info__",),
-    "_core.errors": ("AcceleratorError", "OutOfMemoryError"),
+    "_core.base.errors": ("AcceleratorError", "OutOfMemoryError"),
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),
+    "transforms": ("decompositions",),
     "methods": ("unique", "unique_consecutive"),
     "printing": ("get_printoptions", "set_printoptions"),
     "random": ("fork_rng",),
@@ -73,3 +88,14 @@ def name_types() -> None:
     """Let compiled types be known as what users call them."""
     for name, named in _TYPES.items():
         name_type(named, "aten", name)
+
+
+def name_pickled() -> None:
+    """Let pickle know the functions that make compiled objects anew by names that stay."""
+    for name, (place, functions) in _PICKLED.items():
+        home, shown = import_module(f"aten._core.{place}"), ModuleType(f"aten._core.{name}")
+        for function in functions:
+            attrgetter(function)(home).__module__ = shown.__name__
+            outer = function.partition(".")[0]
+            setattr(shown, outer, getattr(home, outer))
+        sys.modules[shown.__name__] = shown

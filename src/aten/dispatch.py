@@ -9,24 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aten import config
-from aten._core import registrations
-from aten._core.dispatcher import FallthroughKernel as FallthroughKernel
-from aten._core.dispatcher import Kernel as Kernel
-from aten._core.dispatcher import OpOverload as OpOverload
-from aten._core.dispatcher import PythonKernel as PythonKernel
-from aten._core.dispatcher import register_fallback as register_fallback
-from aten._core.keys import BACKENDS, change_tracing, runtime_keys
-from aten._core.keys import DispatchKey as DispatchKey
-from aten._core.keys import DispatchKeySet as DispatchKeySet
-from aten._core.keys import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
-from aten._core.keys import IncludeDispatchKeyGuard as IncludeDispatchKeyGuard
-from aten._core.keys import parse_dispatch_key as parse_dispatch_key
-from aten._core.keys import thread_excluded as thread_excluded
-from aten._core.keys import thread_included as thread_included
-from aten._core.packets import OpOverloadPacket as OpOverloadPacket
-from aten._core.registrations import code_generators as code_generators
-from aten._core.registrations import set_code_generator as set_code_generator
-from aten._core.tracing import trace_dispatch as trace_dispatch
+from aten._core.base.keys import BACKENDS, change_tracing, runtime_keys
+from aten._core.base.keys import DispatchKey as DispatchKey
+from aten._core.base.keys import DispatchKeySet as DispatchKeySet
+from aten._core.base.keys import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
+from aten._core.base.keys import IncludeDispatchKeyGuard as IncludeDispatchKeyGuard
+from aten._core.base.keys import parse_dispatch_key as parse_dispatch_key
+from aten._core.base.keys import thread_excluded as thread_excluded
+from aten._core.base.keys import thread_included as thread_included
+from aten._core.dispatch import registrations
+from aten._core.dispatch.dispatcher import FallthroughKernel as FallthroughKernel
+from aten._core.dispatch.dispatcher import Kernel as Kernel
+from aten._core.dispatch.dispatcher import OpOverload as OpOverload
+from aten._core.dispatch.dispatcher import PythonKernel as PythonKernel
+from aten._core.dispatch.dispatcher import register_fallback as register_fallback
+from aten._core.dispatch.packets import OpOverloadPacket as OpOverloadPacket
+from aten._core.dispatch.registrations import code_generators as code_generators
+from aten._core.dispatch.registrations import set_code_generator as set_code_generator
+from aten._core.dispatch.tracing import trace_dispatch as trace_dispatch
 from aten.registry import materialized, operator
 
 if TYPE_CHECKING:

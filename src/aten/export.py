@@ -11,6 +11,7 @@ import os
 import sys
 from typing import IO
 
+from aten._core.base.device import device as Device  # noqa: N812
 from aten.graph import bundled
 from aten.graph.errors import (
     ArchiveError,
@@ -58,6 +59,7 @@ def load(
     model: str = "model",
     verify: bool = True,
     mmap: bool = True,
+    device: str | Device | None = None,
 ) -> ExportedProgram:
     """Reads a program from a `.pt2` file, in the training IR or in Core ATen.
 
@@ -72,6 +74,7 @@ def load(
         verify: check the weights against their CRC-32, which reads all of them once.
         mmap: map the file. A process that reads weights from a mapped file which somebody has made
             shorter is ended by the system; with False, weights are read into memory of their own.
+        device: where the program is to run; its weights are copied there. None: as it was saved.
 
     Raises:
         OSError: the file cannot be opened.
@@ -84,4 +87,5 @@ def load(
         'ExportedProgram'
     """
     file = bundled.find(f, sys.stderr) if isinstance(f, (str, os.PathLike)) else f
-    return load_program(file, model=model, verify=verify, mmap=mmap)
+    program = load_program(file, model=model, verify=verify, mmap=mmap)
+    return program if device is None else program.to(device)

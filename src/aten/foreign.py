@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from aten import registry
-from aten._core.keys import DispatchKey
-from aten._core.tensor import Tensor
+from aten._core.base.keys import DispatchKey
+from aten._core.tensor.tensor import Tensor
 
 
 def grouped_mm(input: Tensor, weight: Tensor, offs: Tensor) -> Tensor:

@@ -1,17 +1,17 @@
-"""Whether operators are recorded for gradients, as a thread says: contexts, decorators and answers.
+"""Whether a thread records operators for gradients: contexts, decorators and answers.
 
-There are no gradients yet, so nothing depends on what is said here but the answers. Each of the
-contexts may also be put over a function, a generator function or a class's methods, with
-parentheses or, where it takes no argument, without.
+Each of the contexts may also be put over a function, a generator function or a class's methods,
+with parentheses or, where it takes no argument, without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from threading import local
 from types import TracebackType
 from typing import Any, Self
+
+from aten._core.base.keys import gradient_modes, set_gradient_modes
 
 __all__ = [
     "enable_grad",
@@ -23,9 +23,24 @@ __all__ = [
 ]
 
 
-class _Modes(local):
-    grad = True
-    inference = False
+class _Modes:
+    """The thread's state, which the dispatcher goes by."""
+
+    @property
+    def grad(self) -> bool:
+        return gradient_modes()[0]
+
+    @grad.setter
+    def grad(self, wanted: bool) -> None:
+        set_gradient_modes(wanted, self.inference)
+
+    @property
+    def inference(self) -> bool:
+        return gradient_modes()[1]
+
+    @inference.setter
+    def inference(self, wanted: bool) -> None:
+        set_gradient_modes(self.grad, wanted)
 
 
 _modes = _Modes()

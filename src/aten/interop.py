@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aten._core import construct, storage
-from aten._core.argument_values import dtype_argument
-from aten._core.dtypes import DTYPES
-from aten._core.numpy_types import numpy_dtype, numpy_for
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.base.numpy_types import numpy_dtype, numpy_for
+from aten._core.dispatch.argument_values import dtype_argument
+from aten._core.memory import storage
+from aten._core.tensor import construct
+from aten._core.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     import numpy
@@ -170,7 +171,7 @@ def to_dlpack(
         >>> aten.from_dlpack(aten.to_dlpack(aten.ones(2)))
         tensor([1., 1.])
     """
-    from aten._core import dlpack
+    from aten._core.tensor import dlpack
 
     if stream is not None and stream != _NO_WAITING:
         raise BufferError(f"there are no streams on the CPU: stream must be None, not {stream!r}")
@@ -209,7 +210,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         >>> aten.from_dlpack(numpy.arange(3))
         tensor([0, 1, 2])
     """
-    from aten._core import dlpack
+    from aten._core.tensor import dlpack
 
     capsule = ext_tensor
     if type(ext_tensor).__name__ != "PyCapsule":
@@ -254,7 +255,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> 
         >>> aten.frombuffer(bytearray([1, 2, 3]), dtype=aten.uint8)
         tensor([1, 2, 3], dtype=aten.uint8)
     """
-    from aten._core.making import tensor_from_buffer
+    from aten._core.tensor.making import tensor_from_buffer
 
     dtype = dtype_argument("frombuffer", dtype, False)
     try:
@@ -309,7 +310,7 @@ def from_file(
     """
     import mmap
 
-    from aten._core.dtypes import get_default_dtype
+    from aten._core.base.dtypes import get_default_dtype
 
     if requires_grad or pin_memory or str(device or "cpu") != "cpu":
         raise NotImplementedError("from_file(): only tensors on the CPU, without gradients")
@@ -339,7 +340,7 @@ def _is_file(name: Any) -> bool:
 
 
 def _cpu() -> Any:
-    from aten._core.device import device
+    from aten._core.base.device import device
 
     return device("cpu")
 

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.dispatcher import OpOverload
-from aten._core.tensor import Tensor
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.tensor import Tensor
 
 # Operators that torch takes in this form, in-place and out= variants included.
 _FORMS = frozenset(

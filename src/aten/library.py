@@ -15,24 +15,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from aten._core.device import device, device_types
-from aten._core.dispatcher import (
+from aten._core.base.device import device, device_types
+from aten._core.base.keys import BACKENDS, DispatchKey, parse_dispatch_key
+from aten._core.dispatch.dispatcher import (
     FallthroughKernel,
     Kernel,
     OpOverload,
     PythonKernel,
     register_fallback,
 )
-from aten._core.dispatcher import register_kernel as add_kernel
-from aten._core.keys import BACKENDS, DispatchKey, parse_dispatch_key
-from aten._core.registrations import caller_place, registrations_of
+from aten._core.dispatch.dispatcher import register_kernel as add_kernel
+from aten._core.dispatch.registrations import caller_place, registrations_of
 from aten.registry import define as define_operator
 from aten.registry import find_operator, operator, split_name, undefine
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from aten._core.registrations import RegistrationHandle
+    from aten._core.dispatch.registrations import RegistrationHandle
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

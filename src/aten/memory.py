@@ -8,7 +8,7 @@ back.
 
 from __future__ import annotations
 
-from aten._core import allocator, storage
+from aten._core.memory import allocator, storage
 
 __all__ = ["empty_cache", "reset_peak", "set_cache_limit", "stats"]
 

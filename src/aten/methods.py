@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, Literal, overload
 
 from aten import registry
-from aten._core import conversion, memory
-from aten._core.device import device
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.errors import NoDeviceError
-from aten._core.tensor import Tensor, install_attribute
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.errors import NoDeviceError
+from aten._core.tensor import memory
+from aten._core.tensor.tensor import Tensor, install_attribute
+from aten.backends.cpu.kernels.moving import conversion
 
 # Method → the dtype it converts to.
 _DTYPE_METHODS = {
@@ -39,8 +40,8 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     given = _named(args, kwargs)
     other = given.pop("other", None)
     if other is not None:
-        return registry.ops.aten.to.other(self, other, **given)  # type: ignore[no-any-return]
-    return registry.ops.aten.to.dtype_layout(self, **given)  # type: ignore[no-any-return]
+        return registry.ops.aten.to.other(self, other, **given)
+    return registry.ops.aten.to.dtype_layout(self, **given)
 
 
 def _free_converter() -> Callable[..., Tensor]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-from aten._core.dtypes import can_cast
+from aten._core.base.dtypes import can_cast
 
 # Functions of Python and of Cython.
 _FUNCTIONS = (FunctionType, type(can_cast))

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.storage import Storage
-from aten._core.tensor import Tensor
+from aten._core.memory.storage import Storage
+from aten._core.tensor.tensor import Tensor
 
 __all__ = [
     "get_device",

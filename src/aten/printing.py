@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from aten._core.dtypes import dtype, get_default_dtype
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import dtype, get_default_dtype
+from aten._core.tensor.making import is_fake
+from aten._core.tensor.tensor import Tensor
 
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
@@ -150,10 +151,12 @@ class _ComplexFormat:
 
 def text_of(tensor: Tensor) -> str:
     """`repr(tensor)`."""
+    history = _history_of(tensor)
     # A window of our own: lists are made on the way, and finalizers may change the caller's tensor.
-    tensor = tensor.as_subclass(Tensor)
+    tensor = tensor.detach().as_subclass(Tensor)
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
-    if tensor.is_meta:
+    fake = is_fake(tensor)
+    if tensor.is_meta or fake:
         body = "..."
         suffixes.append(f"size={tuple(tensor.shape)}")
         shows_type = tensor.dtype is not get_default_dtype()
@@ -167,7 +170,15 @@ def text_of(tensor: Tensor) -> str:
         shows_type = not _follows_from_numbers(tensor.dtype)
     if shows_type:
         suffixes.append(f"dtype={tensor.dtype}")
-    return _with_suffixes(_PREFIX + body, suffixes)
+    return _with_suffixes(f"{'FakeTensor(' if fake else _PREFIX}{body}", suffixes + history)
+
+
+def _history_of(tensor: Tensor) -> list[str]:
+    """That gradients flow to a tensor, and what it was made by."""
+    if not tensor.requires_grad:
+        return []
+    made_by = tensor.grad_fn
+    return ["requires_grad=True"] if made_by is None else [f"grad_fn=<{made_by.name()}>"]
 
 
 def _follows_from_numbers(element: dtype) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, SupportsInt
 
-from aten._core.generator import Generator, default_generator
-from aten._core.tensor import Tensor
+from aten._core.random.generator import Generator, default_generator
+from aten._core.tensor.tensor import Tensor
 
 __all__ = [
     "Generator",

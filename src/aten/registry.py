@@ -10,20 +10,22 @@ import sys
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from aten._core import forks
-from aten._core.dispatcher import Kernel, OpOverload, set_packet_lookup
-from aten._core.packets import (
+from aten._core.dispatch.dispatcher import Kernel, OpOverload, set_packet_lookup
+from aten._core.dispatch.packets import (
     MethodDescriptor,
     OpOverloadPacket,
     set_description,
     set_place_lookup,
 )
-from aten._core.registrations import caller_place
-from aten._core.tensor import Tensor, install_attribute
+from aten._core.dispatch.registrations import caller_place
+from aten._core.tensor.tensor import Tensor, install_attribute
+from aten._core.threads import forks
 from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from aten._generated.operators import AtenOperators
 
     Installer = Callable[[OpOverload], None]
 
@@ -309,6 +311,9 @@ class Namespace:
 class Namespaces:
     """All operators: `aten.ops.<namespace>.<name>.<overload>`."""
 
+    if TYPE_CHECKING:
+        aten: AtenOperators
+
     def __getattr__(self, name: str) -> Namespace:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -386,7 +391,7 @@ def prefixed_functions(
         shown = {
             name.removeprefix(prefix)
             for name in PACKETS
-            if name.startswith(prefix) and not name.endswith("_")
+            if name.startswith(prefix) and not name.endswith("_") and name[len(prefix)] != "_"
         }
         return sorted({*own, *shown, *others})
 

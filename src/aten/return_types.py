@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from aten import registry
-from aten._core.named_results import types_named
+from aten._core.dispatch.named_results import types_named
 
 
 def __getattr__(name: str) -> Any:

@@ -6,13 +6,18 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from aten._core.device import device as _device, layout as _layout, memory_format as _memory_format
-from aten._core.dispatcher import OpOverload as _OpOverload
-from aten._core.dtypes import dtype as _dtype
-from aten._core.generator import Generator as _Generator
-from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
-from aten._core.storage import Storage as _Storage
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as _device
+from aten._core.base.device import layout as _layout, memory_format as _memory_format
+from aten._core.base.dtypes import dtype as _dtype
+from aten._core.dispatch.dispatcher import OpOverload as _OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as _OpOverloadPacket
+from aten._core.memory.storage import Storage as _Storage
+from aten._core.random.generator import Generator as _Generator
+from aten._core.tensor.tensor import Tensor
+
+class _amp_foreach_non_finite_check_and_unscale(NamedTuple):
+    self_out: tuple[Tensor, ...]
+    found_inf_out: Tensor
 
 class _efficient_attention_forward(NamedTuple):
     output: Tensor
@@ -22,12 +27,41 @@ class _efficient_attention_forward(NamedTuple):
     max_seqlen_batch_q: Tensor
     max_seqlen_batch_k: Tensor
 
+class _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(NamedTuple):
+    output: Tensor
+    mask: Tensor
+
 class _flash_attention_forward(NamedTuple):
     output: Tensor
     softmax_logsumexp: Tensor
     rng_state: Tensor
     unused: Tensor
     debug_attn_mask: Tensor
+
+class _fused_adagrad(NamedTuple):
+    self_out: tuple[Tensor, ...]
+    grads_out: tuple[Tensor, ...]
+    state_sums_out: tuple[Tensor, ...]
+    state_steps_out: tuple[Tensor, ...]
+
+class _fused_adam(NamedTuple):
+    self_out: tuple[Tensor, ...]
+    grads_out: tuple[Tensor, ...]
+    exp_avgs_out: tuple[Tensor, ...]
+    exp_avg_sqs_out: tuple[Tensor, ...]
+    max_exp_avg_sqs_out: tuple[Tensor, ...]
+
+class _fused_adamw(NamedTuple):
+    self_out: tuple[Tensor, ...]
+    grads_out: tuple[Tensor, ...]
+    exp_avgs_out: tuple[Tensor, ...]
+    exp_avg_sqs_out: tuple[Tensor, ...]
+    max_exp_avg_sqs_out: tuple[Tensor, ...]
+
+class _fused_sgd(NamedTuple):
+    self_out: tuple[Tensor, ...]
+    grads_out: tuple[Tensor, ...]
+    momentum_buffer_list_out: tuple[Tensor, ...]
 
 class _linalg_det(NamedTuple):
     result: Tensor
@@ -64,6 +98,11 @@ class _scaled_dot_product_flash_attention_for_cpu_backward(NamedTuple):
     grad_key: Tensor
     grad_value: Tensor
 
+class _slow_conv2d_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+
 class aminmax(NamedTuple):
     min: Tensor
     max: Tensor
@@ -75,6 +114,14 @@ class cummax(NamedTuple):
 class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class fake_quantize_per_channel_affine_cachemask(NamedTuple):
+    output: Tensor
+    mask: Tensor
+
+class fake_quantize_per_tensor_affine_cachemask(NamedTuple):
+    output: Tensor
+    mask: Tensor
 
 class frexp(NamedTuple):
     mantissa: Tensor
@@ -90,7 +137,7 @@ class histogram(NamedTuple):
 
 class histogramdd(NamedTuple):
     hist: Tensor
-    bin_edges: Tensor
+    bin_edges: tuple[Tensor, ...]
 
 class kthvalue(NamedTuple):
     values: Tensor

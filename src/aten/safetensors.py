@@ -14,8 +14,8 @@ import os
 import secrets
 from collections.abc import Mapping
 
-from aten._core.device import device
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.tensor.tensor import Tensor
 from aten.graph.safetensors_format import (
     read_buffer,
     read_copied,

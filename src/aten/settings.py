@@ -11,9 +11,9 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from aten._core.device import device, set_thread_device, thread_device
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.parallel import set_num_threads as _set_num_threads
+from aten._core.base.device import device, set_thread_device, thread_device
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.threads.parallel import set_num_threads as _set_num_threads
 
 __all__ = [
     "are_deterministic_algorithms_enabled",

@@ -10,10 +10,12 @@ from types import ModuleType
 from typing import Any
 
 from aten import interop, methods, registry, tensor_attributes
-from aten._core import construct, indexing, legacy_calls
-from aten._core.device import device
-from aten._core.dispatcher import OpOverload
-from aten._core.tensor import Tensor, install_attribute, install_constructor, install_slot
+from aten._core.base.device import device
+from aten._core.dispatch import legacy_calls
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor import construct
+from aten._core.tensor.tensor import Tensor, install_attribute, install_constructor, install_slot
+from aten.backends.cpu.kernels.indexing import indexing
 from aten.construction import new_tensor, tensor
 from aten.functional.linear_algebra import lu, norm
 
@@ -96,9 +98,12 @@ def _reflected_by_tensor(name: str) -> Callable[[Tensor, Any], Any]:
     packet = registry.packet("aten", name)
 
     def call(right: Tensor, left: Any) -> Any:
-        from aten._core.promotion import result_type
+        from aten._core.tensor.promotion import result_type
 
-        return packet(tensor(left, dtype=result_type(left, right), device=right.device), right)
+        place = right.device
+        if isinstance(left, Tensor):
+            return packet(left, right)
+        return packet(tensor(left, dtype=result_type(left, right), device=place), right)
 
     return call
 
@@ -216,7 +221,7 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
         >>> aten.tensor([1, 2]).where(aten.tensor([True, False]), 0)
         tensor([1, 0])
     """
-    return registry.ops.aten.where(condition, self, other)  # type: ignore[no-any-return]
+    return registry.ops.aten.where(condition, self, other)
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> ModuleType:
@@ -264,7 +269,7 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
         >>> aten.tensor([1.0, 2.0]).polygamma(1)
         tensor([1.6449, 0.6449])
     """
-    return registry.ops.aten.polygamma(n, self)  # type: ignore[no-any-return]
+    return registry.ops.aten.polygamma(n, self)
 
 
 _ATTRIBUTES: dict[str, Any] = {

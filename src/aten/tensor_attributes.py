@@ -1,19 +1,18 @@
-"""What tensors have beside operators: devices, gradients, shared memory, elements one by one.
-
-There are no gradients, so a tensor never wants any; asking for them says so.
-"""
+"""What tensors have beside operators: devices, gradients, shared memory, elements one by one."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
 from aten import registry
-from aten._core.device import device
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.errors import NO_GRADIENTS, NoDeviceError
-from aten._core.tensor import Tensor
+from aten._core.autograd import engine, node
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.errors import NoDeviceError
+from aten._core.tensor.tensor import Tensor
 
 # Attributes that are the same for every tensor there is.
 _ANSWERS = {
@@ -28,9 +27,7 @@ _ANSWERS = {
     "is_vulkan": False,
     "is_xla": False,
     "is_xpu": False,
-    "output_nr": 0,
     "name": None,
-    "retains_grad": False,
     "volatile": False,
 }
 
@@ -60,32 +57,59 @@ def _place(kind: str, given: Any) -> device:
 
 # Gradients
 
+_ones_like = registry.ops.aten.ones_like
+_takes_gradients = vars(Tensor)["requires_grad"].__get__
+
 
 def _grad(self: Tensor) -> Tensor | None:
-    """None: there are no gradients.
+    """The gradient that `backward` has left here, or None.
+
+    Of a tensor that is no leaf there is none, unless `retain_grad` was called.
 
     Example:
 
-        >>> aten.ones(2).grad is None
-        True
+        >>> x = aten.ones(2, requires_grad=True)
+        >>> (x * 3).sum().backward()
+        >>> x.grad
+        tensor([3., 3.])
     """
-    return None
+    found: Tensor | None = node.gradient_of(self)
+    if found is None and not self.is_leaf and not self.retains_grad:
+        warnings.warn(
+            "grad: the tensor is no leaf, so backward() leaves nothing here; retain_grad() does",
+            stacklevel=2,
+        )
+    return found
 
 
 def _set_grad(self: Tensor, value: Any) -> None:
-    if value is not None:
-        raise NotImplementedError(f"grad: {NO_GRADIENTS}")
+    if value is None:
+        node.set_gradient(self, None)
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(f"grad: expected a tensor or None, not {type(value).__name__}")
+    if value is self:
+        raise RuntimeError("grad: a tensor cannot be its own gradient")
+    if tuple(value.shape) != tuple(self.shape):
+        raise RuntimeError(
+            f"grad: a gradient of other sizes: {list(value.shape)} for {list(self.shape)}"
+        )
+    if value.dtype is not self.dtype:
+        raise RuntimeError(f"grad: a gradient of another dtype: {value.dtype} for {self.dtype}")
+    if value.device != self.device:
+        raise RuntimeError(f"grad: a gradient on another device: {value.device} for {self.device}")
+    node.set_gradient(self, value)
 
 
 def _requires_grad(self: Tensor) -> bool:
-    """False: there are no gradients.
+    """Whether gradients flow to the tensor.
 
     Example:
 
         >>> aten.ones(2).requires_grad
         False
     """
-    return False
+    return bool(_takes_gradients(self))
 
 
 def _set_requires_grad(self: Tensor, value: Any) -> None:
@@ -93,24 +117,26 @@ def _set_requires_grad(self: Tensor, value: Any) -> None:
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """The tensor, which wants no gradients.
+    """Says whether gradients flow to the tensor, a leaf; gives it back.
 
-    Raises NotImplementedError for `requires_grad=True`, and RuntimeError for it where elements are
-    no floating point or complex numbers.
+    Raises RuntimeError where elements are no floating point or complex numbers, and for False where
+    the tensor is no leaf.
 
     Example:
 
-        >>> aten.ones(2).requires_grad_(False)
-        tensor([1., 1.])
+        >>> aten.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
     """
-    if not requires_grad:
-        return self
-    if not (self.is_floating_point() or self.is_complex()):
+    if not self.is_leaf:
+        if requires_grad:
+            return self
         raise RuntimeError(
-            f"requires_grad_(): only tensors of floating point and complex dtype can require "
-            f"gradients, not {self.dtype}"
+            "requires_grad_: the tensor is no leaf; detach() gives one that requires no gradient"
         )
-    raise NotImplementedError(f"requires_grad_(): {NO_GRADIENTS}")
+    if requires_grad and not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(f"requires_grad_: only inexact numbers have gradients, not {self.dtype}")
+    node.set_requires_grad(self, bool(requires_grad))
+    return self
 
 
 def backward(
@@ -119,60 +145,97 @@ def backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Any = None,
-) -> NoReturn:
-    """Raises RuntimeError: there are no gradients.
+) -> None:
+    """Adds to the `grad` of every leaf that the tensor depends on; see `aten.autograd.backward`.
 
     Example:
 
-        >>> try:
-        ...     aten.ones(2).backward()
-        ... except RuntimeError as error:
-        ...     print(str(error).partition(";")[0])
-        backward(): there are no gradients in aten yet
+        >>> x = aten.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
     """
-    raise RuntimeError(f"backward(): {NO_GRADIENTS}")
+    if gradient is None and inputs is None and self.numel() == 1 and self.is_floating_point():
+        keep = create_graph if retain_graph is None else retain_graph
+        engine.run_backward((self,), (_ones_like(self),), keep, create_graph)
+        return
+    from aten import autograd
+
+    autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
 
-def register_hook(self: Tensor, hook: Callable[..., Any]) -> NoReturn:
-    """Raises RuntimeError: there are no gradients that a hook would see.
+def detach_(self: Tensor) -> Tensor:
+    """Takes the tensor out of the graph: it is a leaf to which no gradients flow.
+
+    Raises RuntimeError for views: their base would still be in the graph.
 
     Example:
 
-        >>> try:
-        ...     aten.ones(2).register_hook(print)
-        ... except RuntimeError as error:
-        ...     print(str(error).partition(";")[0])
-        register_hook(): there are no gradients in aten yet
+        >>> (aten.ones(2, requires_grad=True) * 2).detach_()
+        tensor([2., 2.])
     """
-    raise RuntimeError(f"register_hook(): {NO_GRADIENTS}")
+    if self._is_view() and self.requires_grad:
+        raise RuntimeError(
+            "detach_: a view stays in its base's graph; detach() gives a tensor in none"
+        )
+    node.forget_history(self)
+    return self
 
 
-def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> NoReturn:
-    """Raises RuntimeError: there are no gradients that a hook would see.
+def register_hook(self: Tensor, hook: Callable[..., Any]) -> Any:
+    """`hook(gradient)` runs when the tensor's gradient is known; what it gives is taken on instead.
+
+    Returns a handle with `remove()`. Raises RuntimeError for tensors that require no gradient.
 
     Example:
 
-        >>> try:
-        ...     aten.ones(2).register_post_accumulate_grad_hook(print)
-        ... except RuntimeError as error:
-        ...     print(str(error).partition(";")[0])
-        register_post_accumulate_grad_hook(): there are no gradients in aten yet
+        >>> x = aten.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda gradient: gradient * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
     """
-    raise RuntimeError(f"register_post_accumulate_grad_hook(): {NO_GRADIENTS}")
+    if not self.requires_grad:
+        raise RuntimeError("a hook needs a tensor that requires grad")
+    return node.add_tensor_hook(self, hook)
 
 
-def retain_grad(self: Tensor) -> NoReturn:
-    """Raises RuntimeError: there are no gradients to keep.
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> Any:
+    """`hook(tensor)` runs after `backward` has added to a leaf's `grad`.
+
+    Returns a handle with `remove()`. Raises RuntimeError for tensors that are no leaves.
 
     Example:
 
-        >>> try:
-        ...     aten.ones(2).retain_grad()
-        ... except RuntimeError as error:
-        ...     print(str(error).partition(";")[0])
-        retain_grad(): there are no gradients in aten yet
+        >>> x = aten.ones(2, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> x.sum().backward()
+        tensor([1., 1.])
     """
-    raise RuntimeError(f"retain_grad(): {NO_GRADIENTS}")
+    if not self.requires_grad:
+        raise RuntimeError("a hook needs a tensor that requires grad")
+    if not self.is_leaf:
+        raise RuntimeError("register_post_accumulate_grad_hook: the tensor is no leaf")
+    return node.add_post_hook(self, hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Has `backward` keep the gradient of a tensor that is no leaf, too.
+
+    Raises RuntimeError for tensors that require no gradient.
+
+    Example:
+
+        >>> x = aten.ones(2, requires_grad=True)
+        >>> y = x * 2
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad
+        tensor([1., 1.])
+    """
+    if not self.requires_grad:
+        raise RuntimeError("retain_grad: the tensor does not require grad")
+    node.retain_gradient(self)
 
 
 def _grad_dtype(self: Tensor) -> dtype:
@@ -451,6 +514,7 @@ ATTRIBUTES: dict[str, Any] = {
             const_data_ptr,
             dense_dim,
             dequantize,
+            detach_,
             dim_order,
             is_pinned,
             is_set_to,

@@ -10,13 +10,13 @@ from operator import index
 from typing import Any, NoReturn
 
 from aten import registry
-from aten._core import construct
-from aten._core.device import LAYOUTS, device
-from aten._core.dtypes import DTYPES, dtype, get_default_dtype, set_default_dtype
-from aten._core.making import tensor_from_buffer
-from aten._core.sizes import Size
-from aten._core.storage import Storage
-from aten._core.tensor import Tensor
+from aten._core.base.device import LAYOUTS, device
+from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype, set_default_dtype
+from aten._core.base.sizes import Size
+from aten._core.memory.storage import Storage
+from aten._core.tensor import construct
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.construction import data_as_tensor
 
 _CPU = device("cpu")
@@ -169,9 +169,7 @@ def _as_int(value: Any) -> int | None:
 def _empty(sizes: Any, element: dtype, place: device) -> Tensor:
     # A tuple first: reading one size may run code that changes a list of them.
     checked = [_size(value, position) for position, value in enumerate(tuple(sizes), 1)]
-    return registry.ops.aten.empty.memory_format(  # type: ignore[no-any-return]
-        checked, dtype=element, device=place
-    )
+    return registry.ops.aten.empty.memory_format(checked, dtype=element, device=place)
 
 
 def _size(value: Any, position: int) -> int:
@@ -198,7 +196,7 @@ def _same_window(other: Tensor, element: dtype, place: device, any_dtype: bool) 
             f"new(): expected a {element} tensor on {place}, got one of {other.dtype} on "
             f"{other.device}"
         )
-    return registry.ops.aten.alias(other)  # type: ignore[no-any-return]
+    return registry.ops.aten.alias(other)
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aten._core.dtypes import dtype, get_default_dtype
+from aten._core.base.dtypes import dtype, get_default_dtype
 
 # Bits of the fraction; the least exponent of a normal number; the greatest finite number.
 _FLOATS = {

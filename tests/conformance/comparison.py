@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import aten
-from aten._core.making import tensor_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
 
 torch = pytest.importorskip("torch")
 
@@ -51,13 +51,7 @@ def assert_same(
 ) -> None:
     """Values, types, shapes, strides and offsets agree."""
     if isinstance(theirs, torch.Tensor):
-        assert isinstance(ours, aten.Tensor), type(ours)
-        assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
-        assert tuple(ours.shape) == tuple(theirs.shape)
-        if strides:
-            assert (tuple(ours.shape), ours.stride()) == (tuple(theirs.shape), theirs.stride())
-            assert ours.storage_offset() == theirs.storage_offset()
-        assert ours.device.type == theirs.device.type
+        assert_same_metadata(ours, theirs, strides=strides)
         if not theirs.is_meta:
             assert_same_values(ours, theirs, tolerance, absolute)
     elif isinstance(theirs, (list, tuple)) and not isinstance(theirs, torch.Size):
@@ -76,10 +70,30 @@ def assert_same(
         assert ours == theirs
 
 
+def assert_same_metadata(ours: Any, theirs: Any, *, strides: bool = True) -> None:
+    """Types, shapes, devices and, if asked for, strides and offsets of two tensors agree."""
+    assert isinstance(ours, aten.Tensor), type(ours)
+    assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    if strides:
+        assert (tuple(ours.shape), ours.stride()) == (tuple(theirs.shape), theirs.stride())
+        assert ours.storage_offset() == theirs.storage_offset()
+    assert ours.device.type == theirs.device.type
+
+
+def to_torch(ours: Any) -> Any:
+    """The elements of one of our tensors, contiguous, as torch has them."""
+    element = getattr(torch, ours.dtype.name)
+    return torch.tensor(ours.tolist(), dtype=element).reshape(tuple(ours.shape))
+
+
 def assert_same_values(ours: Any, theirs: Any, tolerance: float, absolute: float) -> None:
-    given = torch.tensor(ours.tolist(), dtype=theirs.dtype).reshape(theirs.shape)
     torch.testing.assert_close(
-        given, theirs.detach(), rtol=tolerance, atol=absolute, equal_nan=True
+        to_torch(ours).to(theirs.dtype),
+        theirs.detach(),
+        rtol=tolerance,
+        atol=absolute,
+        equal_nan=True,
     )
 
 

@@ -8,6 +8,7 @@
     out        into tensors of the right layout, of another, of none, and of another dtype: the
                values are those of the function, whatever torch does there; a dtype to which the
                result cannot be cast is refused, and what torch takes is taken
+    fake       on tensors without data: dtypes, sizes and strides; only where it is asked for
     errors     samples that torch refuses: the same type of exception, operands untouched
 
 Values agree within torch.testing's own tolerance for the dtype; or they are at most twice as far
@@ -23,25 +24,38 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import fake_checks
 import torch
-from database_translation import MissingError, Translator, resolve
+from database_translation import DEVICE, MissingError, Translator
 
 import aten
 
-DTYPES = (torch.float32, torch.int64, torch.bool)
+DTYPES = ("float32", "int64", "bool")
+EVERY_DTYPE = (
+    *("float32", "float64", "float16", "bfloat16", "complex64", "complex128"),
+    *("int64", "int32", "int16", "int8", "uint8", "bool"),
+)
 FORMS = ("function", "method", "inplace", "operator", "out", "errors")
 # Entries whose elements are whatever memory held.
 _WITHOUT_VALUES = ("empty", "new_empty", "resize_")
 # Where torch itself writes past the end of its memory: aten is asked alone.
 _TORCH_CRASHES = frozenset({("lu_unpack", "reversed"), ("linalg.lu", "reversed")})
-_WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_WIDER = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex64: torch.complex128,
+    # Of operands that are not all as wide themselves.
+    torch.float64: torch.float64,
+    torch.complex128: torch.complex128,
+}
 _OTHER_DTYPES = (torch.int32, torch.float64, torch.complex64)
 
 
-def dtypes_of(entry: Any) -> tuple[Any, ...]:
-    """The dtypes an entry is judged by: those of DTYPES it has, or the first of its own."""
+def dtypes_of(entry: Any, among: Iterable[str] = DTYPES) -> tuple[Any, ...]:
+    """The dtypes an entry is judged by: those among these it has, or the first of its own."""
     supported = entry.supported_dtypes("cpu")
-    wanted = tuple(dtype for dtype in DTYPES if dtype in supported)
+    wanted = tuple(one for name in among if (one := getattr(torch, name)) in supported)
     return wanted or tuple(sorted(supported, key=str)[:1])
 
 
@@ -49,10 +63,12 @@ def has_samples(entry: Any, dtype: Any) -> bool:
     return next(iter(entry.sample_inputs("cpu", dtype)), None) is not None
 
 
-def check(entry: Any, dtype: Any, limit: int | None = None) -> dict[str, str]:
+def check(
+    entry: Any, dtype: Any, limit: int | None = None, forms: Iterable[str] = FORMS
+) -> dict[str, str]:
     """What is wrong with an entry for one dtype, by form. At most `limit` samples are taken."""
     found: dict[str, str] = {}
-    for form in FORMS:
+    for form in forms:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -92,7 +108,7 @@ def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool
     arguments = (sample.input, *sample.args)
     keywords = sample.kwargs
     our_arguments, our_keywords = translate(arguments), translate(keywords)
-    originals = _cloned((arguments, keywords))
+    originals = cloned((arguments, keywords))
     torch.manual_seed(0)
     try:
         expected = theirs(*arguments, **keywords)
@@ -102,25 +118,40 @@ def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool
     aten.manual_seed(0)
     given = ours(*our_arguments, **our_keywords)
     values = not entry.name.startswith(_WITHOUT_VALUES)
-    _compare(given, expected, values, lambda: _wide(theirs, originals))
+    compare(given, expected, values, lambda: wide_result(theirs, originals))
     if values:
-        written = (lambda: _wide_operands(theirs, originals)) if inplace else None
-        _compare((our_arguments, our_keywords), (arguments, keywords), True, written)
-    _compare_sharing((our_arguments, our_keywords, given), (arguments, keywords, expected))
+        written = None if _draws(theirs) else lambda: wide_operands(theirs, originals)
+        compare((our_arguments, our_keywords), (arguments, keywords), True, written)
+    compare_sharing((our_arguments, our_keywords, given), (arguments, keywords, expected))
     if inplace and isinstance(arguments[0], torch.Tensor) and expected is arguments[0]:
         assert given is our_arguments[0], "an in-place call returns its first operand"
 
 
-def _wide(function: Any, originals: Any) -> Any:
-    """The result on operands of twice the precision."""
-    arguments, keywords = _mapped(originals, _widened)
-    torch.manual_seed(0)
+def wide_result(function: Any, originals: Any) -> Any:
+    """The result on operands of twice the precision; None where it depends on random numbers.
+
+    Those are others in another dtype. Whole numbers become float64, too.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        made = [_seeded(function, originals, seed) for seed in range(1 + _draws(function))]
+    finally:
+        torch.set_default_dtype(before)
+    first, last = (list(tensors_in(one)) for one in (made[0], made[-1]))
+    same = all(one.equal(other) for one, other in zip(first, last, strict=True))
+    return made[0] if len(made) == 1 or same else None
+
+
+def _seeded(function: Any, originals: Any, seed: int) -> Any:
+    arguments, keywords = mapped(cloned(originals), _widened)
+    torch.manual_seed(seed)
     return function(*arguments, **keywords)
 
 
-def _wide_operands(function: Any, originals: Any) -> Any:
+def wide_operands(function: Any, originals: Any) -> Any:
     """The operands of twice the precision, as the call leaves them."""
-    arguments, keywords = operands = _mapped(originals, _widened)
+    arguments, keywords = operands = mapped(originals, _widened)
     function(*arguments, **keywords)
     return operands
 
@@ -131,36 +162,36 @@ def _widened(value: Any) -> Any:
     return _WIDER.get(value, value) if isinstance(value, torch.dtype) else value
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_mapped(one, change) for one in value))
+        return type(value)(*(mapped(one, change) for one in value))
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
-        return type(value)(_mapped(one, change) for one in value)
+        return type(value)(mapped(one, change) for one in value)
     if isinstance(value, dict):
-        return {key: _mapped(one, change) for key, one in value.items()}
+        return {key: mapped(one, change) for key, one in value.items()}
     return change(value)
 
 
-def _cloned(value: Any) -> Any:
-    return _mapped(value, lambda one: one.clone() if isinstance(one, torch.Tensor) else one)
+def cloned(value: Any) -> Any:
+    return mapped(value, lambda one: one.clone() if isinstance(one, torch.Tensor) else one)
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def tensors_in(value: Any) -> Iterator[Any]:
     """Every tensor, of either library, in a nest of results or arguments."""
     if isinstance(value, (torch.Tensor, aten.Tensor)):
         yield value
     elif isinstance(value, (list, tuple)):
         for one in value:
-            yield from _tensors(one)
+            yield from tensors_in(one)
     elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
+        yield from tensors_in(list(value.values()))
     elif isinstance(value, slice):
-        yield from _tensors((value.start, value.stop, value.step))
+        yield from tensors_in((value.start, value.stop, value.step))
 
 
-def _compare(given: Any, expected: Any, values: bool, wide: Callable[[], Any] | None) -> None:
+def compare(given: Any, expected: Any, values: bool, wide: Callable[[], Any] | None) -> None:
     _compare_kinds(given, expected)
-    ours, theirs = list(_tensors(given)), list(_tensors(expected))
+    ours, theirs = list(tensors_in(given)), list(tensors_in(expected))
     assert len(ours) == len(theirs), f"{len(ours)} tensors, expected {len(theirs)}"
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert one.dtype.name == str(other.dtype).removeprefix("torch."), (
@@ -191,7 +222,7 @@ def _compare_kinds(given: Any, expected: Any) -> None:
         torch.testing.assert_close(given, expected, equal_nan=True)
     elif isinstance(expected, (bool, int, str, type(None))):
         assert type(given) is type(expected), f"{type(given)}, expected {type(expected)}"
-        assert given == expected, f"{given}, expected {expected}"
+        assert given in (expected, DEVICE), f"{given}, expected {expected}"
 
 
 def to_torch(tensor: Any) -> Any:
@@ -201,7 +232,10 @@ def to_torch(tensor: Any) -> Any:
         return torch.empty(tuple(tensor.shape), dtype=element)
     if hasattr(tensor, "resolve_conj"):
         tensor = tensor.resolve_conj().resolve_neg()
-    raw = tensor.contiguous().reshape((-1,)).view(aten.uint8).numpy().tobytes()
+    packed = tensor.to("cpu").contiguous()
+    # Of a single element, any stride is contiguous, and only a stride of one is bytes.
+    row = packed.as_strided((packed.numel(),), (1,), packed.storage_offset())
+    raw = row.view(aten.uint8).numpy().tobytes()
     return torch.frombuffer(bytearray(raw), dtype=element).reshape(tuple(tensor.shape))
 
 
@@ -210,9 +244,10 @@ def _compare_values(given: Any, expected: Any, place: int, wide: Callable[[], An
     try:
         torch.testing.assert_close(given, expected, equal_nan=True, check_stride=False)
     except AssertionError:
-        if wide is None or expected.dtype not in _WIDER:
+        found = None if wide is None or expected.dtype not in _WIDER else wide()
+        if found is None:
             raise
-        exact = list(_tensors(wide()))[place].resolve_conj()
+        exact = list(tensors_in(found))[place].resolve_conj()
         if not _as_near(given, expected, exact):
             raise
 
@@ -233,20 +268,22 @@ def _as_near(given: Any, expected: Any, exact: Any) -> bool:
     return agree and distance(given) <= 2 * distance(expected)
 
 
-def _start(tensor: Any) -> int:
-    """Where a tensor's storage begins; 0 for one without memory."""
-    if tensor.numel() == 0 or tensor.device.type != "cpu":
+def _memory(tensor: Any) -> int:
+    """What tells a tensor's memory from others'; 0 for one without."""
+    if tensor.numel() == 0 or tensor.device.type not in ("cpu", DEVICE):
         return 0
-    return int(tensor.data_ptr()) - tensor.storage_offset() * tensor.element_size()
+    if isinstance(tensor, aten.Tensor):
+        return id(tensor.untyped_storage())
+    return int(tensor.untyped_storage()._cdata)
 
 
-def _compare_sharing(ours: Any, theirs: Any) -> None:
+def compare_sharing(ours: Any, theirs: Any) -> None:
     """The same pairs of operands and results share memory."""
-    our_starts = [_start(one) for one in _tensors(ours)]
-    their_starts = [_start(one) for one in _tensors(theirs)]
-    for one, other in itertools.combinations(range(len(our_starts)), 2):
-        shared = 0 != our_starts[one] == our_starts[other]
-        expected = 0 != their_starts[one] == their_starts[other]
+    our_memories = [_memory(one) for one in tensors_in(ours)]
+    their_memories = [_memory(one) for one in tensors_in(theirs)]
+    for one, other in itertools.combinations(range(len(our_memories)), 2):
+        shared = 0 != our_memories[one] == our_memories[other]
+        expected = 0 != their_memories[one] == their_memories[other]
         assert shared == expected, (
             f"tensors {one} and {other} of operands and results "
             f"{'share' if shared else 'do not share'} memory"
@@ -315,7 +352,7 @@ def _check_out(entry: Any, dtype: Any, limit: int | None) -> None:
         for layout, make in _OUTS.items():
             if number >= 4 and layout != "given":
                 break
-            made = _mapped(plain, lambda one, make=make: make(one))
+            made = mapped(plain, lambda one, make=make: make(one))
             with _named(f"sample {number}, out= {layout}"):
                 _compare_out(entry, ours, sample, plain, made, layout)
 
@@ -326,8 +363,8 @@ def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any, layou
     out = tuple(out) if isinstance(out, tuple) else out
     arguments = translate((sample.input, *sample.args))
     keywords = translate({**sample.kwargs, "out": out})
-    places = [one.data_ptr() for one in _tensors(keywords["out"])]
-    originals = _cloned(((sample.input, *sample.args), sample.kwargs))
+    places = [one.data_ptr() for one in tensors_in(keywords["out"])]
+    originals = cloned(((sample.input, *sample.args), sample.kwargs))
     alone = (entry.name, layout) in _TORCH_CRASHES
     refused = (
         None
@@ -336,7 +373,7 @@ def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any, layou
             lambda: entry.op(sample.input, *sample.args, **{**sample.kwargs, "out": out})
         )
     )
-    pairs = list(zip(_tensors(plain), _tensors(out), strict=True))
+    pairs = list(zip(tensors_in(plain), tensors_in(out), strict=True))
     castable = all(torch.can_cast(one.dtype, other.dtype) for one, other in pairs)
     if refused is not None and not castable:
         _check_raises(type(refused), lambda: ours(*arguments, **keywords))
@@ -351,16 +388,16 @@ def _compare_out(entry: Any, ours: Any, sample: Any, plain: Any, out: Any, layou
     # drawn in that dtype, and in the order of that memory.
     cast = castable and not (refused is None and _draws(entry.op))
     expected = [one.to(other.dtype) if cast else other for one, other in pairs]
-    given = list(_tensors(keywords["out"]))
+    given = list(tensors_in(keywords["out"]))
     values = not entry.name.startswith(_WITHOUT_VALUES)
     same = all(one.dtype is other.dtype for one, other in pairs)
-    wide = (lambda: list(_tensors(_wide(entry.op, originals)))) if same else None
-    _compare(given, expected, values, wide)
-    for place, mine, theirs in zip(places, given, _tensors(out), strict=True):
+    wide = (lambda: wide_result(entry.op, originals)) if same else None
+    compare(given, expected, values, wide)
+    for place, mine, theirs in zip(places, given, tensors_in(out), strict=True):
         resized = refused is not None or mine.shape != tuple(theirs.shape)
         assert resized or mine.numel() < 2 or mine.stride() == theirs.stride(), "strides of out="
         assert mine.data_ptr() == place or not place, "out= has been moved"
-    assert all(map(operator.is_, _tensors(result), given)), "out= is not returned"
+    assert all(map(operator.is_, tensors_in(result), given)), "out= is not returned"
 
 
 def _draws(function: Any) -> bool:
@@ -427,14 +464,14 @@ def _check_errors(entry: Any, dtype: Any, limit: int | None) -> None:
             if not issubclass(wrong.error_type, RuntimeError):
                 raise AssertionError(f"error input {number}: {refused}") from refused
             continue
-        before = _mapped((arguments, keywords), _copy_of_ours)
+        before = mapped((arguments, keywords), _copy_of_ours)
         try:
             entry.op(sample.input, *sample.args, **sample.kwargs)
         except Exception as error:
             with _named(f"error input {number}"):
                 _check_raises(type(error), lambda: ours(*arguments, **keywords))
                 for one, other in zip(
-                    _tensors((arguments, keywords)), _tensors(before), strict=True
+                    tensors_in((arguments, keywords)), tensors_in(before), strict=True
                 ):
                     if one.is_meta:
                         continue
@@ -451,6 +488,13 @@ def _error_inputs(entry: Any) -> Iterable[Any]:
     return list(entry.error_inputs("cpu"))
 
 
+def _check_fake(entry: Any, dtype: Any, limit: int | None) -> None:
+    ours = Translator()(entry.op)
+    for number, sample in enumerate(_samples(entry, dtype, limit)):
+        with _named(f"sample {number}"):
+            fake_checks.compare(ours, entry.op, sample)
+
+
 _CHECKS = {
     "function": _check_function,
     "method": _check_method,
@@ -458,6 +502,10 @@ _CHECKS = {
     "operator": _check_operator,
     "out": _check_out,
     "errors": _check_errors,
+    "fake": _check_fake,
 }
 
-__all__ = ["DTYPES", "FORMS", "check", "dtypes_of", "resolve"]
+__all__ = [
+    *("DTYPES", "EVERY_DTYPE", "FORMS", "check", "cloned", "compare", "compare_sharing"),
+    *("dtypes_of", "mapped", "tensors_in", "to_torch", "wide_operands", "wide_result"),
+]

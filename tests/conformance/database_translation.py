@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import os
 import types
 from typing import Any
 
@@ -19,7 +20,7 @@ from comparison import memory_of
 from torch.testing._internal import common_utils
 
 import aten
-from aten._core.making import tensor_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
 
 # Where callables of torch are looked for, and what the place is called below `aten`.
 _PLACES = (
@@ -33,6 +34,9 @@ _PLACES = (
     ("Tensor", torch.Tensor),
 )
 
+
+# Where translated tensors are, and what "cpu" as a device becomes.
+DEVICE = os.environ.get("DATABASE_DEVICE", "cpu")
 
 # Parts of torch that rebuilt functions use, and that have nothing to do with tensors.
 _TOOLS = frozenset({"utils", "testing", "backends", "overrides", "jit", "cuda"})
@@ -97,7 +101,7 @@ class Translator:
         if isinstance(value, torch.dtype):
             return aten.DTYPES[str(value).removeprefix("torch.")]
         if isinstance(value, torch.device):
-            return aten.device(str(value))
+            return aten.device(str(value).replace("cpu", DEVICE))
         if isinstance(value, (torch.layout, torch.memory_format)):
             return resolve(str(value).removeprefix("torch."))
         if isinstance(value, torch.Size):
@@ -107,7 +111,10 @@ class Translator:
         if isinstance(value, (list, tuple)):
             return type(value)(self(one) for one in value)
         if isinstance(value, dict):
-            return {key: self(one) for key, one in value.items()}
+            made = {key: self(one) for key, one in value.items()}
+            if made.get("device") == "cpu":
+                made["device"] = DEVICE
+            return made
         if isinstance(value, slice):
             return slice(self(value.start), self(value.stop), self(value.step))
         if isinstance(value, torch.Generator):
@@ -135,7 +142,7 @@ class Translator:
                 memory.copy_(
                     tensor_from_buffer(memory_of(storage), aten.uint8, tuple(memory.shape))
                 )
-            self._storages[storage.data_ptr()] = memory
+            memory = self._storages[storage.data_ptr()] = memory.to(DEVICE)
         element = aten.DTYPES[str(tensor.dtype).removeprefix("torch.")]
         whole = memory[: storage.nbytes() // tensor.itemsize * tensor.itemsize].view(element)
         made = whole.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())

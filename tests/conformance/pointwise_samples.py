@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 import aten
-from aten._core.making import tensor_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
 
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")

@@ -46,7 +46,7 @@ def test_attention(element, batch):
 @pytest.mark.parametrize("batch", [(), (2, 3)], ids=str)
 def test_long_attention_in_parts(batch, rows, columns, monkeypatch):
     """Some rows at a time, causal or not, with masks of every row and of all rows."""
-    monkeypatch.setattr("aten.ops.attention._SCORES", 1)
+    monkeypatch.setattr("aten.ops.networks.attention._SCORES", 1)
     name, element = "scaled_dot_product_attention", "float32"
     query = sample(*batch, rows, 8)
     key, value = (sample(*batch, columns, 8, seed=seed) for seed in (1, 2))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import aten
-from aten._core import storage
+from aten._core.memory import storage
 
 LAYOUTS = {
     "row-major": lambda lib: lib.arange(24).reshape((2, 3, 4)),

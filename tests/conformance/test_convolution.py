@@ -5,11 +5,21 @@ from __future__ import annotations
 import random
 
 import pytest
-from comparison import assert_same, compare, torch, translated
+from comparison import assert_same_metadata, compare, to_torch, torch, translated
 
 import aten
 
-TOLERANCE = {"float16": 4e-3, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-10}
+# The type that the sums of products are done in.
+ARITHMETIC = {
+    "float16": torch.float32,
+    "bfloat16": torch.float32,
+    "float32": torch.float32,
+    "float64": torch.float64,
+}
+
+
+# What a convolution of a few dozen products in float32 may be off by.
+CLOSE = {"tolerance": 1e-5, "absolute": 1e-5}
 
 
 def draw(seed, element):
@@ -42,32 +52,62 @@ def draw(seed, element):
     return input, weight, bias, stride, padding, dilation, transposed, extra, groups
 
 
-def computed_in_float64(arguments):
-    """What torch gives for the same numbers in float64.
+def in_float64(arguments):
+    return [one.double() if isinstance(one, torch.Tensor) else one for one in arguments]
 
-    Its own kernels of half types read memory that nobody wrote on some processors: the sizes of
-    seed 41 gave 1e38 on one with AMX.
+
+def magnitude(arguments):
+    """The same sums over what the products' sizes are."""
+    wide = in_float64(arguments)
+    return torch.ops.aten.convolution(
+        *[one.abs() if isinstance(one, torch.Tensor) else one for one in wide]
+    )
+
+
+def assert_within_rounding(result, exact, size, terms, element, arithmetic):
+    """`result` is what a sum of `terms` products, done in `arithmetic`, may be.
+
+    Its error is at most terms u size, u the unit of rounding and size the sum of the products'
+    sizes, in whatever order they are added (Higham, Accuracy and Stability of Numerical
+    Algorithms, section 3.1); a narrower type of the result adds half a unit of its own.
     """
-    wide = [one.double() if isinstance(one, torch.Tensor) else one for one in arguments]
-    return torch.ops.aten.convolution(*wide)
+    bound = terms * torch.finfo(arithmetic).eps / 2 * size
+    if element is not arithmetic:
+        # Below the smallest normal number the units are all of one size.
+        narrow = torch.finfo(element)
+        bound = bound + narrow.eps / 2 * exact.abs().add(bound).clamp_min(narrow.tiny)
+    error = (to_torch(result).double() - exact).abs()
+    assert torch.all(error <= bound), f"{(error / bound).max().item():.3g} times the bound"
 
 
-@pytest.mark.parametrize("element", list(TOLERANCE))
+@pytest.mark.parametrize("element", list(ARITHMETIC))
 def test_drawn_convolutions(element):
+    """Values against float64; torch's own are further from it in half types.
+
+    Its kernels of those read memory that nobody wrote on some processors: the sizes of seed 41
+    gave 1e38 on one with AMX.
+    """
     compared = 0
     for seed in range(120):
         arguments = draw(seed, element)
         try:
             expected = torch.ops.aten.convolution(*arguments)
-            if element in ("float16", "bfloat16"):
-                expected = computed_in_float64(arguments).to(expected.dtype)
         except RuntimeError:
             with pytest.raises(RuntimeError):
                 aten.ops.aten.convolution(*translated(arguments))
             continue
         result = aten.ops.aten.convolution(*translated(arguments))
-        tolerance = TOLERANCE[element]
-        assert_same(result, expected, tolerance=tolerance, absolute=tolerance * 20, strides=False)
+        assert_same_metadata(result, expected)
+        weight, transposed, groups = arguments[1], arguments[6], arguments[8]
+        channels = weight.shape[0] // groups if transposed else weight.shape[1]
+        assert_within_rounding(
+            result,
+            torch.ops.aten.convolution(*in_float64(arguments)),
+            magnitude(arguments),
+            channels * weight[0, 0].numel() + 1,  # and the bias
+            expected.dtype,
+            ARITHMETIC[element],
+        )
         compared += 1
     assert compared > 60
 
@@ -84,8 +124,7 @@ def test_padding_by_name(padding, kernel):
             lambda library, x, w: library.conv2d(x, w, padding=padding, dilation=(1, 2)),
             input,
             weight,
-            tolerance=1e-4,
-            absolute=1e-4,
+            **CLOSE,
         )
 
 
@@ -102,8 +141,7 @@ def test_transposed(rank):
         image,
         weight,
         bias,
-        tolerance=1e-4,
-        absolute=1e-4,
+        **CLOSE,
     )
 
 
@@ -177,31 +215,36 @@ def test_pad(pad, mode):
         compare(lambda library, x: library.ops.aten.pad(x, pad, mode, 2.5), image)
 
 
-@pytest.mark.parametrize("element", ["float32", "float64"])
+def gradients(library, arguments, gradient, mask):
+    input, weight, bias, *window = arguments
+    sizes = None if bias is None else list(bias.shape)
+    found = library.ops.aten.convolution_backward(gradient, input, weight, sizes, *window, mask)
+    return [one for one, given in zip(found, mask, strict=True) if given]
+
+
+@pytest.mark.parametrize("element", list(ARITHMETIC))
 def test_gradients(element):
+    """Sums of as many products as elements of the gradient, or weights, meet in an element."""
     compared = 0
     for seed in range(100):
-        input, weight, bias, *window, groups = draw(seed, element)
+        arguments = draw(seed, element)
         try:
-            out = torch.ops.aten.convolution(input, weight, bias, *window, groups)
+            out = torch.ops.aten.convolution(*arguments)
         except RuntimeError:
             continue
-        mask = [seed % 3 != 1, seed % 3 != 2, bias is not None]
-        sizes = None if bias is None else list(bias.shape)
-
-        def wanted(library, *tensors, rest=(sizes, *window, groups), mask=mask):
-            found = library.ops.aten.convolution_backward(*tensors, *rest, mask)
-            return [one for one, given in zip(found, mask, strict=True) if given]
-
-        compare(
-            wanted,
-            torch.ones_like(out) * 2,
-            input,
-            weight,
-            tolerance=1e-4,
-            absolute=1e-3,
-            strides=False,
-        )
+        weight = arguments[1]
+        mask = [seed % 3 != 1, seed % 3 != 2, arguments[2] is not None]
+        gradient = torch.full_like(out, 2)
+        expected = gradients(torch, arguments, gradient, mask)
+        results = gradients(aten, translated(arguments), translated(gradient), mask)
+        wide = in_float64(arguments)
+        exact = gradients(torch, wide, gradient.double(), mask)
+        sizes = [one.abs() if isinstance(one, torch.Tensor) else one for one in wide]
+        bounds = gradients(torch, sizes, gradient.double(), mask)
+        terms = max(out.numel() // out.shape[1], weight.numel())
+        for made, theirs, right, size in zip(results, expected, exact, bounds, strict=True):
+            assert_same_metadata(made, theirs)
+            assert_within_rounding(made, right, size, terms, theirs.dtype, ARITHMETIC[element])
         compared += 1
     assert compared > 50
 

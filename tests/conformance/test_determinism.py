@@ -26,6 +26,8 @@ VALUES = {
     "compute_mode": None,
     "dtype": aten.float32,
     "eps": 1e-5,
+    "beta": 1.0,
+    "delta": 1.0,
     "full": False,
     "half_to_float": False,
     "input_dtype": aten.float32,

@@ -5,9 +5,9 @@ Only calls that torch does not decompose before dispatch can be compared.
 
 import pytest
 
-from aten._core.arguments import ArgumentParser
-from aten._core.dtypes import DTYPES
-from aten._core.making import tensor_from_buffer
+from aten._core.base.dtypes import DTYPES
+from aten._core.dispatch.arguments import ArgumentParser
+from aten._core.tensor.making import tensor_from_buffer
 from aten._generated.table import OPERATORS, PACKETS
 from aten.schema import FunctionSchema
 

@@ -12,7 +12,7 @@ import torch
 from pointwise_samples import DTYPES, INTEGERS, layouts, to_aten, to_torch, values
 
 import aten
-from aten._core.construct import empty_strided
+from aten._core.tensor.construct import empty_strided
 from aten._generated.table import FUNCTIONS, METHODS, OPERATORS
 from aten.registry import operator
 
@@ -53,10 +53,24 @@ NOT_LAID_OUT = frozenset({"copy"})
 OTHER_LIMITS = re.compile(
     "(special_)?(i0|i1|modified_bessel_i[01]|bessel_..|airy_ai|(shifted_)?chebyshev_polynomial_.)"
 )
+# Their own tests compare them. Arguments that are flags, where samples here are numbers; torch's
+# sixth, which is one in float32 for float64, too; sums that torch has for few dtypes, where an
+# assertion of its own fails; and what is one thing in torch's loops over vectors and another in
+# those over steps, at NaN, infinities and negative zeros.
+COMPARED_ELSEWHERE = frozenset(
+    {
+        *("elu_backward", "leaky_relu_backward", "hardsigmoid_backward"),
+        *("_add_relu.Scalar", "_add_relu.Tensor"),
+        *("hardshrink_backward", "softshrink_backward", "hardswish_backward"),
+        *("hardtanh_backward", "logit_backward", "gelu_backward", "sigmoid_backward"),
+        "threshold_backward",
+    }
+)
 KEYS = [
     key
     for key, row in OPERATORS.items()
     if row[1] == "pointwise"
+    and key not in COMPARED_ELSEWHERE
     and row[2] == "functional"
     and row[3] == key
     and row[4]

@@ -260,3 +260,21 @@ def test_refused_windows(name, sizes, kernel, stride, padding):
         getattr(torch.ops.aten, name)(torch.zeros(sizes), kernel, stride, padding)
     with pytest.raises(RuntimeError):
         getattr(aten.ops.aten, name)(aten.zeros(sizes), kernel, stride, padding)
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_the_gradient_of_fractional_pools(rank):
+    name = f"fractional_max_pool{rank}d"
+    for batch in ((2, 3), (3,)):
+        image = torch.randn(*batch, *[6] * rank, generator=torch.Generator().manual_seed(1))
+        draws = torch.full((batch[0] if len(batch) > 1 else 1, 3, rank), 0.4)
+        sizes = [2] * rank, [3] * rank
+        result, indices = getattr(torch.ops.aten, name)(image, *sizes, draws)
+        gradient = torch.arange(result.numel(), dtype=torch.float32).view(result.shape)
+
+        def call(library, *given, sizes=sizes):
+            *first, places = given
+            return getattr(library.ops.aten, f"{name}_backward")(*first, *sizes, places)
+
+        compare(call, gradient, image, indices)
+        compare(call, gradient[..., :2], image, indices)

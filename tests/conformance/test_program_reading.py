@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from aten._core.device import device, layout, memory_format
-from aten._core.dtypes import dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device, layout, memory_format
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.tensor import Tensor
 from aten.export import InputKind, OutputKind, load
 from aten.graph.interpreter import Interpreter
 from aten.graph.operators import PYTHON_FUNCTIONS

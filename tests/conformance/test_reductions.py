@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import aten
-from aten._core.making import tensor_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
 
 SHAPE = (5, 7, 9)
 DIMS = [None, 0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2)]

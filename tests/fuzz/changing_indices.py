@@ -469,6 +469,12 @@ def _pooling() -> dict[str, Recipe]:
         "max_pool3d_with_indices_backward": backward(
             "max_pool3d_with_indices_backward", 3, *window(3)
         ),
+        "fractional_max_pool2d_backward": backward(
+            "fractional_max_pool2d_backward", 2, [2, 2], [4, 4]
+        ),
+        "fractional_max_pool3d_backward": backward(
+            "fractional_max_pool3d_backward", 3, [2, 2, 2], [4, 4, 4]
+        ),
         "adaptive_max_pool2d_backward": backward("adaptive_max_pool2d_backward", 2),
         "adaptive_max_pool3d_backward": backward("adaptive_max_pool3d_backward", 3),
         "fractional_max_pool2d": fractional(2),

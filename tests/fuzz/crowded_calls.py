@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import call_stories
 from guarded_calls import chosen_operators, guarded
 from operator_calls import ALLOWED
-from valid_calls import Chooser, ValidCalls
 
 import aten
+from aten.conformance import stories as call_stories
+from aten.conformance.calls import Chooser, ValidCalls
 
 # How often a call is made while its operands change.
 REPEATS = 6

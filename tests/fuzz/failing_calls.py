@@ -10,11 +10,11 @@ from copy import deepcopy
 from typing import Any
 
 from guarded_calls import guarded, is_compared, parsed, states
-from valid_calls import Chooser, Combination, ValidCalls, table_name
 
 import aten
 from aten import memory
-from aten._core import allocator, storage
+from aten._core.memory import allocator, storage
+from aten.conformance.calls import Chooser, Combination, ValidCalls, table_name
 
 TRIES = 10
 # Requests of one call that are made to fail: the first ones, and some of the others.

@@ -12,11 +12,11 @@ from typing import Any
 
 from operator_calls import ALLOWED, operators
 from tensor_bits import as_bits
-from valid_calls import Chooser, Combination, ValidCalls, table_name
 
 import aten
 from aten import registry
-from aten._core import allocator
+from aten._core.memory import allocator
+from aten.conformance.calls import Chooser, Combination, ValidCalls, table_name
 
 FILLS = ((0x00, 0xFF), (0x01, 0x7F), (0x00, 0xA5), (0x3F, 0xC0))
 # Combinations that are tried until the overload takes one.
@@ -29,7 +29,7 @@ UNINITIALIZED = {
     "new_empty": "fresh memory is what they are for",
     "resize": "elements beyond the old ones are nobody's",
     "_resize": "elements beyond the old ones are nobody's",
-    "set_": "the tensor shows a storage of another size",
+    "set": "the tensor shows a storage of another size",
 }
 
 

@@ -53,8 +53,12 @@ def operators() -> list[Any]:
     return [registry.operator(f"aten::{name}") for name in OPERATORS]
 
 
+_LENGTHS = (0, 1, 1, 2, 2, 2, 3, 4)
+
+
 class Calls:
-    """Arguments for calls. Tensors of one call tend to have shapes that go together.
+    """Arguments for calls. Tensors of one call tend to have shapes that go together, and lists of
+    one call lengths.
 
     `kinds`, by default the same source, is what dtypes, numbers and flags are drawn from: they
     decide what has to be compiled. Shapes, layouts and elements come from `source`.
@@ -64,12 +68,14 @@ class Calls:
         self._random = source
         self._kinds = kinds or source
         self._shape: list[int] = []
+        self._length = 1
         self._dtype = _DTYPES[0]
 
     def arguments(self, op: Any) -> tuple[list[Any], dict[str, Any]]:
         rank = self._random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))
         self._shape = [self._random.choice(_SIZES) for _ in range(rank)]
         self._dtype = self._kinds.choice(_DTYPES)
+        self._length = self._kinds.choice(_LENGTHS)
         positional = []
         keywords = {}
         for argument in op._schema.arguments:
@@ -90,11 +96,14 @@ class Calls:
         if type_.is_nullable and self._kinds.random() < 0.4:
             return None
         if type_.is_list:
-            # How many integers: nothing that is compiled asks.
-            source = self._random if str(type_).startswith(("int", "SymInt")) else self._kinds
-            length = source.choice((0, 1, 1, 2, 2, 2, 3, 4))
-            return [self._single(str(type_)) for _ in range(length)]
+            return [self._single(str(type_)) for _ in range(self._list_length(str(type_)))]
         return self._single(str(type_))
+
+    def _list_length(self, text: str) -> int:
+        if text.startswith(("int", "SymInt")):
+            # How many integers: nothing that is compiled asks.
+            return self._random.choice(_LENGTHS)
+        return self._length if self._kinds.random() < 0.7 else self._kinds.choice(_LENGTHS)
 
     def _single(self, text: str) -> Any:
         base = text.replace("?", "").partition("[")[0].partition("(")[0]

@@ -22,7 +22,7 @@ from tensor_bits import as_bits
 
 import aten
 from aten import DispatchKey, registry
-from aten._core import construct
+from aten._core.tensor import construct
 
 # Operators that others call, compiled ones above all.
 _INNER = (

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy
 
-from aten._core import construct
-from aten._core.device import device
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor import construct
+from aten._core.tensor.tensor import Tensor
 
 _CPU = device("cpu")
 # A type of NumPy's for elements of so many bytes.

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from failing_calls import fail_operator
 from guarded_calls import chosen_operators, states
-from valid_calls import Chooser
 
 import aten
-from aten._core import allocator, storage
+from aten._core.memory import allocator, storage
+from aten.conformance.calls import Chooser
 
 TOOL = Path(__file__).parents[2] / "tools" / "failing_allocations.py"
 

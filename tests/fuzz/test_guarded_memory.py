@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from call_stories import STORIES
 from guarded_calls import (
     DifferingError,
     call_twice,
@@ -21,10 +20,11 @@ from guarded_calls import (
     try_operator,
 )
 from operator_calls import operators
-from valid_calls import Chooser, Combination
 
 import aten
-from aten._core import allocator
+from aten._core.memory import allocator
+from aten.conformance.calls import Chooser, Combination
+from aten.conformance.stories import STORIES
 
 TOOL = Path(__file__).parents[2] / "tools" / "sweep.py"
 

@@ -21,11 +21,17 @@ from tensor_bits import as_bits
 
 import aten
 from aten._generated.table import OPERATORS
+from aten.conformance.calls import Chooser, ValidCalls
 
 
 def kind_of(op: Any) -> str:
     return OPERATORS[op.qualified_name.partition("::")[2]][1]  # type: ignore[no-any-return]
 
+
+# They show their operand's memory, or another's, though torch's schemas do not say so.
+VIEWS = frozenset({"_unsafe_view", "set"})
+# They keep running statistics in operands, of which torch's schemas are as silent.
+WRITERS = frozenset({"batch_norm", "native_batch_norm", "_batch_norm_impl_index", "instance_norm"})
 
 FUNCTIONAL = [
     op
@@ -33,6 +39,9 @@ FUNCTIONAL = [
     if op._schema.kind == "functional"
     and not any(returned.annotation for returned in op._schema.returns)
     and any(str(argument.type).startswith("Tensor") for argument in op._schema.arguments)
+    and op.name not in VIEWS
+    # They have a kernel for each device: there is nothing to run on this one.
+    and kind_of(op) != "kernel"
 ]
 KINDS = sorted({kind_of(op) for op in FUNCTIONAL})
 TRIES = 60
@@ -45,7 +54,8 @@ CALLED = {
     "factory": 60,
     "composite": 70,
     "copy": 70,
-    "extern": 50,
+    "explicit": 50,
+    "foreach": 80,
 }
 
 
@@ -101,6 +111,14 @@ def sharing(operands: list[aten.Tensor], results: list[aten.Tensor]) -> set[tupl
     }
 
 
+def _arguments(op: Any, number: int) -> Any:
+    """Arguments of any kind, and in turn with them some that are told to go together."""
+    source = random.Random(f"{op}{number}")
+    if number % 2:
+        return Calls(source).arguments(op)
+    return ValidCalls(op, Chooser().choose(op, source), f"{op}{number}").arguments()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_have_memory_of_their_own(kind: str) -> None:
     ours = [op for op in FUNCTIONAL if kind_of(op) == kind]
@@ -109,7 +127,7 @@ def test_results_have_memory_of_their_own(kind: str) -> None:
         for number in range(TRIES):
             if succeeded[op] == SUCCESSES:
                 break
-            arguments = Calls(random.Random(f"{op}{number}")).arguments(op)
+            arguments = _arguments(op, number)
             if any(one.device.type != "cpu" for one in tensors(arguments)):
                 continue
             far = mapped(arguments, lambda one: one.to("reference"))
@@ -119,7 +137,10 @@ def test_results_have_memory_of_their_own(kind: str) -> None:
             if results is None:
                 continue
             succeeded[op] += 1
-            assert [bits(one) for one in operands] == before, (op, number)
+            if op.name not in WRITERS:
+                assert [bits(one) for one in operands] == before, (op, number)
+            if any(one.device.type != "reference" for one in results):
+                continue  # what takes tensors elsewhere
             found = sharing(operands, results)
             if kind != "composite":
                 assert not found, (op, number)

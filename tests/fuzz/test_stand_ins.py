@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from valid_calls import Chooser, ValidCalls
 
 import aten
 from aten import registry
-from aten._core.dispatcher import PythonKernel
-from aten._core.stand_in import CompiledFirst, StandIn
+from aten._core.dispatch.dispatcher import PythonKernel
+from aten._core.dispatch.stand_in import CompiledFirst, StandIn
 from aten._generated.table import OPERATORS
 from aten.backends import choice
+from aten.conformance.calls import Chooser, ValidCalls
 from aten.dispatch import DispatchKey, DispatchKeySet, trace_dispatch
 
 CALLS = 40

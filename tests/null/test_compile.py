@@ -3,7 +3,7 @@
 import llvmlite.binding as llvm
 import pytest
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten._generated.table import OPERATORS
 from aten.backends.cpu import jit
 from aten.backends.cpu.codegen import compile_program, llvm_ir

@@ -4,9 +4,9 @@ import array
 import itertools
 from pathlib import Path
 
-from aten._core.dispatcher import OpOverload
-from aten._core.dtypes import DTYPES
-from aten._core.making import tensor_from_buffer
+from aten._core.base.dtypes import DTYPES
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.making import tensor_from_buffer
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 # What a kernel of it returns says which one was called, and with what.

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu.codegen import compile_program
 from aten.loops.pipeline import lower, prepare
 from aten.prims import Graph, GraphInterpreter

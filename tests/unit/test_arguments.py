@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from aten._core.arguments import ArgumentParser
-from aten._core.device import LAYOUTS, MEMORY_FORMATS, device
-from aten._core.dtypes import DTYPES
-from aten._core.making import tensor_from_buffer
-from aten._core.sizes import Size
-from aten._core.tensor import Tensor
+from aten._core.base.device import LAYOUTS, MEMORY_FORMATS, device
+from aten._core.base.dtypes import DTYPES
+from aten._core.base.sizes import Size
+from aten._core.dispatch.arguments import ArgumentParser
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.schema import FunctionSchema
 
 DATA = Path(__file__).parent.parent / "data"

@@ -13,7 +13,7 @@ import pytest
 
 import aten
 from aten import registry
-from aten._core.keys import DispatchKey
+from aten._core.base.keys import DispatchKey
 from aten._generated.table import OPERATORS
 from aten.backends.decomposition import decomposing_kernel
 from aten.backends.structured import define_by, definition_of, install_loops_reduction
@@ -34,6 +34,8 @@ EXAMPLES: dict[str, Any] = {
     "unbiased": True,
     "approximate": "none",
     "decimals": 1,
+    "delta": 0.5,
+    "beta": 0.5,
     "rounding_mode": "floor",
     "ord": 2,
     "momentum": 0.1,
@@ -296,3 +298,9 @@ def test_what_a_device_makes_of_numbers_and_folds_is_compared_too(
     abacus("scalar_tensor", lambda s, *, dtype, device: x)
     with pytest.raises(RuntimeError, match=r"prims::scalar_tensor: expected a .* of shape \[\]"):
         x + 2
+
+
+def test_numbers_beyond_a_dtype_wrap_as_on_the_cpu() -> None:
+    for element, number in ((aten.uint8, 300), (aten.int8, 200), (aten.int32, 1 << 31)):
+        x = aten.ones(2, dtype=element)
+        assert (x.to("reference") + number).tolist() == (x + number).tolist()

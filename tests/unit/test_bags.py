@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core.bags import fold_bags
+from aten.backends.cpu.kernels.indexing.bags import fold_bags
 
 
 @pytest.fixture(autouse=True)

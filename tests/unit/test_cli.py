@@ -318,7 +318,7 @@ def test_the_version(capsys: Any) -> None:
             ["ops", "--kind", "pointwize"],
             "--kind pointwize: there is no such kind; did you mean 'poin",
         ),
-        (["ops", "--kind", "x"], "no such kind, only composite, copy, extern"),
+        (["ops", "--kind", "x"], "no such kind, only composite, copy, explicit"),
         (["ops", "--tag", "cor"], "--tag cor: there is no such tag; did you mean 'core'?"),
         (["ops", "--backend", "cpuu"], "there is no such backend; did you mean 'cpu'?"),
         (["ops", "sofmax"], "no operator's name holds 'sofmax'; did you mean 'softmax'"),

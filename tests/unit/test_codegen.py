@@ -17,11 +17,9 @@ TAGS = {"core": "", "pointwise": "", "reduction": ""}
 ADD = """\
 # A registry of one operator.
 - func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-  variants: function, method
   inplace: true
   out: out
   kind: pointwise
-  promotion: default
   numbers_as_tensors: true
   tags: [core]
 """
@@ -133,7 +131,7 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
     edit(
         repository,
         ADD,
-        "- func: zeros(SymInt[] size, *, bool? x=None) -> Tensor\n  kind: factory\n",
+        "- func: zeros(SymInt[] size, *, bool? x=None) -> Tensor\n  out: false\n  kind: factory\n",
     )
     edit(
         repository,
@@ -158,35 +156,40 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
         (
             "inplace: true",
             "inplace: metod",
-            "native_functions.yaml:4: 'inplace': 'metod' is not one",
+            "native_functions.yaml:3: 'inplace': 'metod' is not one",
         ),
-        ("inplace: true", "in_place: true", "native_functions.yaml:4: 'in_place': unknown field"),
-        ("inplace: true", "inplace: [a]", "native_functions.yaml:4: 'inplace': expected text"),
-        ("inplace: true", "inplace_overload: x", "yaml:4: 'inplace_overload': needs 'inplace'"),
-        ("inplace: true", "kind: scan", "native_functions.yaml:6: 'kind': given twice"),
-        ("out: out", "out: a(b", "native_functions.yaml:5: 'out': expected true, 'overload' or"),
+        ("inplace: true", "in_place: true", "native_functions.yaml:3: 'in_place': unknown field"),
+        ("inplace: true", "inplace: [a]", "native_functions.yaml:3: 'inplace': expected text"),
+        ("inplace: true", "inplace_overload: x", "yaml:3: 'inplace_overload': needs 'inplace'"),
+        ("inplace: true", "kind: scan", "native_functions.yaml:5: 'kind': given twice"),
+        ("out: out", "out: a(b", "native_functions.yaml:4: 'out': expected true, 'overload' or"),
         (
             "out: out",
             "out: a(b, c)",
-            "native_functions.yaml:5: 'out': 1 results need as many names",
+            "native_functions.yaml:4: 'out': 1 results need as many names",
         ),
         ("out: out", "out: Tensor", "native_functions.yaml:2: add.Tensor is defined at"),
-        ("kind: pointwise", "kind: pontwise", "native_functions.yaml:6: 'kind': 'pontwise' is not"),
+        ("kind: pointwise", "kind: pontwise", "native_functions.yaml:5: 'kind': 'pontwise' is not"),
+        (
+            "kind: pointwise",
+            "kind: pointwise\n  promotion: default",
+            "native_functions.yaml:6: 'promotion': follows from the kind; leave it out",
+        ),
         ("  kind: pointwise\n", "", "native_functions.yaml:2: 'kind': missing"),
         (
             "kind: pointwise",
-            "kind: view",
-            "native_functions.yaml:7: 'promotion': an operator of kind",
+            "kind: view\n  promotion: float",
+            "native_functions.yaml:6: 'promotion': an operator of kind",
         ),
         (
-            "promotion: default",
-            "promotion: x",
-            "native_functions.yaml:7: 'promotion': 'x' is not one",
+            "kind: pointwise",
+            "kind: pointwise\n  promotion: x",
+            "native_functions.yaml:6: 'promotion': 'x' is not one",
         ),
-        ("[core]", "[cor]", "native_functions.yaml:9: 'tags': 'cor' is not one of core"),
-        ("[core]", "core", "native_functions.yaml:9: 'tags': expected a list"),
-        ("tags: [core]", "stands_for: mul", "native_functions.yaml:9: 'stands_for': expected a"),
-        ("tags: [core]", "stands_for: [add.out]", "native_functions.yaml:9: 'stands_for': needs"),
+        ("[core]", "[cor]", "native_functions.yaml:7: 'tags': 'cor' is not one of core"),
+        ("[core]", "core", "native_functions.yaml:7: 'tags': expected a list"),
+        ("tags: [core]", "stands_for: mul", "native_functions.yaml:7: 'stands_for': expected a"),
+        ("tags: [core]", "stands_for: [add.out]", "native_functions.yaml:7: 'stands_for': needs"),
         (
             "tags: [core]",
             "native: x\n  stands_for: [mul.out]",
@@ -195,9 +198,21 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
         (
             "numbers_as_tensors: true",
             "numbers_as_tensors: 1",
-            "yaml:8: 'numbers_as_tensors': expected",
+            "yaml:6: 'numbers_as_tensors': expected",
         ),
-        ("tags: [core]", "tags: [core", "native_functions.yaml:10: "),
+        ("tags: [core]", "foreach: true", "yaml:7: 'foreach': the operator must take one tensor"),
+        ("tags: [core]", "element: x", "yaml:7: 'element': an operator of kind pointwise has none"),
+        (
+            "kind: pointwise",
+            "kind: foreach",
+            "native_functions.yaml:2: 'element': missing",
+        ),
+        (
+            "kind: pointwise",
+            "kind: foreach\n  element: mul",
+            "native_functions.yaml:2: add.Tensor: no functional mul",
+        ),
+        ("tags: [core]", "tags: [core", "native_functions.yaml:8: "),
         (
             "Tensor self, Tensor other",
             "Tensor x",
@@ -259,7 +274,7 @@ def test_an_argument_that_the_function_would_never_see_is_refused(
     assert main([f"--root={repository}"]) == (1 if missing else 0)
     if missing:
         message = (
-            "native_functions.yaml:10: total: no parameter of the function at ops/folds.py:2 is "
+            "native_functions.yaml:8: total: no parameter of the function at ops/folds.py:2 is "
             f"named '{missing}'; it has "
         )
         assert message in capsys.readouterr().err
@@ -270,6 +285,23 @@ def test_a_function_may_be_for_one_overload(repository):
     assert table_of(repository)["OPERATORS"]["add.out"][4] == "aten.ops.pointwise:add"
     edit(repository, "add.Tensor", "add.Scalar", "ops/pointwise.py")
     with pytest.raises(RegistryError, match=r"'add.Scalar' has no entry"):
+        generate(repository)
+
+
+def test_a_kernel_of_the_cpu_is_for_those_overloads_that_have_kernels(repository):
+    composite = "- func: total.vec(Tensor self, int[] axes) -> Tensor\n  kind: composite\n"
+    explicit = "- func: total(Tensor self) -> Tensor\n  kind: explicit\n"
+    edit(repository, ADD, ADD + explicit + composite)
+    functions = '@op\ndef total(self): ...\n@op("total.vec")\ndef many(self, axes): ...\n'
+    (repository / "src/aten/ops/folds.py").write_text(functions)
+    kernels = repository / "src/aten/backends/cpu/operators"
+    kernels.mkdir(parents=True)
+    (kernels / "folds.py").write_text("@op\ndef total(self): ...\n")
+    rows = table_of(repository)["OPERATORS"]
+    assert rows["total"][5]["cpu"] == "aten.backends.cpu.operators.folds:total"
+    assert "cpu" not in rows["total.vec"][5]
+    (kernels / "folds.py").write_text('@op("total.vec")\ndef total(self, axes): ...\n')
+    with pytest.raises(RegistryError, match=r"total.vec is of kind composite"):
         generate(repository)
 
 
@@ -290,7 +322,6 @@ def test_variants_of_special_forms(tmp_path):
 - func: eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? \
 pin_memory=None) -> Tensor
   kind: factory
-  out: true
 """,
     )
     schemas = {operator.key: str(operator.schema) for operator in operators}
@@ -312,15 +343,43 @@ def test_an_out_schema_that_follows_no_rule_is_written_whole(tmp_path):
         f"""
 - func: both(Tensor(a!) state) -> (Tensor one, Tensor two)
   out: "{whole}"
-  kind: extern
+  kind: explicit
 """,
     )
     assert [str(operator.schema) for operator in operators][1:] == [whole]
     assert {operator.base for operator in operators} == {"both"}
     with pytest.raises(RegistryError, match="mutable, not functional"):
         operators_of(
-            tmp_path, "- func: both(Tensor(a!) state) -> Tensor\n  out: true\n  kind: extern\n"
+            tmp_path, "- func: both(Tensor(a!) state) -> Tensor\n  out: true\n  kind: explicit\n"
         )
+
+
+def test_operators_over_lists(tmp_path):
+    operators = operators_of(
+        tmp_path,
+        """
+- func: neg(Tensor self) -> Tensor
+  inplace: true
+  kind: pointwise
+  foreach: true
+- func: copy(Tensor self, Tensor src) -> Tensor
+  kind: kernel
+- func: copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)
+  kind: kernel
+- func: _foreach_copy(Tensor[] self, Tensor[] src) -> Tensor[] self_out
+  out: false
+  kind: foreach
+  element: copy
+""",
+    )
+    listed = {str(one.schema): one.element for one in operators if one.entry.kind == "foreach"}
+    assert listed == {
+        "_foreach_neg(Tensor[] self) -> Tensor[]": "neg",
+        "_foreach_neg_(Tensor(a!)[] self) -> ()": "neg_",
+        "_foreach_neg.out(Tensor[] self, *, Tensor(a!)[] out) -> ()": "neg",
+        "_foreach_copy(Tensor[] self, Tensor[] src) -> Tensor[] self_out": "copy",
+        "_foreach_copy_(Tensor(a!)[] self, Tensor[] src) -> ()": "copy_",
+    }
 
 
 def test_resolution_order(tmp_path):
@@ -328,15 +387,15 @@ def test_resolution_order(tmp_path):
         tmp_path,
         """\
 - func: f.Scalar(Tensor self, Scalar other) -> Tensor
-  kind: extern
-  out: true
+  kind: explicit
 - func: f.dims(Tensor self, int[] other) -> Tensor
-  kind: extern
+  kind: explicit
+  out: false
 - func: f.Tensor(Tensor self, Tensor other) -> Tensor
-  kind: extern
-  out: true
+  kind: explicit
 - func: f.int(Tensor self, int other) -> Tensor
-  kind: extern
+  kind: explicit
+  out: false
 """,
     )
     order = [operator.key for operator in packets(operators)["f"]]

@@ -24,6 +24,8 @@ def load_tool():
 
 tool = load_tool()
 
+PACKAGE = "aten.backends.cpu.kernels.ordering"
+ORDERING = f"{PACKAGE}.ordering"
 TABLE = """OPERATORS = {
     'outer': ('', 'composite', 'functional', 'outer', 'aten.ops.a:outer', {}),
     'inner': ('', 'KIND', 'functional', 'inner', 'aten.ops.b:FUNCTION', {}),
@@ -32,7 +34,7 @@ TABLE = """OPERATORS = {
 INNER = "def inner(x):\n    return x\n"
 
 
-def violations_of(tmp_path, text, kind="extern", function="inner"):
+def violations_of(tmp_path, text, kind="explicit", function="inner"):
     for file, content in {
         "ops/a.py": text,
         "ops/b.py": INNER,
@@ -42,6 +44,19 @@ def violations_of(tmp_path, text, kind="extern", function="inner"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     return tool.violations(tmp_path)
+
+
+def test_explicit_operators_may_share_functions_and_compute_no_more_than_composites(tmp_path):
+    shared = "from aten.ops.b import inner\ndef outer(x):\n    return inner(x)\n"
+    compiled = f"from {ORDERING} import sort\ndef outer(x):\n    return sort(x)\n"
+    table = TABLE.replace("'composite'", "'explicit'")
+    for text, expected in ((shared, []), (compiled, ["3: the explicit outer uses"])):
+        violations_of(tmp_path, text)
+        (tmp_path / "src/aten/_generated/table.py").write_text(
+            table.replace("KIND", "explicit").replace("FUNCTION", "inner")
+        )
+        found = tool.violations(tmp_path)
+        assert [one.partition(":")[2].partition(f" {ORDERING}")[0] for one in found] == expected
 
 
 def test_every_composite_of_the_package_calls_operators():
@@ -67,12 +82,16 @@ def test_every_composite_of_the_package_calls_operators():
             "3: the composite outer calls the function inner in place of the operator",
         ),
         (
-            "from aten._core.ordering import choose\ndef outer(x):\n    choose(x)\n",
-            "3: the composite outer uses aten._core.ordering:choose, behind the dispatcher",
+            f"from {ORDERING} import choose\ndef outer(x):\n    choose(x)\n",
+            f"3: the composite outer uses {ORDERING}:choose, behind the dispatcher",
         ),
         (
-            "from aten._core import ordering\ndef outer(x):\n    ordering.choose(x)\n",
-            "3: the composite outer uses aten._core.ordering:choose, behind the dispatcher",
+            f"from {PACKAGE} import ordering\ndef outer(x):\n    ordering.choose(x)\n",
+            f"3: the composite outer uses {ORDERING}:choose, behind the dispatcher",
+        ),
+        (
+            "from aten._core.views import views\ndef outer(x):\n    views.view_of(x)\n",
+            "3: the composite outer uses aten._core.views.views:view_of, behind the dispatcher",
         ),
         (
             "def outer(x):\n    import numpy\n    return 1\n",
@@ -90,7 +109,7 @@ def test_a_composite_that_calls_functions_of_composites_is_named(tmp_path):
 
 
 def test_a_kernel_under_the_name_of_a_composite_is_named(tmp_path):
-    table = TABLE.replace("KIND", "extern").replace("aten.ops.b:FUNCTION", "aten.ops.a:outer")
+    table = TABLE.replace("KIND", "explicit").replace("aten.ops.b:FUNCTION", "aten.ops.a:outer")
     violations_of(tmp_path, "def outer(x):\n    return x\n")
     (tmp_path / "src/aten/_generated/table.py").write_text(table)
     assert len(tool.violations(tmp_path)) == 1
@@ -98,7 +117,7 @@ def test_a_kernel_under_the_name_of_a_composite_is_named(tmp_path):
 
 def test_operators_locals_and_descriptions_are_no_violation(tmp_path):
     text = (
-        "from aten._core.dtypes import dtype\nfrom aten.registry import ops\n"
+        "from aten._core.base.dtypes import dtype\nfrom aten.registry import ops\n"
         "from aten.ops.b import inner\n"
         "def outer(x, inner=1):\n    return ops.aten.inner(x, dtype, inner)\n"
     )

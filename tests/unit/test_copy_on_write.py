@@ -13,8 +13,8 @@ import pytest
 
 import aten
 from aten import memory
-from aten._core import storage
-from aten._core.construct import on_device
+from aten._core.memory import storage
+from aten._core.tensor.construct import on_device
 from aten.library import Library
 
 COUNT = 1 << 16

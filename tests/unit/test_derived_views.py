@@ -7,12 +7,12 @@ from importlib import import_module
 import pytest
 
 import aten
-from aten._core.derived_views import NAMES
-from aten._core.keys import DispatchKey
+from aten._core.base.keys import DispatchKey
+from aten._core.views.derived_views import NAMES
 from aten.dispatch import trace_dispatch
 from aten.registry import operator, ops
 
-view, splitting = (import_module(f"aten.ops.{name}") for name in ("view", "splitting"))
+view, splitting = (import_module(f"aten.ops.{name}") for name in ("shape.view", "shape.splitting"))
 
 _BASE = aten.arange(120)
 _TENSORS = {

@@ -10,10 +10,10 @@ from dispatched_operators import GOLDEN, answer, make_operator, make_tensor, nam
 
 import aten
 from aten import dispatch
-from aten._core.dispatcher import PythonKernel
-from aten._core.keys import device_type_of_backend, thread_included
-from aten._core.packets import MethodDescriptor, OpOverloadPacket
-from aten._core.tensor import Tensor
+from aten._core.base.keys import device_type_of_backend, thread_included
+from aten._core.dispatch.dispatcher import PythonKernel
+from aten._core.dispatch.packets import MethodDescriptor, OpOverloadPacket
+from aten._core.tensor.tensor import Tensor
 from aten.dispatch import DispatchKey, DispatchKeySet, FallthroughKernel
 from aten.schema import FunctionSchema
 
@@ -368,7 +368,7 @@ def test_the_environment_variable_traces_every_thread():
     program = (
         "import threading\n"
         "from aten import dispatch\n"
-        "from aten._core.dispatcher import OpOverload\n"
+        "from aten._core.dispatch.dispatcher import OpOverload\n"
         "op = OpOverload('test', 'make', '', 'make(int n) -> Any')\n"
         "op.register(dispatch.DispatchKey.CPU, lambda n: n, 'kernels.py:1')\n"
         "thread = threading.Thread(target=op, args=(1,))\n"

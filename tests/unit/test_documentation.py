@@ -99,7 +99,7 @@ def test_help_is_of_the_operator():
     assert "divided by its sum along" in text
     assert "aten.softmax(aten.tensor([1.0, 2.0, 3.0]), dim=0)" in text
     assert "IndexError" in text
-    assert "aten/ops/normalization.py" in text
+    assert "aten/ops/normalization/normalization.py" in text
     assert "softmax(self, dim: int" in pydoc.plain(pydoc.render_doc(aten.Tensor.softmax))
 
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import aten
-from aten._core.dtypes import DTYPES, dtype, dtype_by_code
+from aten._core.base.dtypes import DTYPES, dtype, dtype_by_code
 
 CATEGORIES = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
 PROMOTING = [

@@ -63,6 +63,18 @@ def test_the_seven_programs():
     assert lines.count(": agrees") == 14
 
 
+def test_a_backend_on_memory_of_its_own():
+    lines = output_of("backend_numpy.py").splitlines()
+    assert lines[0] == "tensor([[14., 35.],"
+    assert lines[-1] == "[10.0, 5.0]"
+
+
+def test_a_network_learns_to_read_digits():
+    accuracy = re.search(r"accuracy ([\d.]+)", output_of("train_digits.py"))
+    assert accuracy is not None
+    assert float(accuracy[1]) >= 0.97
+
+
 def test_every_example_is_run_here():
     named = Path(__file__).read_text()
     assert all(f'"{path.name}"' in named for path in FOLDER.glob("*.py"))

@@ -11,9 +11,9 @@ import pytest
 from program_files import DATA, changed_json
 
 import aten.export
-from aten._core.dtypes import DTYPES
-from aten._core.making import tensor_from_buffer
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.export import ExportedProgram, InputError, UnknownOperatorError, load
 from aten.graph.symbolic import ValueRange
 

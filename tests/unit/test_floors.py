@@ -53,6 +53,22 @@ def test_every_import_of_the_package_goes_down():
             "src/aten/_core/a.pxd:1: aten._core.a (floor 1) imports aten.ops.sum (floor 3)",
         ),
         (
+            "_core/memory/a.pyx",
+            "from aten._core.tensor cimport making\nfrom aten._core.base.keys cimport bit\n",
+            (
+                "src/aten/_core/memory/a.pyx:1: aten._core.memory.a (floor 1) imports "
+                "aten._core.tensor (floor 1)"
+            ),
+        ),
+        (
+            "backends/cpu/kernels/matrix/a.pyx",
+            "from aten.backends.products cimport install_extern\n",
+            (
+                "src/aten/backends/cpu/kernels/matrix/a.pyx:1: aten.backends.cpu.kernels.matrix.a "
+                "(floor 1) imports aten.backends.products (floor 4)"
+            ),
+        ),
+        (
             "loops/a.py",
             "from aten.ops import op\n",
             "src/aten/loops/a.py:1: aten.loops.a (floor 3) imports aten.ops (floor 3)",

@@ -216,14 +216,14 @@ DESCRIPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", DESCRIPTIONS)
 def test_descriptions_that_cannot_be(what: str) -> None:
-    from aten._core.construct import from_array_interface
+    from aten._core.tensor.construct import from_array_interface
 
     with pytest.raises((TypeError, ValueError, RuntimeError, OverflowError, BufferError)):
         from_array_interface(Array(**DESCRIPTIONS[what]))
 
 
 def test_descriptions_of_buffers() -> None:
-    from aten._core.construct import from_array_interface
+    from aten._core.tensor.construct import from_array_interface
 
     memory = bytearray(numpy.arange(12.0).tobytes())
     tensor = from_array_interface(Array(data=memory, offset=16, shape=(2, 3), strides=(40, 8)))

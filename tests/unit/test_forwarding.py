@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import aten
-from aten._core.dispatcher import PythonKernel
-from aten._core.forwarding import ForwardingKernel
-from aten._core.keys import DispatchKey
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import PythonKernel
+from aten._core.dispatch.forwarding import ForwardingKernel
 from aten.dispatch import trace_dispatch
 from aten.registry import operator
 

@@ -8,7 +8,7 @@ import math
 import pytest
 
 import aten
-from aten._core.fourier import transform
+from aten.backends.cpu.kernels.fourier.fourier import transform
 
 # Powers of each radix, their products, odd radices, primes done as convolutions, matrices.
 LENGTHS = [*range(1, 34), 49, 61, 64, 67, 96, 121, 122, 127, 134, 360, 1000, 1021, 4096, 5000, 8192]

@@ -3,7 +3,7 @@
 import pytest
 
 import aten
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.loops.geometry import (
     Operand,
     UnsupportedGraphError,

@@ -10,7 +10,7 @@ import pytest
 
 import aten
 from aten import memory
-from aten._core import allocator, storage
+from aten._core.memory import allocator, storage
 
 MODES = ("end", "start")
 # Within one page, one page, several, one more than fits a ring, and one that may be streamed.
@@ -28,7 +28,7 @@ def _ended_by(code, **variables):
     """The signal that ends a process which runs `code` on a tensor `x` of `n` bytes."""
     program = f"""
 import ctypes, gc, aten
-from aten._core import allocator
+from aten._core.memory import allocator
 def read(address): return ctypes.string_at(address, 1)
 def write(address): ctypes.memset(address, 1, 1)
 def tensor(n): return aten.empty(n, dtype=aten.uint8)

@@ -8,7 +8,7 @@ import pytest
 
 import aten
 from aten.nn import functional
-from aten.ops.resampling_tables import interpolation_table, nearest_places
+from aten.ops.windows.resampling_tables import interpolation_table, nearest_places
 
 
 @pytest.mark.parametrize("antialias", [False, True])

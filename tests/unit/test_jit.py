@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu import jit
 from aten.backends.cpu.codegen import compile_program, llvm_ir
 from aten.loops.pipeline import lower

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from aten._core.keys import (
+from aten._core.base.keys import (
     BACKENDS,
     DispatchKey,
     DispatchKeySet,

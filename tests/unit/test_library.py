@@ -9,11 +9,11 @@ import pytest
 
 import aten.library
 from aten import dispatch, registry
-from aten._core.device import device
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.keys import DispatchKey, DispatchKeySet
-from aten._core.making import tensor_from_buffer
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.keys import DispatchKey, DispatchKeySet
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten._generated.table import OPERATORS, PACKETS
 from aten.library import Library, custom_op, fallthrough_kernel, infer_schema
 from aten.registry import ops

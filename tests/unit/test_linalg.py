@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 import aten
-from aten._core.lapack import run_routine, signs_of_swaps, swapped_order
-from aten.ops.lapack import WORK, call, shared, stack_of
+from aten.backends.cpu.kernels.matrix.lapack import run_routine, signs_of_swaps, swapped_order
+from aten.backends.cpu.operators.lapack import WORK, call, shared, stack_of
 
 
 def close(given, expected, tolerance=1e-10):
@@ -150,7 +150,7 @@ def test_metadata_of_matrices_that_no_memory_holds():
     square = huge[:, : 10**6]
     assert aten.linalg.solve(square, huge).stride() == (1, 10**6)
     assert aten.linalg.det(square).shape == ()
-    with pytest.raises(RuntimeError, match=r"square.*2 for 1000000, 3 for 10000000"):
+    with pytest.raises(RuntimeError, match=r"square.*\[1000000, 10000000\]"):
         aten.linalg.inv(huge)
 
 
@@ -162,7 +162,7 @@ def test_conjugates_that_are_views():
 
 
 def test_einsum_contracts_in_the_order_that_costs_least():
-    from aten.ops.einsum import _cheap_order
+    from aten.ops.linear_algebra.einsum import _cheap_order
 
     def order(*sizes):
         letters = "abcdefghij"[: len(sizes)]
@@ -178,7 +178,7 @@ def test_einsum_contracts_in_the_order_that_costs_least():
 
 
 def test_multi_dot_multiplies_in_the_order_that_costs_least():
-    from aten.ops.matrix_function import _best_cuts
+    from aten.ops.linear_algebra.matrix_function import _best_cuts
 
     cuts = _best_cuts((10, 30, 5, 60))
     assert cuts[0, 3] == 2  # (10×30 · 30×5) · 5×60

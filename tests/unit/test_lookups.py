@@ -10,7 +10,7 @@ import pytest
 from loop_programs import program_of, run
 
 import aten
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu import jit
 from aten.backends.cpu.codegen import llvm_ir
 from aten.loops import math

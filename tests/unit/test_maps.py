@@ -7,7 +7,7 @@ import pytest
 from loop_programs import program_of, run
 
 import aten
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.jit import session
 from aten.backends.cpu.stages import stages_of

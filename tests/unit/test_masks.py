@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core import masks
+from aten.backends.cpu.kernels.indexing import masks
 
 COUNTS = (0, 1, 1023, 1024, 1025, 70_000)
 TYPES = ("uint8", "int16", "float32", "int64", "complex128")

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core import matrix_tiles
+from aten.backends.cpu.kernels.matrix import matrix_tiles
 
 ELEMENTS = {"float32": 1e-4, "float64": 1e-12}
 # Around tiles, vectors and the stretch of the depth; few rows, few columns, and one of either;

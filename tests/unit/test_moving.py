@@ -9,7 +9,8 @@ import aten
 from aten.registry import operator
 
 joining, rearranging, padding = (
-    import_module(f"aten.ops.{name}") for name in ("joining", "rearranging", "padding")
+    import_module(f"aten.ops.{name}")
+    for name in ("shape.joining", "shape.rearranging", "windows.padding")
 )
 
 _TYPES = [

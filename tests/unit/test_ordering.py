@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core.ordering import choose, unique
+from aten.backends.cpu.kernels.ordering.ordering import choose, unique
 
 LENGTHS = (1, 2, 31, 33, 300, 9_000, 70_000)
 TYPES = (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aten
-from aten._core import processors
+from aten._core.threads import processors
 
 LARGE = 1 << 20
 
@@ -72,7 +72,7 @@ FORK = """
 import os, warnings
 import numpy as np
 import aten
-from aten._core import processors
+from aten._core.threads import processors
 warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads
 aten.set_num_threads(4)
 x = aten.from_numpy(np.ones(1 << 20, dtype="f4"))

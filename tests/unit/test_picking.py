@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core import locating, masks, picking, searching
+from aten.backends.cpu.kernels.indexing import locating, masks, picking, searching
 
 
 @pytest.fixture(params=[1, 2, 5])

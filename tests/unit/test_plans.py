@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import aten
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.backends import plans
 from aten.backends.plans import Memory, plan_graph, row_major
 from aten.ops.folding import fold

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import aten
-from aten._core.iterator import contains_zero
+from aten.backends.cpu.kernels.moving.iterator import contains_zero
 from aten.prims import Number
 from aten.registry import operator
 

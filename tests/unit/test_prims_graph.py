@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.prims import Graph, GraphInterpreter, Prim, broadcast_shapes, broadcast_to
 from aten.prims import elementwise as p
 

@@ -14,8 +14,8 @@ from profiled_programs import BIAS, WEIGHT, X, check_nesting, names, recorded, t
 
 import aten
 import aten.nn.functional as functional
-from aten._core import registrations
-from aten._core.recording import RecordingKernel, active_session
+from aten._core.dispatch import registrations
+from aten._core.dispatch.recording import RecordingKernel, active_session
 from aten.dispatch import (
     DispatchKey,
     DispatchKeySet,

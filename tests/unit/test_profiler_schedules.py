@@ -6,7 +6,7 @@ import pytest
 from profiled_programs import X, names, tree
 
 import aten
-from aten._core.recording import active_session
+from aten._core.dispatch.recording import active_session
 from aten.profiler import ProfilerAction, ProfilerActivity, profile, schedule
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import aten
-from aten.ops.random import in_memory_order
+from aten.ops.random.random import in_memory_order
 
 
 def words(generator, count):

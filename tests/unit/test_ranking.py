@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core.ordering import choose
+from aten.backends.cpu.kernels.ordering.ordering import choose
 
 LENGTHS = (1, 2, 3, 4, 15, 16, 17, 33, 500, 5000)
 

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import aten
-from aten._core.accumulating import log_sums_of_exponentials
+from aten.backends.cpu.kernels.folding.accumulating import log_sums_of_exponentials
 
 
 @pytest.fixture(autouse=True)

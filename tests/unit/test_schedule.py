@@ -1,6 +1,6 @@
 """Graphs laid out as loops: levels of folds, values computed again or parked, row values."""
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.loops.pipeline import lower, prepare
 from aten.ops.folding import extent, fold, spread
 from aten.prims import Graph, GraphInterpreter

@@ -9,7 +9,12 @@ import aten
 from aten.registry import operator
 
 factory, random, random_factory = (
-    import_module(f"aten.ops.{name}") for name in ("factory", "random", "random_factory")
+    import_module(f"aten.{name}")
+    for name in (
+        "ops.memory.factory",
+        "backends.cpu.operators.random",
+        "ops.random.random_factory",
+    )
 )
 
 _BOUNDS = [0, 1, -3, 7, 2.5, -0.1, 1e9, float("inf"), float("nan"), True, 1 << 53, -(1 << 70)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.loops.program import Block, Instruction, Operand, Program
 from aten.loops.spec import SpecError, verify
 

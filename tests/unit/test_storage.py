@@ -10,9 +10,9 @@ import pytest
 
 import aten
 from aten import memory
-from aten._core import allocator, available, storage
-from aten._core.construct import empty_strided
-from aten._core.making import tensor_from_buffer
+from aten._core.memory import allocator, available, storage
+from aten._core.tensor.construct import empty_strided
+from aten._core.tensor.making import tensor_from_buffer
 
 MEBIBYTE = 1 << 20
 
@@ -361,3 +361,15 @@ def test_a_diagonal_that_runs_past_the_memory_is_not_begun():
     with pytest.raises(RuntimeError, match="out of bounds"):
         overlapping.fill_diagonal_(7, wrap=True)
     assert base.tolist() == list(range(20))
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_memory_that_was_seen_elsewhere_can_grow_again(count):
+    made = aten.empty((count,))
+    seen = memoryview(made.untyped_storage())
+    with pytest.raises(RuntimeError, match="not resizable"):
+        made.resize_((8,))
+    seen.release()
+    there = tensor_from_buffer(made.untyped_storage(), aten.float32, (count,))
+    del there
+    assert made.resize_((8,)).shape == (8,)

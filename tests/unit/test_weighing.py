@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import aten
-from aten._core.weighing import picked_and_weighed
+from aten.backends.cpu.kernels.indexing.weighing import picked_and_weighed
 
 ROWS, COLUMNS = 5, 3
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import aten
-from aten._core.numpy_types import numpy_for
+from aten._core.base.numpy_types import numpy_for
 
 PACKAGE = Path(aten.__file__).parent
 # What primitives mean on the reference device, which is NumPy's.

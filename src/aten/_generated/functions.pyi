@@ -6,13 +6,14 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from aten._core.device import device as _device, layout as _layout, memory_format as _memory_format
-from aten._core.dispatcher import OpOverload as _OpOverload
-from aten._core.dtypes import dtype as _dtype
-from aten._core.generator import Generator as _Generator
-from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
-from aten._core.storage import Storage as _Storage
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as _device
+from aten._core.base.device import layout as _layout, memory_format as _memory_format
+from aten._core.base.dtypes import dtype as _dtype
+from aten._core.dispatch.dispatcher import OpOverload as _OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as _OpOverloadPacket
+from aten._core.memory.storage import Storage as _Storage
+from aten._core.random.generator import Generator as _Generator
+from aten._core.tensor.tensor import Tensor
 from aten import return_types as _results
 
 
@@ -51,8 +52,27 @@ def _adaptive_avg_pool3d(input: Tensor, output_size: _int | Sequence[_int], *, o
 @overload
 def _adaptive_avg_pool3d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor:
     """`_adaptive_avg_pool2d` with one more dimension: (N, C, D, H, W) or (C, D, H, W)."""
+@overload
+def _add_relu(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1, out: Tensor | None = None) -> Tensor: ...
+@overload
+def _add_relu(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1, *, out: Tensor | None = None) -> Tensor:
+    """A sum without what is below zero; of float32, float64 and signed integers."""
+@overload
+def _add_relu_(input: Tensor, other: Tensor, *, alpha: _complex | Tensor = 1) -> Tensor: ...
+@overload
+def _add_relu_(input: Tensor, other: _complex | Tensor, alpha: _complex | Tensor = 1) -> Tensor:
+    """`_add_relu`, written into the tensor itself: a sum without what is below zero; of float32, float64 and signed integers."""
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex | Tensor = 1, alpha: _complex | Tensor = 1, use_gelu: _bool = False, out: Tensor | None = None) -> Tensor:
     """relu, or gelu, of addmm."""
+@overload
+def _aminmax(input: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]: ...
+@overload
+def _aminmax(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """An operator without a function of its own."""
+def _amp_foreach_non_finite_check_and_unscale_(input: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+    """`_amp_foreach_non_finite_check_and_unscale`, written into the tensor itself: times `inv_scale`; `found_inf` becomes 1 where an element was not finite."""
+def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float, scale_backoff_factor: _float, growth_interval: _int) -> Tensor:
+    """`_amp_update_scale`, written into the tensor itself: the next scale of a loss: lower after what is not finite, higher after enough good steps."""
 @overload
 def _assert_async(input: Tensor) -> None: ...
 @overload
@@ -62,8 +82,26 @@ def _assert_scalar(input: _complex | Tensor, assert_msg: _str) -> None:
     """Raises RuntimeError where the number is zero."""
 def _assert_tensor_metadata(a: Tensor, size: Sequence[_int] | None = None, stride: Sequence[_int] | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, device: _device | _str | None = None, layout: _layout | None = None) -> None:
     """Raises RuntimeError where the tensor is not what a program recorded it to be."""
+def _cast_Byte(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Char(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Double(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Float(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Half(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Int(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Long(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
+def _cast_Short(input: Tensor, non_blocking: _bool = False) -> Tensor:
+    """An operator without a function of its own."""
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = None) -> Tensor:
     """Each tensor cut into `num_chunks` flat pieces along `dim`, padded with zeros, then joined."""
+def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sums of `input[0]`, `input[1]`, … weighed by each row of `coefficients`."""
 def _conj(input: Tensor) -> Tensor:
     """An operator without a function of its own."""
 def _conj_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -79,24 +117,372 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int],
 @overload
 def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """Negative log likelihoods (N) of targets (N, S), or all in one row, and log_alpha."""
+def _cummax_helper(input: Tensor, values: Tensor, indices: Tensor, dim: _int) -> None:
+    """Running extremes and their places, written to `values` and `indices` of the same sizes."""
+def _cummin_helper(input: Tensor, values: Tensor, indices: Tensor, dim: _int) -> None:
+    """Running extremes and their places, written to `values` and `indices` of the same sizes."""
+def _dim_arange(like: Tensor, dim: _int) -> Tensor:
+    """0, 1, … for each place of a dimension."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sums (mode 0), means (1) or maxima (2) of bags of rows of `weight`."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sums (mode 0), means (1) or maxima (2) of bags of rows of `weight`."""
 def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """√(|a|² - 2 a·b + |b|²) for rows a of x1 and b of x2, as one product of matrices."""
+def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Rounding with scales and zero points that are learnt: one, or one for each place of an axis."""
+def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Rounding with scales and zero points that are learnt: one, or one for each place of an axis."""
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(input: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: _int, quant_max: _int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results._fake_quantize_per_tensor_affine_cachemask_tensor_qparams:
+    """The rounded numbers, and where they were not cut off, with one scale for all of them."""
 def _fft_c2c(input: Tensor, dim: Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers to complex ones, over the dimensions `dim`, which then lie innermost."""
 def _fft_c2r(input: Tensor, dim: Sequence[_int], normalization: _int, last_dim_size: _int, *, out: Tensor | None = None) -> Tensor:
     """Half of a conjugate-symmetric spectrum back to `last_dim_size` real numbers."""
 def _fft_r2c(input: Tensor, dim: Sequence[_int], normalization: _int, onesided: _bool, *, out: Tensor | None = None) -> Tensor:
     """Real numbers to complex ones; `onesided`, only half of the last dimension, rounded up."""
+def _foreach_abs(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_abs_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_acos(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_acos_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_add(input: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _complex | Tensor = 1, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_add(input: Sequence[Tensor], other: Tensor, *, alpha: _complex | Tensor = 1, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_add_(input: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _complex | Tensor = 1) -> None: ...
+@overload
+def _foreach_add_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None: ...
+@overload
+def _foreach_add_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None: ...
+@overload
+def _foreach_add_(input: Sequence[Tensor], other: Tensor, *, alpha: _complex | Tensor = 1) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_addcdiv(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcdiv(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcdiv(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _complex | Tensor = 1, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_addcdiv_(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None: ...
+@overload
+def _foreach_addcdiv_(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor) -> None: ...
+@overload
+def _foreach_addcdiv_(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _complex | Tensor = 1) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_addcmul(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcmul(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_addcmul(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _complex | Tensor = 1, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_addcmul_(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None: ...
+@overload
+def _foreach_addcmul_(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], scalars: Tensor) -> None: ...
+@overload
+def _foreach_addcmul_(input: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: _complex | Tensor = 1) -> None:
+    """An operator without a function of its own."""
+def _foreach_asin(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_asin_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_atan(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_atan_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_ceil(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_ceil_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_clamp_max(input: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_max(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_max(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_clamp_max_(input: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_clamp_max_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None: ...
+@overload
+def _foreach_clamp_max_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_clamp_min(input: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_min(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_clamp_min(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_clamp_min_(input: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_clamp_min_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None: ...
+@overload
+def _foreach_clamp_min_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_clone(input: Sequence[Tensor], *, memory_format: _memory_format | None = None, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_copy_(input: Sequence[Tensor], src: Sequence[Tensor], non_blocking: _bool = False) -> None:
+    """An operator without a function of its own."""
+def _foreach_cos(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_cos_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_cosh(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_cosh_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_div(input: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div(input: Sequence[Tensor], other: Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_div(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_div_(input: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_div_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None: ...
+@overload
+def _foreach_div_(input: Sequence[Tensor], other: Tensor) -> None: ...
+@overload
+def _foreach_div_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None:
+    """An operator without a function of its own."""
+def _foreach_erf(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_erf_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_erfc(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_erfc_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_exp(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_exp_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_expm1(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_expm1_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_floor(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_floor_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_frac(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_frac_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_lerp(input: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_lerp(input: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_lerp(input: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_lerp_(input: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_lerp_(input: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _complex | Tensor) -> None: ...
+@overload
+def _foreach_lerp_(input: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_lgamma(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_lgamma_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_log(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_log10(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_log10_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_log1p(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_log1p_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_log2(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_log2_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_log_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_max(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_maximum(input: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_maximum(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_maximum(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_maximum_(input: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_maximum_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None: ...
+@overload
+def _foreach_maximum_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_minimum(input: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_minimum(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_minimum(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_minimum_(input: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_minimum_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None: ...
+@overload
+def _foreach_minimum_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_mm(input: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_mul(input: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul(input: Sequence[Tensor], other: Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_mul(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_mul_(input: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_mul_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None: ...
+@overload
+def _foreach_mul_(input: Sequence[Tensor], other: Tensor) -> None: ...
+@overload
+def _foreach_mul_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None:
+    """An operator without a function of its own."""
+def _foreach_neg(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_neg_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_norm(input: Sequence[Tensor], ord: _complex | Tensor = 2, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_pow(input: Sequence[Tensor], exponent: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(input: Sequence[Tensor], exponent: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(input: Sequence[Tensor], exponent: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_pow(input: _complex | Tensor, exponent: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_pow_(input: Sequence[Tensor], exponent: Sequence[Tensor]) -> None: ...
+@overload
+def _foreach_pow_(input: Sequence[Tensor], exponent: _complex | Tensor) -> None: ...
+@overload
+def _foreach_pow_(input: Sequence[Tensor], exponent: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_powsum(input: Sequence[Tensor], ord: _complex | Tensor = 2, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_reciprocal(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_reciprocal_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_round(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_round_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_rsqrt(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_rsqrt_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_sigmoid(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_sigmoid_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_sign(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_sign_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_sin(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_sin_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_sinh(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_sinh_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_sqrt(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_sqrt_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+@overload
+def _foreach_sub(input: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _complex | Tensor = 1, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_sub(input: Sequence[Tensor], scalar: _complex | Tensor, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def _foreach_sub(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+@overload
+def _foreach_sub_(input: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _complex | Tensor = 1) -> None: ...
+@overload
+def _foreach_sub_(input: Sequence[Tensor], scalar: _complex | Tensor) -> None: ...
+@overload
+def _foreach_sub_(input: Sequence[Tensor], scalars: Sequence[_complex | Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_tan(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_tan_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_tanh(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_tanh_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_trunc(input: Sequence[Tensor], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _foreach_trunc_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
+def _foreach_zero_(input: Sequence[Tensor]) -> None:
+    """An operator without a function of its own."""
 def _functional_assert_async(input: Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor:
     """An operator without a function of its own."""
 def _functional_assert_scalar(input: _complex | Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor:
     """An operator without a function of its own."""
+@overload
+def _fused_adagrad_(input: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+@overload
+def _fused_adagrad_(input: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+    """`_fused_adagrad`, written into the tensor itself: a step of Adagrad. Duchi et al., Adaptive Subgradient Methods (2011)."""
+@overload
+def _fused_adam_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+@overload
+def _fused_adam_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+    """`_fused_adam`, written into the tensor itself: a step of Adam. Kingma and Ba, Adam: A Method for Stochastic Optimization (2014)."""
+@overload
+def _fused_adamw_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+@overload
+def _fused_adamw_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+    """`_fused_adamw`, written into the tensor itself: a step of Adam whose decay is apart from the gradient."""
 def _fused_rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, eps: _float | None) -> tuple[Tensor, Tensor]:
     """`input` by the root of its mean square, and the reciprocal root, in the type computed in."""
+@overload
+def _fused_sgd_(input: Sequence[Tensor], grads: Sequence[Tensor], momentum_buffer_list: Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+@overload
+def _fused_sgd_(input: Sequence[Tensor], grads: Sequence[Tensor], momentum_buffer_list: Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+    """`_fused_sgd`, written into the tensor itself: a step of gradient descent, with momentum if there are buffers for it."""
 @overload
 def _histogramdd_bin_edges(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]: ...
 @overload
@@ -111,10 +497,16 @@ def _histogramdd_from_bin_tensors(input: Tensor, bins: Sequence[Tensor], *, weig
     """An operator without a function of its own."""
 def _index_put_impl_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False, unsafe: _bool = False) -> Tensor:
     """An operator without a function of its own."""
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of matrices of int8, in int32."""
 def _is_all_true(input: Tensor) -> Tensor:
     """Whether all elements of a bool tensor are true."""
 def _is_any_true(input: Tensor) -> Tensor:
     """Whether some element of a bool tensor is true."""
+def _is_zerotensor(input: Tensor) -> _bool:
+    """What there is none of here: zero tensors, other devices, other libraries."""
+def _lazy_clone(input: Tensor) -> Tensor:
+    """A copy whose elements are shared until one of the two is written to."""
 def _linalg_det(A: Tensor, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_det:
     """The determinants, and A's factors and pivots."""
 def _linalg_eigh(A: Tensor, UPLO: _str = 'L', compute_v: _bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results._linalg_eigh:
@@ -129,6 +521,8 @@ def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor 
     """An operator without a function of its own."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
     """grad - exp(output) sum(grad), as `input_dtype`."""
+def _logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+    """What another operator does under another name."""
 @overload
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
@@ -140,16 +534,34 @@ def _neg_view(input: Tensor) -> Tensor:
     """An operator without a function of its own."""
 def _neg_view_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """An operator without a function of its own."""
+def _nnpack_available() -> _bool:
+    """What there is none of here: zero tensors, other devices, other libraries."""
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor:
+    """An operator without a function of its own."""
+def _reshape_alias_copy(input: Tensor, size: Sequence[_int], stride: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
+    """An operator without a function of its own."""
+def _reshape_from_tensor(input: Tensor, shape: Tensor) -> Tensor:
     """An operator without a function of its own."""
 def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
     """`softmax`, with zeros where every element along `dim` is minus infinity."""
 def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, dropout_p: _float = 0.0, is_causal: _bool = False, *, attn_mask: Tensor | None = None, scale: _float | None = None) -> _results._scaled_dot_product_flash_attention_for_cpu:
     """`scaled_dot_product_attention` for (N, heads, rows, width), and the logarithms of its sums."""
+def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = None, scale_result: Tensor | None = None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, use_fast_accum: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """(scale_a input) (scale_b mat2) + bias, computed in float32: (n, k), (k, m) -> (n, m)."""
+def _scaled_mm_v2(input: Tensor, mat2: Tensor, scale_a: Sequence[Tensor], recipe_a: Sequence[_int], swizzle_a: Sequence[_int], scale_b: Sequence[Tensor], recipe_b: Sequence[_int], swizzle_b: Sequence[_int], bias: Tensor | None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None, contraction_dim: Sequence[_int] = (), use_fast_accum: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """As `_scaled_mm`; a recipe says of what a scale is: 0 of the matrix, 1 of each row or column."""
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """An operator without a function of its own."""
 def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = None) -> Tensor:
     """An operator without a function of its own."""
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: Tensor | None = None) -> Tensor:
     """output (grad - sum(grad * output)), as `input_dtype`."""
+def _stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What another operator does under another name."""
+def _to_cpu(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """An operator without a function of its own."""
+def _trilinear(i1: Tensor, i2: Tensor, i3: Tensor, expand1: Sequence[_int], expand2: Sequence[_int], expand3: Sequence[_int], sumdim: Sequence[_int], unroll_dim: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """The product of three tensors, widened by dimensions of size 1, summed over `sumdim`."""
 def _unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
     """An operator without a function of its own."""
 def _unique2(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -1408,6 +1820,14 @@ def deg2rad_(input: Tensor) -> Tensor:
         >>> x.deg2rad_()
         tensor([0.0000, 1.5708, 3.1416])
     """
+def dequantize(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The numbers that a tensor stands for, in float32. Tensors without a quantized type are numbers already.
+
+    Example:
+
+        >>> aten.dequantize(aten.tensor([1, 2]))
+        tensor([1., 2.])
+    """
 def det(input: Tensor) -> Tensor:
     """The determinant of a square matrix, or of each one of a batch.
 
@@ -1803,6 +2223,27 @@ def eye(n: _int, m: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_fl
         tensor([[1., 0., 0.],
                 [0., 1., 0.]])
     """
+def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int) -> Tensor:
+    """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each slice of `axis`.
+
+    Example:
+
+        >>> scales, zeros = aten.tensor([0.25, 0.5]), aten.tensor([0, 0], dtype=aten.int32)
+        >>> aten.fake_quantize_per_channel_affine(aten.full((2, 2), 0.3), scales, zeros, 0, 0, 7)
+        tensor([[0.2500, 0.2500],
+                [0.5000, 0.5000]])
+    """
+@overload
+def fake_quantize_per_tensor_affine(input: Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> Tensor: ...
+@overload
+def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int) -> Tensor:
+    """Elements rounded to multiples of `scale` that a quantized type from `quant_min` to `quant_max` would hold.
+
+    Example:
+
+        >>> aten.fake_quantize_per_tensor_affine(aten.tensor([0.1, 0.5, 3.0]), 0.25, 0, 0, 7)
+        tensor([0.0000, 0.5000, 1.7500])
+    """
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """As `alpha_dropout`, but of whole channels: input (N, C, *).
 
@@ -2153,7 +2594,7 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
         tensor([[[[2.5000]]]])
     """
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: Tensor | None = None) -> Tensor:
-    """`grid_sampler_2d` with one more dimension, without mode 2.
+    """(N, C, H, W) at the points (x, y) of `grid` (N, H', W', 2): (N, C, H', W').
 
     Example:
 
@@ -2459,6 +2900,14 @@ def is_nonzero(input: Tensor) -> _bool:
 
         >>> aten.is_nonzero(aten.tensor([2.0]))
         True
+    """
+def is_vulkan_available() -> _bool:
+    """Whether there is a Vulkan device: there is none.
+
+    Example:
+
+        >>> aten.is_vulkan_available()
+        False
     """
 def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """|input - other| <= atol + rtol |other|, or equal.
@@ -4232,6 +4681,15 @@ def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _in
 
         >>> aten.slice_copy(aten.arange(6), 0, 1, 5, 2)
         tensor([1, 3])
+    """
+def slice_inverse(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+    """What of a tensor lies where `src` lies in its own memory.
+
+    Example:
+
+        >>> x = aten.arange(4.0)
+        >>> aten.slice_inverse(x, x[1:3])
+        tensor([1., 2.])
     """
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of the tensor with `src` from `start` to `end` of dimension `dim`.

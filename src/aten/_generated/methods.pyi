@@ -6,13 +6,14 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from aten._core.device import device as _device, layout as _layout, memory_format as _memory_format
-from aten._core.dispatcher import OpOverload as _OpOverload
-from aten._core.dtypes import dtype as _dtype
-from aten._core.generator import Generator as _Generator
-from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
-from aten._core.storage import Storage as _Storage
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as _device
+from aten._core.base.device import layout as _layout, memory_format as _memory_format
+from aten._core.base.dtypes import dtype as _dtype
+from aten._core.dispatch.dispatcher import OpOverload as _OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as _OpOverloadPacket
+from aten._core.memory.storage import Storage as _Storage
+from aten._core.random.generator import Generator as _Generator
+from aten._core.tensor.tensor import Tensor
 from aten import return_types as _results
 
 
@@ -75,6 +76,10 @@ class TensorMethods:
         """Whether all elements of a bool tensor are true."""
     def _is_any_true(self) -> Tensor:
         """Whether some element of a bool tensor is true."""
+    def _is_zerotensor(self) -> _bool:
+        """What there is none of here: zero tensors, other devices, other libraries."""
+    def _lazy_clone(self) -> Tensor:
+        """A copy whose elements are shared until one of the two is written to."""
     def _neg_view(self) -> Tensor:
         """An operator without a function of its own."""
     def abs(self) -> Tensor:
@@ -860,6 +865,8 @@ class TensorMethods:
             >>> x.ceil_()
             tensor([-1.,  1.,  2.])
         """
+    def chalf(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """An operator without a function of its own."""
     def cholesky(self, upper: _bool = False) -> Tensor:
         """The lower triangle L of a positive definite matrix L Lᴴ; with `upper`, its transpose.
 
@@ -1203,6 +1210,14 @@ class TensorMethods:
             >>> x = aten.tensor([0.0, 90.0, 180.0])
             >>> x.deg2rad_()
             tensor([0.0000, 1.5708, 3.1416])
+        """
+    def dequantize(self) -> Tensor:
+        """The numbers that a tensor stands for, in float32. Tensors without a quantized type are numbers already.
+
+        Example:
+
+            >>> aten.dequantize(aten.tensor([1, 2]))
+            tensor([1., 2.])
         """
     def det(self) -> Tensor:
         """The determinant of a square matrix, or of each one of a batch.
@@ -3859,6 +3874,15 @@ class TensorMethods:
             >>> aten.ones(2, 3).size(1)
             3
         """
+    def slice_inverse(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+        """What of a tensor lies where `src` lies in its own memory.
+
+        Example:
+
+            >>> x = aten.arange(4.0)
+            >>> x.slice_inverse(x[1:3])
+            tensor([1., 2.])
+        """
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
         """A copy of the tensor with `src` from `start` to `end` of dimension `dim`.
 
@@ -4236,6 +4260,8 @@ class TensorMethods:
             >>> aten.tensor([1, 2]).to(aten.float32)
             tensor([1., 2.])
         """
+    def to_dense(self, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """Tensors that are dense already: themselves, in the type asked for."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results.topk:
         """The `k` largest or smallest elements along `dim`, in order, and where they are.
 

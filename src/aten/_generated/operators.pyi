@@ -6,576 +6,1390 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from aten._core.device import device as _device, layout as _layout, memory_format as _memory_format
-from aten._core.dispatcher import OpOverload as _OpOverload
-from aten._core.dtypes import dtype as _dtype
-from aten._core.generator import Generator as _Generator
-from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
-from aten._core.storage import Storage as _Storage
-from aten._core.tensor import Tensor as _Tensor
+from aten._core.base.device import device as _device
+from aten._core.base.device import layout as _layout, memory_format as _memory_format
+from aten._core.base.dtypes import dtype as _dtype
+from aten._core.dispatch.dispatcher import OpOverload as _OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as _OpOverloadPacket
+from aten._core.memory.storage import Storage as _Storage
+from aten._core.random.generator import Generator as _Generator
+from aten._core.tensor.tensor import Tensor as _Tensor
 from aten import return_types as _results
 
 
+from typing import Generic as _Generic, TypeVar as _TypeVar
+
+_Result = _TypeVar("_Result", covariant=True)
+class _Giving(_OpOverload, _Generic[_Result]):
+    def __call__(self, *args: Any, **kwargs: Any) -> _Result: ...
+
 class packet___and__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___iand__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___ilshift__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___ior__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___irshift__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___ixor__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___lshift__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet___or__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet___rshift__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet___xor__(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet__adaptive_avg_pool2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet__adaptive_avg_pool2d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__adaptive_avg_pool3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet__adaptive_avg_pool3d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__add_relu(_OpOverloadPacket):
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    @overload
+    def __call__(self, input: _Tensor, other: _Tensor, *, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__add_relu_(_OpOverloadPacket):
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    @overload
+    def __call__(self, input: _Tensor, other: _Tensor, *, alpha: _complex | _Tensor = 1) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet__addmm_activation(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, use_gelu: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+class packet__aminmax(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    dim: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
+    dim_out: _Giving[tuple[_Tensor, _Tensor]]
+    @overload
+    def __call__(self, input: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
+    @overload
+    def __call__(self, input: _Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
+class packet__amp_foreach_non_finite_check_and_unscale(_OpOverloadPacket):
+    default: _Giving[_results._amp_foreach_non_finite_check_and_unscale]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], found_inf: _Tensor, inv_scale: _Tensor, *, out: Sequence[_Tensor] | None = None) -> _results._amp_foreach_non_finite_check_and_unscale: ...
+class packet__amp_foreach_non_finite_check_and_unscale_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], found_inf: _Tensor, inv_scale: _Tensor) -> None: ...
+class packet__amp_update_scale(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, growth_tracker: _Tensor, found_inf: _Tensor, scale_growth_factor: _float, scale_backoff_factor: _float, growth_interval: _int, *, out: _Tensor | None = None) -> tuple[_Tensor, _Tensor]: ...
+class packet__amp_update_scale_(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, growth_tracker: _Tensor, found_inf: _Tensor, scale_growth_factor: _float, scale_backoff_factor: _float, growth_interval: _int) -> _Tensor: ...
 class packet__assert_async(_OpOverloadPacket):
-    default: _OpOverload
-    msg: _OpOverload
+    default: _Giving[None]
+    msg: _Giving[None]
     @overload
     def __call__(self, input: _Tensor) -> None: ...
     @overload
     def __call__(self, input: _Tensor, assert_msg: _str) -> None: ...
 class packet__assert_scalar(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[None]
     def __call__(self, input: _complex | _Tensor, assert_msg: _str) -> None: ...
 class packet__assert_tensor_metadata(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[None]
     def __call__(self, a: _Tensor, size: Sequence[_int] | None = None, stride: Sequence[_int] | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, device: _device | _str | None = None, layout: _layout | None = None) -> None: ...
 class packet__batch_norm_no_update(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, momentum: _float, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
 class packet__batch_norm_with_update(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor, running_var: _Tensor, momentum: _float, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
 class packet__batch_norm_with_update_functional(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor, running_var: _Tensor, momentum: _float, eps: _float) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor, _Tensor, _Tensor]: ...
+class packet__cast_Byte(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Char(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Double(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Float(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Half(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Int(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Long(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cast_Short(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
+class packet__cdist_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, x1: _Tensor, x2: _Tensor, p: _float, cdist: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__cdist_forward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x1: _Tensor, x2: _Tensor, p: _float, compute_mode: _int | None, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__cholesky_solve_helper(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, A: _Tensor, upper: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__chunk_cat(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], dim: _int, num_chunks: _int, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__compute_linear_combination(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, coefficients: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__conj(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet__conj_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__conj_physical(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__convolution(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, benchmark: _bool, deterministic: _bool, cudnn_enabled: _bool, allow_tf32: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__convolution_mode(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None, stride: Sequence[_int], padding: _str, dilation: Sequence[_int], groups: _int) -> _Tensor: ...
 class packet__ctc_loss(_OpOverloadPacket):
-    default: _OpOverload
-    Tensor: _OpOverload
-    out: _OpOverload
-    Tensor_out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    Tensor: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
+    Tensor_out: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, log_probs: _Tensor, targets: _Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
+class packet__cummax_helper(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: _Tensor, values: _Tensor, indices: _Tensor, dim: _int) -> None: ...
+class packet__cummin_helper(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: _Tensor, values: _Tensor, indices: _Tensor, dim: _int) -> None: ...
+class packet__dim_arange(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, like: _Tensor, dim: _int) -> _Tensor: ...
 class packet__efficient_attention_forward(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_results._efficient_attention_forward]
     def __call__(self, query: _Tensor, key: _Tensor, value: _Tensor, bias: _Tensor | None, cu_seqlens_q: _Tensor | None, cu_seqlens_k: _Tensor | None, max_seqlen_q: _int | None, max_seqlen_k: _int | None, dropout_p: _float, custom_mask_type: _int, compute_log_sumexp: _bool = False, *, scale: _float | None = None, seqlen_k: _Tensor | None = None, window_size: _int | None = None) -> _results._efficient_attention_forward: ...
 class packet__embedding_bag(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, weight: _Tensor, indices: _Tensor, offsets: _Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: _Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
 class packet__embedding_bag_forward_only(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, weight: _Tensor, indices: _Tensor, offsets: _Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: _Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
 class packet__euclidean_dist(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x1: _Tensor, x2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__fake_quantize_learnable_per_channel_affine(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__fake_quantize_learnable_per_channel_affine_backward(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    def __call__(self, grad: _Tensor, input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> tuple[_Tensor, _Tensor, _Tensor]: ...
+class packet__fake_quantize_learnable_per_tensor_affine(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__fake_quantize_learnable_per_tensor_affine_backward(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    def __call__(self, grad: _Tensor, input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> tuple[_Tensor, _Tensor, _Tensor]: ...
+class packet__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(_OpOverloadPacket):
+    default: _Giving[_results._fake_quantize_per_tensor_affine_cachemask_tensor_qparams]
+    out: _Giving[tuple[_Tensor, _Tensor]]
+    def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, fake_quant_enabled: _Tensor, quant_min: _int, quant_max: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._fake_quantize_per_tensor_affine_cachemask_tensor_qparams: ...
 class packet__fft_c2c(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: Sequence[_int], normalization: _int, forward: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__fft_c2r(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: Sequence[_int], normalization: _int, last_dim_size: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__fft_r2c(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: Sequence[_int], normalization: _int, onesided: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__flash_attention_forward(_OpOverloadPacket):
-    default: _OpOverload
-    quantized: _OpOverload
+    default: _Giving[_results._flash_attention_forward]
+    quantized: _Giving[_results._flash_attention_forward]
     @overload
     def __call__(self, query: _Tensor, key: _Tensor, value: _Tensor, cum_seq_q: _Tensor | None, cum_seq_k: _Tensor | None, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, return_debug_mask: _bool, *, scale: _float | None = None, window_size_left: _int | None = None, window_size_right: _int | None = None, seqused_k: _Tensor | None = None, alibi_slopes: _Tensor | None = None, block_table: _Tensor | None = None, num_splits: _int | None = None) -> _results._flash_attention_forward: ...
     @overload
     def __call__(self, query: _Tensor, key: _Tensor, value: _Tensor, cum_seq_q: _Tensor | None, cum_seq_k: _Tensor | None, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, return_debug_mask: _bool, q_descale: _Tensor | None, k_descale: _Tensor | None, v_descale: _Tensor | None, *, scale: _float | None = None, window_size_left: _int | None = None, window_size_right: _int | None = None, seqused_k: _Tensor | None = None, alibi_slopes: _Tensor | None = None) -> _results._flash_attention_forward: ...
+class packet__foreach_abs(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_abs_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_acos(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_acos_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_add(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    Tensor_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _complex | _Tensor = 1, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: _Tensor, *, alpha: _complex | _Tensor = 1, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_add_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    Tensor: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _complex | _Tensor = 1) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: _Tensor, *, alpha: _complex | _Tensor = 1) -> None: ...
+class packet__foreach_addcdiv(_OpOverloadPacket):
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList_out: _Giving[None]
+    Tensor_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _complex | _Tensor = 1, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_addcdiv_(_OpOverloadPacket):
+    ScalarList: _Giving[None]
+    Tensor: _Giving[None]
+    Scalar: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _complex | _Tensor = 1) -> None: ...
+class packet__foreach_addcmul(_OpOverloadPacket):
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList_out: _Giving[None]
+    Tensor_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _complex | _Tensor = 1, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_addcmul_(_OpOverloadPacket):
+    ScalarList: _Giving[None]
+    Tensor: _Giving[None]
+    Scalar: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _complex | _Tensor = 1) -> None: ...
+class packet__foreach_asin(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_asin_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_atan(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_atan_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_ceil(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_ceil_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_clamp_max(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_clamp_max_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_clamp_min(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_clamp_min_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_clone(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, memory_format: _memory_format | None = None, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_copy(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], src: Sequence[_Tensor], non_blocking: _bool = False, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_copy_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], src: Sequence[_Tensor], non_blocking: _bool = False) -> None: ...
+class packet__foreach_cos(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_cos_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_cosh(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_cosh_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_div(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    Tensor_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_div_(_OpOverloadPacket):
+    List: _Giving[None]
+    ScalarList: _Giving[None]
+    Tensor: _Giving[None]
+    Scalar: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+class packet__foreach_erf(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_erf_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_erfc(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_erfc_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_exp(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_exp_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_expm1(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_expm1_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_floor(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_floor_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_frac(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_frac_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_lerp(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensors1: Sequence[_Tensor], weights: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensors1: Sequence[_Tensor], weight: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensors1: Sequence[_Tensor], weight: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_lerp_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensors1: Sequence[_Tensor], weights: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensors1: Sequence[_Tensor], weight: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], tensors1: Sequence[_Tensor], weight: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_lgamma(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_lgamma_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_log(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_log10(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_log10_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_log1p(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_log1p_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_log2(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_log2_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_log_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_max(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_maximum(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_maximum_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_minimum(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_minimum_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_mm(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    def __call__(self, input: Sequence[_Tensor], mat2: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
+class packet__foreach_mul(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    Tensor_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_mul_(_OpOverloadPacket):
+    List: _Giving[None]
+    ScalarList: _Giving[None]
+    Tensor: _Giving[None]
+    Scalar: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+class packet__foreach_neg(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_neg_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_norm(_OpOverloadPacket):
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    Scalar_out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], ord: _complex | _Tensor = 2, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_pow(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    ScalarAndTensor: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], exponent: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], exponent: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], exponent: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: _complex | _Tensor, exponent: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
+class packet__foreach_pow_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], exponent: Sequence[_Tensor]) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], exponent: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], exponent: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_powsum(_OpOverloadPacket):
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    Scalar_out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], ord: _complex | _Tensor = 2, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_reciprocal(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_reciprocal_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_round(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_round_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_rsqrt(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_rsqrt_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_sigmoid(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_sigmoid_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_sign(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_sign_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_sin(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_sin_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_sinh(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_sinh_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_sqrt(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_sqrt_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_sub(_OpOverloadPacket):
+    List: _Giving[tuple[_Tensor, ...]]
+    Scalar: _Giving[tuple[_Tensor, ...]]
+    ScalarList: _Giving[tuple[_Tensor, ...]]
+    List_out: _Giving[None]
+    Scalar_out: _Giving[None]
+    ScalarList_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _complex | _Tensor = 1, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_sub_(_OpOverloadPacket):
+    List: _Giving[None]
+    Scalar: _Giving[None]
+    ScalarList: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _complex | _Tensor = 1) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalar: _complex | _Tensor) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], scalars: Sequence[_complex | _Tensor]) -> None: ...
+class packet__foreach_tan(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_tan_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_tanh(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_tanh_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_trunc(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_trunc_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
+class packet__foreach_zero(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor], *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
+class packet__foreach_zero_(_OpOverloadPacket):
+    default: _Giving[None]
+    def __call__(self, input: Sequence[_Tensor]) -> None: ...
 class packet__functional_assert_async(_OpOverloadPacket):
-    msg: _OpOverload
+    msg: _Giving[_Tensor]
     def __call__(self, input: _Tensor, assert_msg: _str, dep_token: _Tensor) -> _Tensor: ...
 class packet__functional_assert_scalar(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _complex | _Tensor, assert_msg: _str, dep_token: _Tensor) -> _Tensor: ...
+class packet__fused_adagrad(_OpOverloadPacket):
+    default: _Giving[_results._fused_adagrad]
+    tensor_lr: _Giving[_results._fused_adagrad]
+    out: _Giving[None]
+    tensor_lr_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adagrad: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adagrad: ...
+class packet__fused_adagrad_(_OpOverloadPacket):
+    default: _Giving[None]
+    tensor_lr: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+class packet__fused_adam(_OpOverloadPacket):
+    default: _Giving[_results._fused_adam]
+    tensor_lr: _Giving[_results._fused_adam]
+    out: _Giving[None]
+    tensor_lr_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adam: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adam: ...
+class packet__fused_adam_(_OpOverloadPacket):
+    default: _Giving[None]
+    tensor_lr: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+class packet__fused_adamw(_OpOverloadPacket):
+    default: _Giving[_results._fused_adamw]
+    tensor_lr: _Giving[_results._fused_adamw]
+    out: _Giving[None]
+    tensor_lr_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adamw: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adamw: ...
+class packet__fused_adamw_(_OpOverloadPacket):
+    default: _Giving[None]
+    tensor_lr: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
 class packet__fused_rms_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, normalized_shape: Sequence[_int], weight: _Tensor | None, eps: _float | None) -> tuple[_Tensor, _Tensor]: ...
+class packet__fused_sgd(_OpOverloadPacket):
+    default: _Giving[_results._fused_sgd]
+    tensor_lr: _Giving[_results._fused_sgd]
+    out: _Giving[None]
+    tensor_lr_out: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_sgd: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_sgd: ...
+class packet__fused_sgd_(_OpOverloadPacket):
+    default: _Giving[None]
+    tensor_lr: _Giving[None]
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
 class packet__histogramdd_bin_edges(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False) -> tuple[_Tensor, ...]: ...
     @overload
     def __call__(self, input: _Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False) -> tuple[_Tensor, ...]: ...
 class packet__histogramdd_from_bin_cts(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *bins: _int, range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet__histogramdd_from_bin_tensors(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, bins: Sequence[_Tensor], *, weight: _Tensor | None = None, density: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+class packet__index_put_impl(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None], values: _Tensor, accumulate: _bool = False, unsafe: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__index_put_impl_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None], values: _Tensor, accumulate: _bool = False, unsafe: _bool = False) -> _Tensor: ...
+class packet__int_mm(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, mat2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__is_all_true(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet__is_any_true(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet__is_zerotensor(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet__lazy_clone(_OpOverloadPacket):
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet__linalg_det(_OpOverloadPacket):
-    default: _OpOverload
-    result: _OpOverload
+    default: _Giving[_results._linalg_det]
+    result: _Giving[_results._linalg_det]
     def __call__(self, A: _Tensor, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._linalg_det: ...
 class packet__linalg_eigh(_OpOverloadPacket):
-    default: _OpOverload
-    eigenvalues: _OpOverload
+    default: _Giving[_results._linalg_eigh]
+    eigenvalues: _Giving[_results._linalg_eigh]
     def __call__(self, A: _Tensor, UPLO: _str = 'L', compute_v: _bool = True, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._linalg_eigh: ...
 class packet__linalg_eigvals(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet__linalg_slogdet(_OpOverloadPacket):
-    default: _OpOverload
-    sign: _OpOverload
+    default: _Giving[_results._linalg_slogdet]
+    sign: _Giving[_results._linalg_slogdet]
     def __call__(self, A: _Tensor, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._linalg_slogdet: ...
 class packet__linalg_solve_ex(_OpOverloadPacket):
-    default: _OpOverload
-    result: _OpOverload
+    default: _Giving[_results._linalg_solve_ex]
+    result: _Giving[_results._linalg_solve_ex]
     def __call__(self, A: _Tensor, B: _Tensor, *, left: _bool = True, check_errors: _bool = False, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._linalg_solve_ex: ...
 class packet__linalg_svd(_OpOverloadPacket):
-    default: _OpOverload
-    U: _OpOverload
+    default: _Giving[_results._linalg_svd]
+    U: _Giving[_results._linalg_svd]
     def __call__(self, A: _Tensor, full_matrices: _bool = False, compute_uv: _bool = True, *, driver: _str | None = None, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._linalg_svd: ...
 class packet__local_scalar_dense(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_int | _float | _bool]
     def __call__(self, input: _Tensor) -> _int | _float | _bool: ...
 class packet__log_softmax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, half_to_float: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__log_softmax_backward_data(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, output: _Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__logcumsumexp(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, dim: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__native_batch_norm_legit(_OpOverloadPacket):
-    default: _OpOverload
-    no_stats: _OpOverload
-    out: _OpOverload
-    no_stats_out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    no_stats: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    no_stats_out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor, running_var: _Tensor, training: _bool, momentum: _float, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet__native_batch_norm_legit_functional(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor, running_var: _Tensor, training: _bool, momentum: _float, eps: _float) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor, _Tensor]: ...
 class packet__native_batch_norm_legit_no_training(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor, running_var: _Tensor, momentum: _float, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet__neg_view(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet__neg_view_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__nnpack_available(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self) -> _bool: ...
 class packet__pad_circular(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, pad: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *pad: _int) -> _Tensor: ...
+class packet__pdist_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, input: _Tensor, p: _float, pdist: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__pdist_forward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float = 2.0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__prelu_kernel(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor) -> _Tensor: ...
+class packet__prelu_kernel_backward(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, weight: _Tensor) -> tuple[_Tensor, _Tensor]: ...
 class packet__reshape_alias(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, size: Sequence[_int], stride: Sequence[_int]) -> _Tensor: ...
+class packet__reshape_alias_copy(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, size: Sequence[_int], stride: Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__reshape_copy(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int) -> _Tensor: ...
+class packet__reshape_from_tensor(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, shape: _Tensor) -> _Tensor: ...
 class packet__safe_softmax(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> _Tensor: ...
 class packet__scaled_dot_product_flash_attention_for_cpu(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_results._scaled_dot_product_flash_attention_for_cpu]
     def __call__(self, query: _Tensor, key: _Tensor, value: _Tensor, dropout_p: _float = 0.0, is_causal: _bool = False, *, attn_mask: _Tensor | None = None, scale: _float | None = None) -> _results._scaled_dot_product_flash_attention_for_cpu: ...
 class packet__scaled_dot_product_flash_attention_for_cpu_backward(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_results._scaled_dot_product_flash_attention_for_cpu_backward]
     def __call__(self, grad_out: _Tensor, query: _Tensor, key: _Tensor, value: _Tensor, out: _Tensor, logsumexp: _Tensor, dropout_p: _float, is_causal: _bool, *, attn_mask: _Tensor | None = None, scale: _float | None = None) -> _results._scaled_dot_product_flash_attention_for_cpu_backward: ...
+class packet__scaled_mm(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, mat2: _Tensor, scale_a: _Tensor, scale_b: _Tensor, bias: _Tensor | None = None, scale_result: _Tensor | None = None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, use_fast_accum: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__scaled_mm_v2(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, mat2: _Tensor, scale_a: Sequence[_Tensor], recipe_a: Sequence[_int], swizzle_a: Sequence[_int], scale_b: Sequence[_Tensor], recipe_b: Sequence[_int], swizzle_b: Sequence[_int], bias: _Tensor | None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None, contraction_dim: Sequence[_int] = (), use_fast_accum: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__shape_as_tensor(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet__slow_conv2d_backward(_OpOverloadPacket):
+    output_mask: _Giving[_results._slow_conv2d_backward]
+    output_mask_out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | Sequence[_int], output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results._slow_conv2d_backward: ...
+class packet__slow_conv2d_forward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    output: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None, stride: _int | Sequence[_int], padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__softmax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, half_to_float: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__softmax_backward_data(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, output: _Tensor, dim: _int, input_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__stack(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, tensors: Sequence[_Tensor], dim: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__to_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, non_blocking: _bool = False, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
+class packet__to_cpu(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    def __call__(self, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
+class packet__trilinear(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, i1: _Tensor, i2: _Tensor, i3: _Tensor, expand1: Sequence[_int], expand2: Sequence[_int], expand3: Sequence[_int], sumdim: Sequence[_int], unroll_dim: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__unique(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, sorted: _bool = True, return_inverse: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet__unique2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet__unsafe_index(_OpOverloadPacket):
-    Tensor: _OpOverload
+    Tensor: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor: ...
 class packet__unsafe_index_put(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None], values: _Tensor, accumulate: _bool = False) -> _Tensor: ...
 class packet__unsafe_masked_index(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mask: _Tensor, indices: Sequence[_Tensor | None], fill: _complex | _Tensor) -> _Tensor: ...
 class packet__unsafe_masked_index_put_accumulate(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mask: _Tensor, indices: Sequence[_Tensor | None], values: _Tensor) -> _Tensor: ...
+class packet__unsafe_view(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    @overload
+    def __call__(self, input: _Tensor, size: Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, *size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet__upsample_bicubic2d_aa(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, align_corners: _bool, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet__upsample_bicubic2d_aa_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__upsample_bilinear2d_aa(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, align_corners: _bool, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet__upsample_bilinear2d_aa_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__upsample_nearest_exact1d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], scales: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet__upsample_nearest_exact1d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], scales: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__upsample_nearest_exact2d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet__upsample_nearest_exact2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__upsample_nearest_exact3d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], scales_d: _float | None = None, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet__upsample_nearest_exact3d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], scales_d: _float | None = None, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet__version(_OpOverloadPacket):
+    default: _Giving[_int]
+    def __call__(self, input: _Tensor) -> _int: ...
 class packet__weight_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, v: _Tensor, g: _Tensor, dim: _int = 0) -> _Tensor: ...
 class packet__weight_norm_interface(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, v: _Tensor, g: _Tensor, dim: _int = 0, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet__weight_norm_interface_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, grad_w: _Tensor, saved_v: _Tensor, saved_g: _Tensor, saved_norms: _Tensor, dim: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_abs(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_abs_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_absolute(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_absolute_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_acos(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_acos_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_acosh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_acosh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_adaptive_avg_pool1d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_adaptive_avg_pool2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_adaptive_avg_pool3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_adaptive_max_pool1d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int]) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int) -> tuple[_Tensor, _Tensor]: ...
 class packet_adaptive_max_pool2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_adaptive_max_pool2d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    grad_input: _OpOverload
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, indices: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_adaptive_max_pool3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, input: _Tensor, *output_size: _int, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_adaptive_max_pool3d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    grad_input: _OpOverload
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, indices: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_add(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_add_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, alpha: _complex | _Tensor = 1) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_addbmm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_addbmm_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_addcdiv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_addcdiv_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_addcmul(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_addcmul_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_addmm(_OpOverloadPacket):
-    default: _OpOverload
-    dtype: _OpOverload
-    out: _OpOverload
-    dtype_out: _OpOverload
+    default: _Giving[_Tensor]
+    dtype: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, mat1: _Tensor, mat2: _Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_addmm_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_addmv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_addmv_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_addr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, vec1: _Tensor, vec2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_addr_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, vec1: _Tensor, vec2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_adjoint(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_affine_grid_generator(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, theta: _Tensor, size: Sequence[_int], align_corners: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_affine_grid_generator_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, size: Sequence[_int], align_corners: _bool) -> _Tensor: ...
 class packet_alias(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_alias_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_all(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    dims: _OpOverload
-    all_out: _OpOverload
-    out: _OpOverload
-    dims_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    dims: _Giving[_Tensor]
+    all_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dims_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -583,37 +1397,37 @@ class packet_all(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_allclose(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_bool]
     def __call__(self, input: _Tensor, other: _Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool: ...
 class packet_alpha_dropout(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_alpha_dropout_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_amax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_amin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_aminmax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.aminmax]
+    out: _Giving[_results.aminmax]
     def __call__(self, input: _Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.aminmax: ...
 class packet_angle(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_any(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    dims: _OpOverload
-    all_out: _OpOverload
-    out: _OpOverload
-    dims_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    dims: _Giving[_Tensor]
+    all_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dims_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -621,11 +1435,11 @@ class packet_any(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arange(_OpOverloadPacket):
-    default: _OpOverload
-    start: _OpOverload
-    start_step: _OpOverload
-    out: _OpOverload
-    start_out: _OpOverload
+    default: _Giving[_Tensor]
+    start: _Giving[_Tensor]
+    start_step: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    start_out: _Giving[_Tensor]
     @overload
     def __call__(self, end: _complex | _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -633,191 +1447,191 @@ class packet_arange(_OpOverloadPacket):
     @overload
     def __call__(self, start: _complex | _Tensor, end: _complex | _Tensor, step: _complex | _Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arccos(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arccos_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_arccosh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arccosh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_arcsin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arcsin_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_arcsinh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arcsinh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_arctan(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arctan2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arctan2_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_arctan_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_arctanh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_arctanh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_argmax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_argmin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_argsort(_OpOverloadPacket):
-    stable: _OpOverload
-    default: _OpOverload
-    stable_out: _OpOverload
+    stable: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    stable_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, stable: _bool, dim: _int = -1, descending: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int = -1, descending: _bool = False) -> _Tensor: ...
 class packet_argwhere(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_as_strided(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> _Tensor: ...
 class packet_as_strided_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> _Tensor: ...
 class packet_as_strided_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_as_strided_scatter(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, src: _Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_asin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_asin_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_asinh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_asinh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_atan(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_atan2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_atan2_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_atan_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_atanh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_atanh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_atleast_1d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
 class packet_atleast_2d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
 class packet_atleast_3d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
 class packet_avg_pool1d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_avg_pool2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_avg_pool2d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    grad_input: _OpOverload
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | Sequence[_int], ceil_mode: _bool, count_include_pad: _bool, divisor_override: _int | None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_avg_pool3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_avg_pool3d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    grad_input: _OpOverload
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | Sequence[_int], ceil_mode: _bool, count_include_pad: _bool, divisor_override: _int | None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_baddbmm(_OpOverloadPacket):
-    default: _OpOverload
-    dtype: _OpOverload
-    out: _OpOverload
-    dtype_out: _OpOverload
+    default: _Giving[_Tensor]
+    dtype: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, batch1: _Tensor, batch2: _Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_baddbmm_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _complex | _Tensor = 1, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_bartlett_window(_OpOverloadPacket):
-    default: _OpOverload
-    periodic: _OpOverload
-    out: _OpOverload
-    periodic_out: _OpOverload
+    default: _Giving[_Tensor]
+    periodic: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    periodic_out: _Giving[_Tensor]
     @overload
     def __call__(self, window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_batch_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> _Tensor: ...
 class packet_bernoulli(_OpOverloadPacket):
-    default: _OpOverload
-    p: _OpOverload
-    Tensor: _OpOverload
-    out: _OpOverload
-    Tensor_out: _OpOverload
-    float_out: _OpOverload
+    default: _Giving[_Tensor]
+    p: _Giving[_Tensor]
+    Tensor: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    float_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -827,38 +1641,42 @@ class packet_bernoulli(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, p: _float = 0.5, *, generator: _Generator | None = None, out: _Tensor) -> _Tensor: ...
 class packet_bernoulli_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    float: _OpOverload
+    Tensor: _Giving[_Tensor]
+    float: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, p: _Tensor, *, generator: _Generator | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, p: _float = 0.5, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_bilinear(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor: ...
 class packet_binary_cross_entropy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_binary_cross_entropy_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_binary_cross_entropy_with_logits(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, pos_weight: _Tensor | None = None, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bincount(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weights: _Tensor | None = None, minlength: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_binomial(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, count: _Tensor, prob: _Tensor, generator: _Generator | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_and(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -866,19 +1684,19 @@ class packet_bitwise_and(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_and_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_bitwise_left_shift(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -886,26 +1704,26 @@ class packet_bitwise_left_shift(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_left_shift_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_bitwise_not(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_not_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_bitwise_or(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -913,19 +1731,19 @@ class packet_bitwise_or(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_or_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_bitwise_right_shift(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -933,19 +1751,19 @@ class packet_bitwise_right_shift(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_right_shift_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_bitwise_xor(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -953,307 +1771,313 @@ class packet_bitwise_xor(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bitwise_xor_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_blackman_window(_OpOverloadPacket):
-    default: _OpOverload
-    periodic: _OpOverload
-    out: _OpOverload
-    periodic_out: _OpOverload
+    default: _Giving[_Tensor]
+    periodic: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    periodic_out: _Giving[_Tensor]
     @overload
     def __call__(self, window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_block_diag(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_bmm(_OpOverloadPacket):
-    default: _OpOverload
-    dtype: _OpOverload
-    out: _OpOverload
-    dtype_out: _OpOverload
+    default: _Giving[_Tensor]
+    dtype: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, mat2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, mat2: _Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_broadcast_tensors(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
     def __call__(self, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
 class packet_broadcast_to(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int) -> _Tensor: ...
 class packet_bucketize(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, boundaries: _Tensor, *, out_int32: _bool = False, right: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _complex | _Tensor, boundaries: _Tensor, *, out_int32: _bool = False, right: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+class packet_can_cast(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, from_: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], to: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> _bool: ...
 class packet_cartesian_prod(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor]) -> _Tensor: ...
 class packet_cat(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], dim: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cauchy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cauchy_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, median: _float = 0.0, sigma: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_cdist(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, x1: _Tensor, x2: _Tensor, p: _float = 2.0, compute_mode: _int | None = None) -> _Tensor: ...
 class packet_ceil(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ceil_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_celu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, alpha: _complex | _Tensor = 1.0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_celu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, alpha: _complex | _Tensor = 1.0) -> _Tensor: ...
 class packet_chain_matmul(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, matrices: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_chalf(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, *, memory_format: _memory_format | None = None) -> _Tensor: ...
 class packet_channel_shuffle(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, groups: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cholesky(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, upper: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cholesky_inverse(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, upper: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cholesky_solve(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, input2: _Tensor, upper: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_chunk(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
     def __call__(self, input: _Tensor, chunks: _int, dim: _int = 0) -> tuple[_Tensor, ...]: ...
 class packet_clamp(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_out: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, min: _complex | _Tensor | None = None, max: _complex | _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_clamp_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, min: _complex | _Tensor | None = None, max: _complex | _Tensor | None = None) -> _Tensor: ...
 class packet_clamp_max(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_out: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, max: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, max: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_clamp_max_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, max: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, max: _complex | _Tensor) -> _Tensor: ...
 class packet_clamp_min(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_out: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, min: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, min: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_clamp_min_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, min: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, min: _complex | _Tensor) -> _Tensor: ...
 class packet_clip(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_out: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, min: _complex | _Tensor | None = None, max: _complex | _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_clip_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, min: _complex | _Tensor | None = None, max: _complex | _Tensor | None = None) -> _Tensor: ...
 class packet_clone(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_col2im(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], kernel_size: _int | Sequence[_int], dilation: _int | Sequence[_int], padding: _int | Sequence[_int], stride: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_column_stack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_combinations(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, r: _int = 2, with_replacement: _bool = False) -> _Tensor: ...
 class packet_complex(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, real: _Tensor, imag: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_concat(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], dim: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_concatenate(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], dim: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_conj(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_conj_physical(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_conj_physical_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_constant_pad_nd(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, pad: Sequence[_int], value: _complex | _Tensor = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_contiguous(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, memory_format: _memory_format = ...) -> _Tensor: ...
 class packet_conv1d(_OpOverloadPacket):
-    default: _OpOverload
-    padding: _OpOverload
+    default: _Giving[_Tensor]
+    padding: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1,), groups: _int = 1) -> _Tensor: ...
 class packet_conv2d(_OpOverloadPacket):
-    default: _OpOverload
-    padding: _OpOverload
+    default: _Giving[_Tensor]
+    padding: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1), groups: _int = 1) -> _Tensor: ...
 class packet_conv3d(_OpOverloadPacket):
-    default: _OpOverload
-    padding: _OpOverload
+    default: _Giving[_Tensor]
+    padding: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _str = 'valid', dilation: _int | Sequence[_int] = (1, 1, 1), groups: _int = 1) -> _Tensor: ...
 class packet_conv_tbc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor, pad: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_conv_transpose1d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1,), padding: _int | Sequence[_int] = (0,), output_padding: _int | Sequence[_int] = (0,), groups: _int = 1, dilation: _int | Sequence[_int] = (1,)) -> _Tensor: ...
 class packet_conv_transpose2d(_OpOverloadPacket):
-    input: _OpOverload
+    input: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), output_padding: _int | Sequence[_int] = (0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1)) -> _Tensor: ...
 class packet_conv_transpose3d(_OpOverloadPacket):
-    input: _OpOverload
+    input: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), output_padding: _int | Sequence[_int] = (0, 0, 0), groups: _int = 1, dilation: _int | Sequence[_int] = (1, 1, 1)) -> _Tensor: ...
 class packet_convolution(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_convolution_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, grad_output: _Tensor, input: _Tensor, weight: _Tensor, bias_sizes: Sequence[_int] | None, stride: Sequence[_int], padding: Sequence[_int], dilation: Sequence[_int], transposed: _bool, output_padding: Sequence[_int], groups: _int, output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, src: _Tensor, non_blocking: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_copy_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, src: _Tensor, non_blocking: _bool = False) -> _Tensor: ...
 class packet_copysign(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_copysign_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_corrcoef(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_cos(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cos_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_cosh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cosh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_cosine_embedding_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input1: _Tensor, input2: _Tensor, target: _Tensor, margin: _float = 0.0, reduction: _int = 1) -> _Tensor: ...
 class packet_cosine_similarity(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, x1: _Tensor, x2: _Tensor, dim: _int = 1, eps: _float = 1e-08) -> _Tensor: ...
 class packet_count_nonzero(_OpOverloadPacket):
-    default: _OpOverload
-    dim_IntList: _OpOverload
-    out: _OpOverload
-    dim_IntList_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim_IntList: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dim_IntList_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -1261,117 +2085,134 @@ class packet_count_nonzero(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *dim: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cov(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, correction: _int = 1, fweights: _Tensor | None = None, aweights: _Tensor | None = None) -> _Tensor: ...
 class packet_cross(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, dim: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cross_entropy_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, reduction: _int = 1, ignore_index: _int = -100, label_smoothing: _float = 0.0) -> _Tensor: ...
 class packet_ctc_loss(_OpOverloadPacket):
-    IntList: _OpOverload
-    Tensor: _OpOverload
+    IntList: _Giving[_Tensor]
+    Tensor: _Giving[_Tensor]
     @overload
     def __call__(self, log_probs: _Tensor, targets: _Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> _Tensor: ...
     @overload
     def __call__(self, log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: _int = 0, reduction: _int = 1, zero_infinity: _bool = False) -> _Tensor: ...
 class packet_cummax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.cummax]
+    out: _Giving[_results.cummax]
     def __call__(self, input: _Tensor, dim: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.cummax: ...
+class packet_cummaxmin_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, input: _Tensor, indices: _Tensor, dim: _int) -> _Tensor: ...
 class packet_cummin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.cummin]
+    out: _Giving[_results.cummin]
     def __call__(self, input: _Tensor, dim: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.cummin: ...
 class packet_cumprod(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cumprod_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> _Tensor: ...
 class packet_cumsum(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_cumsum_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> _Tensor: ...
 class packet_cumulative_trapezoid(_OpOverloadPacket):
-    x: _OpOverload
-    dx: _OpOverload
+    x: _Giving[_Tensor]
+    dx: _Giving[_Tensor]
     @overload
     def __call__(self, y: _Tensor, x: _Tensor, *, dim: _int = -1) -> _Tensor: ...
     @overload
     def __call__(self, y: _Tensor, *, dx: _complex | _Tensor = 1, dim: _int = -1) -> _Tensor: ...
+class packet_data(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_deg2rad(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_deg2rad_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_dequantize(_OpOverloadPacket):
+    self: _Giving[_Tensor]
+    self_out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_det(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_detach(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_detach_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_detach_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_diag(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_diag_embed(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_diagflat(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, offset: _int = 0) -> _Tensor: ...
 class packet_diagonal(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> _Tensor: ...
+class packet_diagonal_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input_sizes: Sequence[_int], offset: _int, dim1: _int, dim2: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_diagonal_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_diagonal_scatter(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, src: _Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_diff(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int = 1, dim: _int = -1, prepend: _Tensor | None = None, append: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_digamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_digamma_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_dim(_OpOverloadPacket):
+    default: _Giving[_int]
+    def __call__(self, input: _Tensor) -> _int: ...
 class packet_dist(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, p: _complex | _Tensor = 2, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_div(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_mode: _OpOverload
-    Scalar: _OpOverload
-    Scalar_mode: _OpOverload
-    out: _OpOverload
-    out_mode: _OpOverload
-    Scalar_out: _OpOverload
-    Scalar_mode_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_mode: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_mode: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    out_mode: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    Scalar_mode_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -1381,10 +2222,10 @@ class packet_div(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, rounding_mode: _str | None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_div_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_mode: _OpOverload
-    Scalar: _OpOverload
-    Scalar_mode: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_mode: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_mode: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex) -> _Tensor: ...
     @overload
@@ -1394,12 +2235,12 @@ class packet_div_(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, rounding_mode: _str | None) -> _Tensor: ...
 class packet_divide(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_mode: _OpOverload
-    Scalar: _OpOverload
-    Scalar_mode: _OpOverload
-    out: _OpOverload
-    out_mode: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_mode: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_mode: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    out_mode: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -1409,10 +2250,10 @@ class packet_divide(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, rounding_mode: _str | None) -> _Tensor: ...
 class packet_divide_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_mode: _OpOverload
-    Scalar: _OpOverload
-    Scalar_mode: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_mode: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_mode: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex) -> _Tensor: ...
     @overload
@@ -1422,18 +2263,18 @@ class packet_divide_(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, rounding_mode: _str | None) -> _Tensor: ...
 class packet_dot(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, tensor: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_dropout(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_dropout_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_dsplit(_OpOverloadPacket):
-    int: _OpOverload
-    array: _OpOverload
+    int: _Giving[tuple[_Tensor, ...]]
+    array: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, sections: _int) -> tuple[_Tensor, ...]: ...
     @overload
@@ -1441,292 +2282,334 @@ class packet_dsplit(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *indices: _int) -> tuple[_Tensor, ...]: ...
 class packet_dstack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_einsum(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, equation: _str, tensors: Sequence[_Tensor], *, path: Sequence[_int] | None = None) -> _Tensor: ...
 class packet_elu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, alpha: _complex | _Tensor = 1, scale: _complex | _Tensor = 1, input_scale: _complex | _Tensor = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_elu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, alpha: _complex | _Tensor = 1, scale: _complex | _Tensor = 1, input_scale: _complex | _Tensor = 1) -> _Tensor: ...
+class packet_elu_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, alpha: _complex | _Tensor, scale: _complex | _Tensor, input_scale: _complex | _Tensor, is_result: _bool, self_or_result: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_embedding(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, weight: _Tensor, indices: _Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_embedding_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, indices: _Tensor, num_weights: _int, padding_idx: _int, scale_grad_by_freq: _bool, sparse: _bool) -> _Tensor: ...
 class packet_embedding_bag(_OpOverloadPacket):
-    default: _OpOverload
-    padding_idx: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
+    padding_idx: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     @overload
     def __call__(self, weight: _Tensor, indices: _Tensor, offsets: _Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: _Tensor | None = None, include_last_offset: _bool = False) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
     @overload
     def __call__(self, weight: _Tensor, indices: _Tensor, offsets: _Tensor, scale_grad_by_freq: _bool, mode: _int, sparse: _bool, per_sample_weights: _Tensor | None, include_last_offset: _bool, padding_idx: _int | None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
+class packet_embedding_dense_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, indices: _Tensor, num_weights: _int, padding_idx: _int, scale_grad_by_freq: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_embedding_renorm(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, indices: _Tensor, max_norm: _float, norm_type: _float, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_embedding_renorm_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: _Tensor, max_norm: _float, norm_type: _float) -> _Tensor: ...
 class packet_empty(_OpOverloadPacket):
-    memory_format: _OpOverload
-    out: _OpOverload
+    memory_format: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_empty_like(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_empty_permuted(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_empty_strided(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_eq(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_eq_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_equal(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_bool]
     def __call__(self, input: _Tensor, other: _Tensor) -> _bool: ...
 class packet_erf(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_erf_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_erfc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_erfc_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_erfinv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_erfinv_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_exp(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_exp2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_exp2_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_exp_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_expand(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int], *, implicit: _bool = False) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int, implicit: _bool = False) -> _Tensor: ...
 class packet_expand_as(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_expand_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int], *, implicit: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int, implicit: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_expm1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_expm1_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_exponential(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, lambd: _float = 1.0, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_exponential_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, lambd: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_eye(_OpOverloadPacket):
-    default: _OpOverload
-    m: _OpOverload
-    out: _OpOverload
-    m_out: _OpOverload
+    default: _Giving[_Tensor]
+    m: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    m_out: _Giving[_Tensor]
     @overload
     def __call__(self, n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, n: _int, m: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
+class packet_fake_quantize_per_channel_affine(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _int, quant_min: _int, quant_max: _int) -> _Tensor: ...
+class packet_fake_quantize_per_channel_affine_cachemask(_OpOverloadPacket):
+    default: _Giving[_results.fake_quantize_per_channel_affine_cachemask]
+    out: _Giving[tuple[_Tensor, _Tensor]]
+    def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: _int, quant_min: _int, quant_max: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.fake_quantize_per_channel_affine_cachemask: ...
+class packet_fake_quantize_per_channel_affine_cachemask_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, mask: _Tensor) -> _Tensor: ...
+class packet_fake_quantize_per_tensor_affine(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    tensor_qparams: _Giving[_Tensor]
+    @overload
+    def __call__(self, input: _Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: _int, quant_max: _int) -> _Tensor: ...
+class packet_fake_quantize_per_tensor_affine_cachemask(_OpOverloadPacket):
+    default: _Giving[_results.fake_quantize_per_tensor_affine_cachemask]
+    out: _Giving[tuple[_Tensor, _Tensor]]
+    def __call__(self, input: _Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.fake_quantize_per_tensor_affine_cachemask: ...
+class packet_fake_quantize_per_tensor_affine_cachemask_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, mask: _Tensor) -> _Tensor: ...
 class packet_feature_alpha_dropout(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_feature_alpha_dropout_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_feature_dropout(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_feature_dropout_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, train: _bool) -> _Tensor: ...
 class packet_fft_fft(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_fft2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_fftfreq(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, n: _int, d: _float = 1.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_fftn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_fftshift(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None) -> _Tensor: ...
 class packet_fft_hfft(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_hfft2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_hfftn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_ifft(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_ifft2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_ifftn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_ifftshift(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None) -> _Tensor: ...
 class packet_fft_ihfft(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_ihfft2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_ihfftn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_irfft(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_irfft2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_irfftn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_rfft(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int | None = None, dim: _int = -1, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_rfft2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] = (-2, -1), norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_rfftfreq(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, n: _int, d: _float = 1.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fft_rfftn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, s: _int | Sequence[_int] | None = None, dim: _int | Sequence[_int] | None = None, norm: _str | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fill(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, value: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, value: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fill_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, value: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, value: _complex | _Tensor) -> _Tensor: ...
 class packet_fill_diagonal_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, fill_value: _complex | _Tensor, wrap: _bool = False) -> _Tensor: ...
 class packet_fix(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fix_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_flatten(_OpOverloadPacket):
-    using_ints: _OpOverload
+    using_ints: _Giving[_Tensor]
     def __call__(self, input: _Tensor, start_dim: _int = 0, end_dim: _int = -1) -> _Tensor: ...
+class packet_flatten_dense_tensors(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, tensors: Sequence[_Tensor]) -> _Tensor: ...
 class packet_flip(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dims: Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *dims: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fliplr(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_flipud(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_float_power(_OpOverloadPacket):
-    Tensor_Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Tensor_Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
+    Tensor_Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Tensor_Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, exponent: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -1734,151 +2617,181 @@ class packet_float_power(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, exponent: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_float_power_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, exponent: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, exponent: _complex | _Tensor) -> _Tensor: ...
 class packet_floor(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_floor_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_floor_divide(_OpOverloadPacket):
-    default: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
-    Scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_floor_divide_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_fmax(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fmin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fmod(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fmod_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_frac(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_frac_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_fractional_max_pool2d(_OpOverloadPacket):
-    default: _OpOverload
-    output: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    output: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int], random_samples: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
+class packet_fractional_max_pool2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int], indices: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_fractional_max_pool3d(_OpOverloadPacket):
-    default: _OpOverload
-    output: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    output: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int], random_samples: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
+class packet_fractional_max_pool3d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, kernel_size: _int | Sequence[_int], output_size: _int | Sequence[_int], indices: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_frexp(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_out: _OpOverload
+    Tensor: _Giving[_results.frexp]
+    Tensor_out: _Giving[_results.frexp]
     def __call__(self, input: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.frexp: ...
 class packet_frobenius_norm(_OpOverloadPacket):
-    dim: _OpOverload
-    out: _OpOverload
+    dim: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_full(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, size: Sequence[_int], fill_value: _complex | _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_full_like(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, fill_value: _complex | _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_gather(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, *, sparse_grad: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+class packet_gather_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, input: _Tensor, dim: _int, index: _Tensor, sparse_grad: _bool) -> _Tensor: ...
 class packet_gcd(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_gcd_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_ge(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ge_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_gelu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, approximate: _str = 'none', out: _Tensor | None = None) -> _Tensor: ...
 class packet_gelu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, approximate: _str = 'none') -> _Tensor: ...
+class packet_gelu_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, *, approximate: _str = 'none', out: _Tensor | None = None) -> _Tensor: ...
 class packet_geometric(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_geometric_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_geqrf(_OpOverloadPacket):
-    default: _OpOverload
-    a: _OpOverload
+    default: _Giving[_results.geqrf]
+    a: _Giving[_results.geqrf]
     def __call__(self, input: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.geqrf: ...
 class packet_ger(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, vec2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_get_device(_OpOverloadPacket):
+    default: _Giving[_int]
+    def __call__(self, input: _Tensor) -> _int: ...
 class packet_glu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int = -1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_glu_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, dim: _int, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_glu_backward_jvp(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_x: _Tensor, grad_glu: _Tensor, x: _Tensor, dgrad_glu: _Tensor, dx: _Tensor, dim: _int, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_glu_jvp(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, glu: _Tensor, x: _Tensor, dx: _Tensor, dim: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_gradient(_OpOverloadPacket):
-    scalarint: _OpOverload
-    scalararray: _OpOverload
-    array: _OpOverload
-    scalarrayint: _OpOverload
-    scalarrayarray: _OpOverload
-    tensorarrayint: _OpOverload
-    tensorarray: _OpOverload
+    scalarint: _Giving[tuple[_Tensor, ...]]
+    scalararray: _Giving[tuple[_Tensor, ...]]
+    array: _Giving[tuple[_Tensor, ...]]
+    scalarrayint: _Giving[tuple[_Tensor, ...]]
+    scalarrayarray: _Giving[tuple[_Tensor, ...]]
+    tensorarrayint: _Giving[tuple[_Tensor, ...]]
+    tensorarray: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, *, spacing: _complex | _Tensor | None = None, dim: _int | None = None, edge_order: _int = 1) -> tuple[_Tensor, ...]: ...
     @overload
@@ -1894,94 +2807,94 @@ class packet_gradient(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *, spacing: Sequence[_Tensor], dim: Sequence[_int], edge_order: _int = 1) -> tuple[_Tensor, ...]: ...
 class packet_greater(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_greater_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_greater_equal(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_greater_equal_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_grid_sampler(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> _Tensor: ...
 class packet_grid_sampler_2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_grid_sampler_2d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, grad_output: _Tensor, input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_grid_sampler_3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_grid_sampler_3d_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, grad_output: _Tensor, input: _Tensor, grid: _Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool, output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_group_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, num_groups: _int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> _Tensor: ...
 class packet_gru(_OpOverloadPacket):
-    input: _OpOverload
-    data: _OpOverload
+    input: _Giving[tuple[_Tensor, _Tensor]]
+    data: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, hx: _Tensor, params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, data: _Tensor, batch_sizes: _Tensor, hx: _Tensor, params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[_Tensor, _Tensor]: ...
 class packet_gru_cell(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _Tensor: ...
 class packet_gt(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_gt_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_hamming_window(_OpOverloadPacket):
-    default: _OpOverload
-    periodic: _OpOverload
-    periodic_alpha: _OpOverload
-    periodic_alpha_beta: _OpOverload
-    out: _OpOverload
-    periodic_out: _OpOverload
-    periodic_alpha_out: _OpOverload
-    periodic_alpha_beta_out: _OpOverload
+    default: _Giving[_Tensor]
+    periodic: _Giving[_Tensor]
+    periodic_alpha: _Giving[_Tensor]
+    periodic_alpha_beta: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    periodic_out: _Giving[_Tensor]
+    periodic_alpha_out: _Giving[_Tensor]
+    periodic_alpha_beta_out: _Giving[_Tensor]
     @overload
     def __call__(self, window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -1991,73 +2904,89 @@ class packet_hamming_window(_OpOverloadPacket):
     @overload
     def __call__(self, window_length: _int, periodic: _bool, alpha: _float, beta: _float, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hann_window(_OpOverloadPacket):
-    default: _OpOverload
-    periodic: _OpOverload
-    out: _OpOverload
-    periodic_out: _OpOverload
+    default: _Giving[_Tensor]
+    periodic: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    periodic_out: _Giving[_Tensor]
     @overload
     def __call__(self, window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardshrink(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, lambd: _complex | _Tensor = 0.5, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_hardshrink_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_out: _Tensor, input: _Tensor, lambd: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardsigmoid(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardsigmoid_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_hardsigmoid_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardswish(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardswish_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_hardswish_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardtanh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, min_val: _complex | _Tensor = -1, max_val: _complex | _Tensor = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hardtanh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, min_val: _complex | _Tensor = -1, max_val: _complex | _Tensor = 1) -> _Tensor: ...
+class packet_hardtanh_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, min_val: _complex | _Tensor, max_val: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hash_tensor(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *dim: _int, keepdim: _bool = False, mode: _int = 0, out: _Tensor | None = None) -> _Tensor: ...
 class packet_heaviside(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, values: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_heaviside_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, values: _Tensor) -> _Tensor: ...
 class packet_hinge_embedding_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, margin: _float = 1.0, reduction: _int = 1) -> _Tensor: ...
 class packet_histc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, bins: _int = 100, min: _complex | _Tensor = 0, max: _complex | _Tensor = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_histogram(_OpOverloadPacket):
-    bins_tensor: _OpOverload
-    bin_ct: _OpOverload
-    bins_tensor_out: _OpOverload
-    bin_ct_out: _OpOverload
+    bins_tensor: _Giving[_results.histogram]
+    bin_ct: _Giving[_results.histogram]
+    bins_tensor_out: _Giving[_results.histogram]
+    bin_ct_out: _Giving[_results.histogram]
     @overload
     def __call__(self, input: _Tensor, bins: _Tensor, *, weight: _Tensor | None = None, density: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.histogram: ...
     @overload
     def __call__(self, input: _Tensor, bins: _int = 100, *, range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.histogram: ...
 class packet_histogramdd(_OpOverloadPacket):
-    int_bins: _OpOverload
-    default: _OpOverload
-    TensorList_bins: _OpOverload
+    int_bins: _Giving[_results.histogramdd]
+    default: _Giving[_results.histogramdd]
+    TensorList_bins: _Giving[_results.histogramdd]
     @overload
     def __call__(self, input: _Tensor, bins: _int, range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
     @overload
@@ -2065,8 +2994,8 @@ class packet_histogramdd(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, bins: Sequence[_Tensor], range: Sequence[_float] | None = None, weight: _Tensor | None = None, density: _bool = False) -> _results.histogramdd: ...
 class packet_hsplit(_OpOverloadPacket):
-    int: _OpOverload
-    array: _OpOverload
+    int: _Giving[tuple[_Tensor, ...]]
+    array: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, sections: _int) -> tuple[_Tensor, ...]: ...
     @overload
@@ -2074,127 +3003,180 @@ class packet_hsplit(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *indices: _int) -> tuple[_Tensor, ...]: ...
 class packet_hstack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_huber_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1, delta: _float = 1.0, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_huber_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, reduction: _int, delta: _float, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hypot(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_hypot_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_i0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_i0_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_igamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_igamma_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_igammac(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_igammac_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_im2col(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], dilation: _int | Sequence[_int], padding: _int | Sequence[_int], stride: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_imag(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_index(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_index_add(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, source: _Tensor, *, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_index_add_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, source: _Tensor, *, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_index_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, source: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_index_copy_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, source: _Tensor) -> _Tensor: ...
 class packet_index_fill(_OpOverloadPacket):
-    int_Tensor: _OpOverload
-    int_Scalar: _OpOverload
-    int_Tensor_out: _OpOverload
-    int_Scalar_out: _OpOverload
+    int_Tensor: _Giving[_Tensor]
+    int_Scalar: _Giving[_Tensor]
+    int_Tensor_out: _Giving[_Tensor]
+    int_Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, value: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, value: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_index_fill_(_OpOverloadPacket):
-    int_Tensor: _OpOverload
-    int_Scalar: _OpOverload
+    int_Tensor: _Giving[_Tensor]
+    int_Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, value: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, value: _complex | _Tensor) -> _Tensor: ...
 class packet_index_put(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None], values: _Tensor, accumulate: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_index_put_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: Sequence[_Tensor | None], values: _Tensor, accumulate: _bool = False) -> _Tensor: ...
 class packet_index_reduce(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, source: _Tensor, reduce: _str, *, include_self: _bool = True, out: _Tensor | None = None) -> _Tensor: ...
 class packet_index_reduce_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, source: _Tensor, reduce: _str, *, include_self: _bool = True) -> _Tensor: ...
 class packet_index_select(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_index_select_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, self_sizes: Sequence[_int], dim: _int, index: _Tensor) -> _Tensor: ...
+class packet_infinitely_differentiable_gelu_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, input: _Tensor) -> _Tensor: ...
 class packet_inner(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_instance_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> _Tensor: ...
 class packet_inverse(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
-class packet_is_nonzero(_OpOverloadPacket):
-    default: _OpOverload
+class packet_is_complex(_OpOverloadPacket):
+    default: _Giving[_bool]
     def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_conj(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_contiguous(_OpOverloadPacket):
+    default: _Giving[_bool]
+    memory_format: _Giving[_bool]
+    @overload
+    def __call__(self, input: _Tensor) -> _bool: ...
+    @overload
+    def __call__(self, input: _Tensor, memory_format: _memory_format) -> _bool: ...
+class packet_is_distributed(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_floating_point(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_inference(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_leaf(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_neg(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_nonzero(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_pinned(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor, device: _device | _str | None = None) -> _bool: ...
+class packet_is_same_size(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor, other: _Tensor) -> _bool: ...
+class packet_is_set_to(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor, tensor: _Tensor) -> _bool: ...
+class packet_is_signed(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
+class packet_is_vulkan_available(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self) -> _bool: ...
 class packet_isclose(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _Tensor: ...
 class packet_isfinite(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_isin(_OpOverloadPacket):
-    Tensor_Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_Tensor_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor_Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_Tensor_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, elements: _Tensor, test_elements: _Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2202,37 +3184,37 @@ class packet_isin(_OpOverloadPacket):
     @overload
     def __call__(self, element: _complex | _Tensor, test_elements: _Tensor, *, assume_unique: _bool = False, invert: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_isinf(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_isnan(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_isneginf(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_isposinf(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_isreal(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_istft(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> _Tensor: ...
 class packet_item(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_int | _float | _bool]
     def __call__(self, input: _Tensor) -> _int | _float | _bool: ...
 class packet_kaiser_window(_OpOverloadPacket):
-    default: _OpOverload
-    beta: _OpOverload
-    periodic: _OpOverload
-    out: _OpOverload
-    beta_out: _OpOverload
-    periodic_out: _OpOverload
+    default: _Giving[_Tensor]
+    beta: _Giving[_Tensor]
+    periodic: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    beta_out: _Giving[_Tensor]
+    periodic_out: _Giving[_Tensor]
     @overload
     def __call__(self, window_length: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2240,239 +3222,250 @@ class packet_kaiser_window(_OpOverloadPacket):
     @overload
     def __call__(self, window_length: _int, periodic: _bool, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_kl_div(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1, *, log_target: _bool = False) -> _Tensor: ...
 class packet_kron(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_kthvalue(_OpOverloadPacket):
-    default: _OpOverload
-    values: _OpOverload
+    default: _Giving[_results.kthvalue]
+    values: _Giving[_results.kthvalue]
     def __call__(self, input: _Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.kthvalue: ...
 class packet_l1_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1) -> _Tensor: ...
 class packet_layer_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, normalized_shape: Sequence[_int], weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> _Tensor: ...
 class packet_lcm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lcm_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_ldexp(_OpOverloadPacket):
-    Tensor: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ldexp_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_le(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_le_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_leaky_relu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, negative_slope: _complex | _Tensor = 0.01, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_leaky_relu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, negative_slope: _complex | _Tensor = 0.01) -> _Tensor: ...
+class packet_leaky_relu_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, negative_slope: _complex | _Tensor, self_is_result: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lerp(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, end: _Tensor, weight: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, end: _Tensor, weight: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lerp_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, end: _Tensor, weight: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, end: _Tensor, weight: _complex | _Tensor) -> _Tensor: ...
 class packet_less(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_less_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_less_equal(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_less_equal_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_lgamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lgamma_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_lift(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lift_fresh(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_lift_fresh_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_linalg__powsum(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, ord: _complex | _Tensor = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> _Tensor: ...
 class packet_linalg_cholesky(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, upper: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_cholesky_ex(_OpOverloadPacket):
-    default: _OpOverload
-    L: _OpOverload
+    default: _Giving[_results.linalg_cholesky_ex]
+    L: _Giving[_results.linalg_cholesky_ex]
     def __call__(self, input: _Tensor, *, upper: _bool = False, check_errors: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_cholesky_ex: ...
 class packet_linalg_cond(_OpOverloadPacket):
-    default: _OpOverload
-    p_str: _OpOverload
-    out: _OpOverload
-    p_str_out: _OpOverload
+    default: _Giving[_Tensor]
+    p_str: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    p_str_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, p: _complex | _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, p: _str, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_cross(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, dim: _int = -1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_det(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, A: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_diagonal(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, A: _Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> _Tensor: ...
 class packet_linalg_eig(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_eig]
+    out: _Giving[_results.linalg_eig]
     def __call__(self, input: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_eig: ...
 class packet_linalg_eigh(_OpOverloadPacket):
-    default: _OpOverload
-    eigvals: _OpOverload
+    default: _Giving[_results.linalg_eigh]
+    eigvals: _Giving[_results.linalg_eigh]
     def __call__(self, input: _Tensor, UPLO: _str = 'L', *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_eigh: ...
 class packet_linalg_eigvals(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_eigvalsh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, UPLO: _str = 'L', *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_householder_product(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, tau: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_inv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, A: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_inv_ex(_OpOverloadPacket):
-    default: _OpOverload
-    inverse: _OpOverload
+    default: _Giving[_results.linalg_inv_ex]
+    inverse: _Giving[_results.linalg_inv_ex]
     def __call__(self, A: _Tensor, *, check_errors: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_inv_ex: ...
 class packet_linalg_ldl_factor(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_ldl_factor]
+    out: _Giving[_results.linalg_ldl_factor]
     def __call__(self, input: _Tensor, *, hermitian: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_ldl_factor: ...
 class packet_linalg_ldl_factor_ex(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_ldl_factor_ex]
+    out: _Giving[_results.linalg_ldl_factor_ex]
     def __call__(self, input: _Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_ldl_factor_ex: ...
 class packet_linalg_ldl_solve(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, LD: _Tensor, pivots: _Tensor, B: _Tensor, *, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_lstsq(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_lstsq]
+    out: _Giving[_results.linalg_lstsq]
     def __call__(self, input: _Tensor, b: _Tensor, rcond: _float | None = None, *, driver: _str | None = None, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_lstsq: ...
 class packet_linalg_lu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_lu]
+    out: _Giving[_results.linalg_lu]
     def __call__(self, A: _Tensor, *, pivot: _bool = True, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_lu: ...
 class packet_linalg_lu_factor(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_lu_factor]
+    out: _Giving[_results.linalg_lu_factor]
     def __call__(self, A: _Tensor, *, pivot: _bool = True, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_lu_factor: ...
 class packet_linalg_lu_factor_ex(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_lu_factor_ex]
+    out: _Giving[_results.linalg_lu_factor_ex]
     def __call__(self, A: _Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_lu_factor_ex: ...
 class packet_linalg_lu_solve(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, LU: _Tensor, pivots: _Tensor, B: _Tensor, *, left: _bool = True, adjoint: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+class packet_linalg_matmul(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_matrix_exp(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_matrix_norm(_OpOverloadPacket):
-    default: _OpOverload
-    str_ord: _OpOverload
-    out: _OpOverload
-    str_ord_out: _OpOverload
+    default: _Giving[_Tensor]
+    str_ord: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    str_ord_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, ord: _complex | _Tensor, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, ord: _str = 'fro', dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_matrix_power(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_matrix_rank(_OpOverloadPacket):
-    default: _OpOverload
-    atol_rtol_float: _OpOverload
-    atol_rtol_tensor: _OpOverload
-    tol_tensor: _OpOverload
-    out: _OpOverload
-    atol_rtol_float_out: _OpOverload
-    atol_rtol_tensor_out: _OpOverload
-    out_tol_tensor: _OpOverload
+    default: _Giving[_Tensor]
+    atol_rtol_float: _Giving[_Tensor]
+    atol_rtol_tensor: _Giving[_Tensor]
+    tol_tensor: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    atol_rtol_float_out: _Giving[_Tensor]
+    atol_rtol_tensor_out: _Giving[_Tensor]
+    out_tol_tensor: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, tol: _float, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2482,27 +3475,27 @@ class packet_linalg_matrix_rank(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, tol: _Tensor, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_multi_dot(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_norm(_OpOverloadPacket):
-    default: _OpOverload
-    ord_str: _OpOverload
-    out: _OpOverload
-    ord_str_out: _OpOverload
+    default: _Giving[_Tensor]
+    ord_str: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    ord_str_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, ord: _complex | _Tensor | None = None, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_pinv(_OpOverloadPacket):
-    default: _OpOverload
-    atol_rtol_float: _OpOverload
-    atol_rtol_tensor: _OpOverload
-    rcond_tensor: _OpOverload
-    out: _OpOverload
-    atol_rtol_float_out: _OpOverload
-    atol_rtol_tensor_out: _OpOverload
-    out_rcond_tensor: _OpOverload
+    default: _Giving[_Tensor]
+    atol_rtol_float: _Giving[_Tensor]
+    atol_rtol_tensor: _Giving[_Tensor]
+    rcond_tensor: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    atol_rtol_float_out: _Giving[_Tensor]
+    atol_rtol_tensor_out: _Giving[_Tensor]
+    out_rcond_tensor: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, rcond: _float, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2512,65 +3505,65 @@ class packet_linalg_pinv(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, rcond: _Tensor, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_qr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_qr]
+    out: _Giving[_results.linalg_qr]
     def __call__(self, A: _Tensor, mode: _str = 'reduced', *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_qr: ...
 class packet_linalg_slogdet(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_slogdet]
+    out: _Giving[_results.linalg_slogdet]
     def __call__(self, A: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_slogdet: ...
 class packet_linalg_solve(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, A: _Tensor, B: _Tensor, *, left: _bool = True, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_solve_ex(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.linalg_solve_ex]
+    out: _Giving[_results.linalg_solve_ex]
     def __call__(self, A: _Tensor, B: _Tensor, *, left: _bool = True, check_errors: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_solve_ex: ...
 class packet_linalg_solve_triangular(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, B: _Tensor, *, upper: _bool, left: _bool = True, unitriangular: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_svd(_OpOverloadPacket):
-    default: _OpOverload
-    U: _OpOverload
+    default: _Giving[_results.linalg_svd]
+    U: _Giving[_results.linalg_svd]
     def __call__(self, A: _Tensor, full_matrices: _bool = True, *, driver: _str | None = None, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.linalg_svd: ...
 class packet_linalg_svdvals(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, A: _Tensor, *, driver: _str | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_tensorinv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, ind: _int = 2, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_tensorsolve(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, dims: Sequence[_int] | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_vander(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, x: _Tensor, *, N: _int | None = None) -> _Tensor: ...
 class packet_linalg_vecdot(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x: _Tensor, y: _Tensor, *, dim: _int = -1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_vector_norm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, ord: _complex | _Tensor = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linear(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linspace(_OpOverloadPacket):
-    Tensor_Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_Tensor_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
-    out: _OpOverload
+    Tensor_Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_Tensor_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, start: _Tensor, end: _Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2580,111 +3573,119 @@ class packet_linspace(_OpOverloadPacket):
     @overload
     def __call__(self, start: _complex | _Tensor, end: _complex | _Tensor, steps: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log10(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log10_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_log1p(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log1p_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_log2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log2_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_log_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_log_normal(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log_normal_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mean: _float = 1.0, std: _float = 2.0, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_log_sigmoid(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_log_sigmoid_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, buffer: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_log_sigmoid_forward(_OpOverloadPacket):
-    default: _OpOverload
-    output: _OpOverload
+    default: _Giving[_results.log_sigmoid_forward]
+    output: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.log_sigmoid_forward: ...
 class packet_log_softmax(_OpOverloadPacket):
-    int: _OpOverload
-    int_out: _OpOverload
+    int: _Giving[_Tensor]
+    int_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logaddexp(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logaddexp2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logcumsumexp(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logdet(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_logical_and(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logical_and_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_logical_not(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logical_not_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_logical_or(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logical_or_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_logical_xor(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logical_xor_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_logit(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logit_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, eps: _float | None = None) -> _Tensor: ...
+class packet_logit_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logspace(_OpOverloadPacket):
-    Tensor_Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_Tensor_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
-    out: _OpOverload
+    Tensor_Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_Tensor_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, start: _Tensor, end: _Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2694,100 +3695,106 @@ class packet_logspace(_OpOverloadPacket):
     @overload
     def __call__(self, start: _complex | _Tensor, end: _complex | _Tensor, steps: _int, base: _float = 10.0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_logsumexp(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lstm(_OpOverloadPacket):
-    input: _OpOverload
-    data: _OpOverload
+    input: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    data: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, hx: Sequence[_Tensor], params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[_Tensor, _Tensor, _Tensor]: ...
     @overload
     def __call__(self, data: _Tensor, batch_sizes: _Tensor, hx: Sequence[_Tensor], params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_lstm_cell(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, hx: Sequence[_Tensor], w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_lt(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lt_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_lu_solve(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, LU_data: _Tensor, LU_pivots: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_lu_unpack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.lu_unpack]
+    out: _Giving[_results.lu_unpack]
     def __call__(self, LU_data: _Tensor, LU_pivots: _Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.lu_unpack: ...
 class packet_mH(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_mT(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_margin_ranking_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input1: _Tensor, input2: _Tensor, target: _Tensor, margin: _float = 0.0, reduction: _int = 1) -> _Tensor: ...
 class packet_masked_fill(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, mask: _Tensor, value: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, mask: _Tensor, value: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_masked_fill_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, mask: _Tensor, value: _complex | _Tensor) -> _Tensor: ...
 class packet_masked_scatter(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mask: _Tensor, source: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_masked_scatter_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mask: _Tensor, source: _Tensor) -> _Tensor: ...
+class packet_masked_scatter_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, mask: _Tensor, sizes: Sequence[_int]) -> _Tensor: ...
 class packet_masked_select(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mask: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_masked_select_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, input: _Tensor, mask: _Tensor) -> _Tensor: ...
 class packet_matmul(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_matrix_H(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_matrix_exp(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_matrix_power(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_max(_OpOverloadPacket):
-    default: _OpOverload
-    other: _OpOverload
-    dim: _OpOverload
-    unary_out: _OpOverload
-    out: _OpOverload
-    dim_max: _OpOverload
+    default: _Giving[_Tensor]
+    other: _Giving[_Tensor]
+    dim: _Giving[_results.max]
+    unary_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dim_max: _Giving[_results.max]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2795,77 +3802,77 @@ class packet_max(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.max: ...
 class packet_max_pool1d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> _Tensor: ...
 class packet_max_pool1d_with_indices(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> tuple[_Tensor, _Tensor]: ...
 class packet_max_pool2d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> _Tensor: ...
 class packet_max_pool2d_with_indices(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_max_pool2d_with_indices_backward(_OpOverloadPacket):
-    default: _OpOverload
-    grad_input: _OpOverload
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | Sequence[_int], dilation: _int | Sequence[_int], ceil_mode: _bool, indices: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_max_pool3d(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> _Tensor: ...
 class packet_max_pool3d_with_indices(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_max_pool3d_with_indices_backward(_OpOverloadPacket):
-    default: _OpOverload
-    grad_input: _OpOverload
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | Sequence[_int], dilation: _int | Sequence[_int], ceil_mode: _bool, indices: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_max_unpool2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: _Tensor, output_size: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_max_unpool3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: _Tensor, output_size: _int | Sequence[_int], stride: _int | Sequence[_int], padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_maximum(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mean(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    dtype_out: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_median(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    out: _OpOverload
-    dim_values: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_results.median]
+    out: _Giving[_Tensor]
+    dim_values: _Giving[_results.median]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.median: ...
 class packet_meshgrid(_OpOverloadPacket):
-    default: _OpOverload
-    indexing: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
+    indexing: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
     @overload
     def __call__(self, tensors: Sequence[_Tensor], *, indexing: _str) -> tuple[_Tensor, ...]: ...
 class packet_min(_OpOverloadPacket):
-    default: _OpOverload
-    other: _OpOverload
-    dim: _OpOverload
-    unary_out: _OpOverload
-    out: _OpOverload
-    dim_min: _OpOverload
+    default: _Giving[_Tensor]
+    other: _Giving[_Tensor]
+    dim: _Giving[_results.min]
+    unary_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dim_min: _Giving[_results.min]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -2873,281 +3880,316 @@ class packet_min(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.min: ...
 class packet_minimum(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mish(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mish_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_mish_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor) -> _Tensor: ...
 class packet_mm(_OpOverloadPacket):
-    default: _OpOverload
-    dtype: _OpOverload
-    out: _OpOverload
-    dtype_out: _OpOverload
+    default: _Giving[_Tensor]
+    dtype: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, mat2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, mat2: _Tensor, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mode(_OpOverloadPacket):
-    default: _OpOverload
-    values: _OpOverload
+    default: _Giving[_results.mode]
+    values: _Giving[_results.mode]
     def __call__(self, input: _Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.mode: ...
 class packet_moveaxis(_OpOverloadPacket):
-    int: _OpOverload
-    intlist: _OpOverload
+    int: _Giving[_Tensor]
+    intlist: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, source: _int, destination: _int) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, source: Sequence[_int], destination: Sequence[_int]) -> _Tensor: ...
 class packet_movedim(_OpOverloadPacket):
-    int: _OpOverload
-    intlist: _OpOverload
+    int: _Giving[_Tensor]
+    intlist: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, source: _int, destination: _int) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, source: Sequence[_int], destination: Sequence[_int]) -> _Tensor: ...
 class packet_mse_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_mse_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, reduction: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_msort(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mul(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mul_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_multi_margin_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, p: _complex | _Tensor = 1, margin: _complex | _Tensor = 1, weight: _Tensor | None = None, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_multi_margin_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, p: _complex | _Tensor, margin: _complex | _Tensor, weight: _Tensor | None = None, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_multilabel_margin_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_multilabel_margin_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, reduction: _int, is_target: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_multilabel_margin_loss_forward(_OpOverloadPacket):
-    default: _OpOverload
-    output: _OpOverload
+    default: _Giving[_results.multilabel_margin_loss_forward]
+    output: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.multilabel_margin_loss_forward: ...
 class packet_multinomial(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, num_samples: _int, replacement: _bool = False, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_multiply(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_multiply_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_mv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, vec: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mvlgamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_mvlgamma_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _int) -> _Tensor: ...
 class packet_nan_to_num(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nan_to_num_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> _Tensor: ...
 class packet_nanmean(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nanmedian(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    out: _OpOverload
-    dim_values: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_results.nanmedian]
+    out: _Giving[_Tensor]
+    dim_values: _Giving[_results.nanmedian]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.nanmedian: ...
 class packet_nanquantile(_OpOverloadPacket):
-    default: _OpOverload
-    scalar: _OpOverload
-    out: _OpOverload
-    scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, q: _Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: _Tensor | None = None) -> _Tensor: ...
 class packet_nansum(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_narrow(_OpOverloadPacket):
-    Tensor: _OpOverload
-    default: _OpOverload
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int, start: _Tensor, length: _int) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int, start: _int, length: _int) -> _Tensor: ...
 class packet_narrow_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, start: _int, length: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_native_batch_norm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
+class packet_native_batch_norm_backward(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    def __call__(self, grad_out: _Tensor, input: _Tensor, weight: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, save_mean: _Tensor | None, save_invstd: _Tensor | None, train: _bool, eps: _float, output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_native_channel_shuffle(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, groups: _int) -> _Tensor: ...
 class packet_native_dropout(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, p: _float, train: _bool | None, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_native_dropout_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, mask: _Tensor, scale: _float, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_native_group_norm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
+class packet_native_group_norm_backward(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    def __call__(self, grad_out: _Tensor, input: _Tensor, mean: _Tensor, rstd: _Tensor, weight: _Tensor | None, N: _int, C: _int, HxW: _int, group: _int, output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_native_layer_norm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, normalized_shape: Sequence[_int], weight: _Tensor | None, bias: _Tensor | None, eps: _float, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
+class packet_native_layer_norm_backward(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    def __call__(self, grad_out: _Tensor, input: _Tensor, normalized_shape: Sequence[_int], mean: _Tensor, rstd: _Tensor, weight: _Tensor | None, bias: _Tensor | None, output_mask: _bool | Sequence[_bool], *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_ne(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ne_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_neg(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_neg_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_negative(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_negative_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_new_empty(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_new_empty_strided(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_new_full(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, size: Sequence[_int], fill_value: _complex | _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_new_ones(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_new_zeros(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nextafter(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nextafter_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_nll_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, reduction: _int = 1, ignore_index: _int = -100, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nll_loss2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, reduction: _int = 1, ignore_index: _int = -100, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_nll_loss2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, weight: _Tensor | None, reduction: _int, ignore_index: _int, total_weight: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nll_loss2d_forward(_OpOverloadPacket):
-    default: _OpOverload
-    output: _OpOverload
+    default: _Giving[_results.nll_loss2d_forward]
+    output: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None, reduction: _int, ignore_index: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.nll_loss2d_forward: ...
+class packet_nll_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, weight: _Tensor | None, reduction: _int, ignore_index: _int, total_weight: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nll_loss_forward(_OpOverloadPacket):
-    default: _OpOverload
-    output: _OpOverload
+    default: _Giving[_results.nll_loss_forward]
+    output: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None, reduction: _int, ignore_index: _int, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.nll_loss_forward: ...
 class packet_nll_loss_nd(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, weight: _Tensor | None = None, reduction: _int = 1, ignore_index: _int = -100) -> _Tensor: ...
 class packet_nonzero(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_nonzero_numpy(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
     def __call__(self, input: _Tensor) -> tuple[_Tensor, ...]: ...
 class packet_nonzero_static(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, size: _int, fill_value: _int = -1, out: _Tensor | None = None) -> _Tensor: ...
 class packet_norm(_OpOverloadPacket):
-    Scalar: _OpOverload
-    ScalarOpt_dim: _OpOverload
-    ScalarOpt_dim_dtype: _OpOverload
-    ScalarOpt_dtype: _OpOverload
-    Scalar_out: _OpOverload
-    out: _OpOverload
-    dtype_out: _OpOverload
-    ScalarOpt_dtype_out: _OpOverload
+    Scalar: _Giving[_Tensor]
+    ScalarOpt_dim: _Giving[_Tensor]
+    ScalarOpt_dim_dtype: _Giving[_Tensor]
+    ScalarOpt_dtype: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
+    ScalarOpt_dtype_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, p: _complex | _Tensor = 2, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3157,17 +4199,18 @@ class packet_norm(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, p: _complex | _Tensor | None, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], out: _Tensor | None = None) -> _Tensor: ...
 class packet_norm_except_dim(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, v: _Tensor, pow: _int = 2, dim: _int = 0) -> _Tensor: ...
 class packet_normal(_OpOverloadPacket):
-    Tensor_Tensor: _OpOverload
-    Tensor_float: _OpOverload
-    float_Tensor: _OpOverload
-    float_float: _OpOverload
-    Tensor_Tensor_out: _OpOverload
-    Tensor_float_out: _OpOverload
-    float_Tensor_out: _OpOverload
-    float_float_out: _OpOverload
+    Tensor_Tensor: _Giving[_Tensor]
+    Tensor_float: _Giving[_Tensor]
+    float_Tensor: _Giving[_Tensor]
+    float_float: _Giving[_Tensor]
+    Tensor_Tensor_out: _Giving[_Tensor]
+    Tensor_float_out: _Giving[_Tensor]
+    float_Tensor_out: _Giving[_Tensor]
+    float_float_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, mean: _Tensor, std: _Tensor, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3176,130 +4219,138 @@ class packet_normal(_OpOverloadPacket):
     def __call__(self, mean: _float, std: _Tensor, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, mean: _float, std: _float, size: Sequence[_int], *, generator: _Generator | None = None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None, out: _Tensor) -> _Tensor: ...
 class packet_normal_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_normal_functional(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, mean: _float = 0.0, std: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_not_equal(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_not_equal_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_nuclear_norm(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    out: _OpOverload
-    dim_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dim_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_numel(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_int]
     def __call__(self, input: _Tensor) -> _int: ...
 class packet_numpy_T(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_one_hot(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, num_classes: _int = -1) -> _Tensor: ...
 class packet_ones(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ones_like(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_orgqr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, input2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ormqr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, input2: _Tensor, input3: _Tensor, left: _bool = True, transpose: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_outer(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, vec2: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_output_nr(_OpOverloadPacket):
+    default: _Giving[_int]
+    def __call__(self, input: _Tensor) -> _int: ...
 class packet_pad(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, pad: Sequence[_int], mode: _str = 'constant', value: _float | None = None) -> _Tensor: ...
+class packet_pad_sequence(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, sequences: Sequence[_Tensor], batch_first: _bool = False, padding_value: _float = 0.0, padding_side: _str = 'right') -> _Tensor: ...
 class packet_pairwise_distance(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, x1: _Tensor, x2: _Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> _Tensor: ...
 class packet_pdist(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _float = 2.0) -> _Tensor: ...
 class packet_permute(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dims: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *dims: _int) -> _Tensor: ...
 class packet_permute_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dims: Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *dims: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_pinverse(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, rcond: _float = 1e-15) -> _Tensor: ...
 class packet_pixel_shuffle(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, upscale_factor: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_pixel_unshuffle(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, downscale_factor: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_poisson(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, generator: _Generator | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_poisson_nll_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> _Tensor: ...
 class packet_polar(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, abs: _Tensor, angle: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_polygamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, n: _int, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_polygamma_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int) -> _Tensor: ...
 class packet_positive(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_pow(_OpOverloadPacket):
-    Tensor_Tensor: _OpOverload
-    Tensor_Scalar: _OpOverload
-    Scalar: _OpOverload
-    Tensor_Tensor_out: _OpOverload
-    Tensor_Scalar_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor_Tensor: _Giving[_Tensor]
+    Tensor_Scalar: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_Tensor_out: _Giving[_Tensor]
+    Tensor_Scalar_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, exponent: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3307,56 +4358,59 @@ class packet_pow(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, exponent: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_pow_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, exponent: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, exponent: _complex | _Tensor) -> _Tensor: ...
 class packet_prelu(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, weight: _Tensor) -> _Tensor: ...
 class packet_prod(_OpOverloadPacket):
-    default: _OpOverload
-    dim_int: _OpOverload
-    out: _OpOverload
-    int_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim_int: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    int_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
+class packet_promote_types(_OpOverloadPacket):
+    default: _Giving[_dtype]
+    def __call__(self, type1: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], type2: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> _dtype: ...
 class packet_put(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, index: _Tensor, source: _Tensor, accumulate: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_put_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, index: _Tensor, source: _Tensor, accumulate: _bool = False) -> _Tensor: ...
 class packet_qr(_OpOverloadPacket):
-    default: _OpOverload
-    Q: _OpOverload
+    default: _Giving[_results.qr]
+    Q: _Giving[_results.qr]
     def __call__(self, input: _Tensor, some: _bool = True, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.qr: ...
 class packet_quantile(_OpOverloadPacket):
-    default: _OpOverload
-    scalar: _OpOverload
-    out: _OpOverload
-    scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, q: _Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: _str = 'linear', out: _Tensor | None = None) -> _Tensor: ...
 class packet_rad2deg(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_rad2deg_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_rand(_OpOverloadPacket):
-    default: _OpOverload
-    generator: _OpOverload
-    out: _OpOverload
-    generator_out: _OpOverload
+    default: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3366,23 +4420,23 @@ class packet_rand(_OpOverloadPacket):
     @overload
     def __call__(self, *size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_rand_like(_OpOverloadPacket):
-    default: _OpOverload
-    generator: _OpOverload
-    out: _OpOverload
-    generator_out: _OpOverload
+    default: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_randint(_OpOverloadPacket):
-    default: _OpOverload
-    generator: _OpOverload
-    low: _OpOverload
-    low_generator: _OpOverload
-    out: _OpOverload
-    generator_out: _OpOverload
-    low_out: _OpOverload
-    low_generator_out: _OpOverload
+    default: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    low: _Giving[_Tensor]
+    low_generator: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
+    low_out: _Giving[_Tensor]
+    low_generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, high: _int, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3392,18 +4446,18 @@ class packet_randint(_OpOverloadPacket):
     @overload
     def __call__(self, low: _int, high: _int, size: Sequence[_int], *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_randint_like(_OpOverloadPacket):
-    low_dtype: _OpOverload
-    low_generator_dtype: _OpOverload
-    Tensor: _OpOverload
-    default: _OpOverload
-    Tensor_generator: _OpOverload
-    generator: _OpOverload
-    low_dtype_out: _OpOverload
-    low_generator_dtype_out: _OpOverload
-    Tensor_out: _OpOverload
-    out: _OpOverload
-    Tensor_generator_out: _OpOverload
-    generator_out: _OpOverload
+    low_dtype: _Giving[_Tensor]
+    low_generator_dtype: _Giving[_Tensor]
+    Tensor: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    Tensor_generator: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    low_dtype_out: _Giving[_Tensor]
+    low_generator_dtype_out: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Tensor_generator_out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, low: _int, high: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3417,10 +4471,10 @@ class packet_randint_like(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, high: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_randn(_OpOverloadPacket):
-    default: _OpOverload
-    generator: _OpOverload
-    out: _OpOverload
-    generator_out: _OpOverload
+    default: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3430,20 +4484,20 @@ class packet_randn(_OpOverloadPacket):
     @overload
     def __call__(self, *size: _int, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_randn_like(_OpOverloadPacket):
-    default: _OpOverload
-    generator: _OpOverload
-    out: _OpOverload
-    generator_out: _OpOverload
+    default: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_random(_OpOverloadPacket):
-    default: _OpOverload
-    to: _OpOverload
-    out: _OpOverload
-    from_out: _OpOverload
-    to_out: _OpOverload
+    default: _Giving[_Tensor]
+    to: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    from_out: _Giving[_Tensor]
+    to_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3451,8 +4505,8 @@ class packet_random(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, to: _int, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_random_(_OpOverloadPacket):
-    default: _OpOverload
-    to: _OpOverload
+    default: _Giving[_Tensor]
+    to: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, generator: _Generator | None = None) -> _Tensor: ...
     @overload
@@ -3460,77 +4514,89 @@ class packet_random_(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, to: _int, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_randperm(_OpOverloadPacket):
-    default: _OpOverload
-    generator: _OpOverload
-    out: _OpOverload
-    generator_out: _OpOverload
+    default: _Giving[_Tensor]
+    generator: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    generator_out: _Giving[_Tensor]
     @overload
     def __call__(self, n: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, n: _int, *, generator: _Generator | None, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_range(_OpOverloadPacket):
-    default: _OpOverload
-    step: _OpOverload
-    out_: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    step: _Giving[_Tensor]
+    out_: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, start: _complex | _Tensor, end: _complex | _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, start: _complex | _Tensor, end: _complex | _Tensor, step: _complex | _Tensor = 1, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_ravel(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_real(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_reciprocal(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_reciprocal_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_reflection_pad1d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *padding: _int, out: _Tensor | None = None) -> _Tensor: ...
+class packet_reflection_pad1d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_reflection_pad2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *padding: _int, out: _Tensor | None = None) -> _Tensor: ...
+class packet_reflection_pad2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_reflection_pad3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *padding: _int, out: _Tensor | None = None) -> _Tensor: ...
+class packet_reflection_pad3d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_relu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_relu6(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_relu6_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_relu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_remainder(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Scalar_Tensor: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
-    Scalar_Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Scalar_Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
+    Scalar_Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3538,31 +4604,31 @@ class packet_remainder(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_remainder_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_renorm(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _complex | _Tensor, dim: _int, maxnorm: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_renorm_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _complex | _Tensor, dim: _int, maxnorm: _complex | _Tensor) -> _Tensor: ...
 class packet_repeat(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, repeats: Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *repeats: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_repeat_interleave(_OpOverloadPacket):
-    Tensor: _OpOverload
-    self_Tensor: _OpOverload
-    self_int: _OpOverload
-    Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    self_Tensor: _Giving[_Tensor]
+    self_int: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
     @overload
     def __call__(self, repeats: _Tensor, *, output_size: _int | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3570,161 +4636,191 @@ class packet_repeat_interleave(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> _Tensor: ...
 class packet_replication_pad1d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *padding: _int, out: _Tensor | None = None) -> _Tensor: ...
+class packet_replication_pad1d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_replication_pad2d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *padding: _int, out: _Tensor | None = None) -> _Tensor: ...
+class packet_replication_pad2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_replication_pad3d(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *padding: _int, out: _Tensor | None = None) -> _Tensor: ...
+class packet_replication_pad3d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_reshape(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, shape: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *shape: _int) -> _Tensor: ...
 class packet_reshape_as(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_resize(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
-    def __call__(self, input: _Tensor, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> _Tensor: ...
+    def __call__(self, input: _Tensor, size: Sequence[_int], *, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
-    def __call__(self, input: _Tensor, *size: _int, memory_format: _memory_format | None = None) -> _Tensor: ...
+    def __call__(self, input: _Tensor, *size: _int, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_resize_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int], *, memory_format: _memory_format | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int, memory_format: _memory_format | None = None) -> _Tensor: ...
 class packet_resize_as(_OpOverloadPacket):
-    default: _OpOverload
-    def __call__(self, input: _Tensor, the_template: _Tensor, *, memory_format: _memory_format | None = None) -> _Tensor: ...
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, the_template: _Tensor, *, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_resize_as_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, the_template: _Tensor, *, memory_format: _memory_format | None = None) -> _Tensor: ...
 class packet_resolve_conj(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_resolve_neg(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_result_type(_OpOverloadPacket):
+    Tensor: _Giving[_dtype]
+    Scalar: _Giving[_dtype]
+    Scalar_Tensor: _Giving[_dtype]
+    Scalar_Scalar: _Giving[_dtype]
+    @overload
+    def __call__(self, tensor: _Tensor, other: _Tensor) -> _dtype: ...
+    @overload
+    def __call__(self, tensor: _Tensor, other: _complex | _Tensor) -> _dtype: ...
+    @overload
+    def __call__(self, scalar: _complex | _Tensor, tensor: _Tensor) -> _dtype: ...
+    @overload
+    def __call__(self, scalar1: _complex | _Tensor, scalar2: _complex | _Tensor) -> _dtype: ...
+class packet_retains_grad(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor) -> _bool: ...
 class packet_rms_norm(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, normalized_shape: Sequence[_int], weight: _Tensor | None = None, eps: _float | None = None) -> _Tensor: ...
 class packet_rnn_relu(_OpOverloadPacket):
-    input: _OpOverload
-    data: _OpOverload
+    input: _Giving[tuple[_Tensor, _Tensor]]
+    data: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, hx: _Tensor, params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, data: _Tensor, batch_sizes: _Tensor, hx: _Tensor, params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[_Tensor, _Tensor]: ...
 class packet_rnn_relu_cell(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _Tensor: ...
 class packet_rnn_tanh(_OpOverloadPacket):
-    input: _OpOverload
-    data: _OpOverload
+    input: _Giving[tuple[_Tensor, _Tensor]]
+    data: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, hx: _Tensor, params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, data: _Tensor, batch_sizes: _Tensor, hx: _Tensor, params: Sequence[_Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[_Tensor, _Tensor]: ...
 class packet_rnn_tanh_cell(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _Tensor | None = None, b_hh: _Tensor | None = None) -> _Tensor: ...
 class packet_roll(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = (), *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_rot90(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, k: _int = 1, dims: Sequence[_int] = (0, 1), *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_round(_OpOverloadPacket):
-    default: _OpOverload
-    decimals: _OpOverload
-    out: _OpOverload
-    decimals_out: _OpOverload
+    default: _Giving[_Tensor]
+    decimals: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    decimals_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *, decimals: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_round_(_OpOverloadPacket):
-    default: _OpOverload
-    decimals: _OpOverload
+    default: _Giving[_Tensor]
+    decimals: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *, decimals: _int) -> _Tensor: ...
 class packet_row_stack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_rrelu(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, lower: _complex | _Tensor = 0.125, upper: _complex | _Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> _Tensor: ...
 class packet_rrelu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, lower: _complex | _Tensor = 0.125, upper: _complex | _Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> _Tensor: ...
 class packet_rrelu_with_noise(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, noise: _Tensor, lower: _complex | _Tensor = 0.125, upper: _complex | _Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> _Tensor: ...
 class packet_rrelu_with_noise_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, noise: _Tensor, lower: _complex | _Tensor = 0.125, upper: _complex | _Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> _Tensor: ...
 class packet_rrelu_with_noise_backward(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, grad_output: _Tensor, input: _Tensor, noise: _Tensor, lower: _complex | _Tensor, upper: _complex | _Tensor, training: _bool, self_is_result: _bool, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_rrelu_with_noise_functional(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, noise: _Tensor, lower: _complex | _Tensor = 0.125, upper: _complex | _Tensor = 0.3333333333333333, training: _bool = False, generator: _Generator | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_rsqrt(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_rsqrt_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_rsub(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_scalar_tensor(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, s: _complex | _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_scaled_dot_product_attention(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, query: _Tensor, key: _Tensor, value: _Tensor, attn_mask: _Tensor | None = None, dropout_p: _float = 0.0, is_causal: _bool = False, *, scale: _float | None = None, enable_gqa: _bool = False) -> _Tensor: ...
 class packet_scatter(_OpOverloadPacket):
-    src: _OpOverload
-    value: _OpOverload
-    reduce: _OpOverload
-    value_reduce: _OpOverload
-    src_out: _OpOverload
-    value_out: _OpOverload
-    reduce_out: _OpOverload
-    value_reduce_out: _OpOverload
+    src: _Giving[_Tensor]
+    value: _Giving[_Tensor]
+    reduce: _Giving[_Tensor]
+    value_reduce: _Giving[_Tensor]
+    src_out: _Giving[_Tensor]
+    value_out: _Giving[_Tensor]
+    reduce_out: _Giving[_Tensor]
+    value_reduce_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, src: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3734,10 +4830,10 @@ class packet_scatter(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, value: _complex | _Tensor, *, reduce: _str, out: _Tensor | None = None) -> _Tensor: ...
 class packet_scatter_(_OpOverloadPacket):
-    src: _OpOverload
-    value: _OpOverload
-    reduce: _OpOverload
-    value_reduce: _OpOverload
+    src: _Giving[_Tensor]
+    value: _Giving[_Tensor]
+    reduce: _Giving[_Tensor]
+    value_reduce: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, src: _Tensor) -> _Tensor: ...
     @overload
@@ -3747,55 +4843,76 @@ class packet_scatter_(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, value: _complex | _Tensor, *, reduce: _str) -> _Tensor: ...
 class packet_scatter_add(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, src: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_scatter_add_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, src: _Tensor) -> _Tensor: ...
 class packet_scatter_reduce(_OpOverloadPacket):
-    two: _OpOverload
-    two_out: _OpOverload
+    two: _Giving[_Tensor]
+    two_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, src: _Tensor, reduce: _str, *, include_self: _bool = True, out: _Tensor | None = None) -> _Tensor: ...
 class packet_scatter_reduce_(_OpOverloadPacket):
-    two: _OpOverload
+    two: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _Tensor, src: _Tensor, reduce: _str, *, include_self: _bool = True) -> _Tensor: ...
 class packet_searchsorted(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    Tensor_out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, sorted_sequence: _Tensor, input: _Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: _Tensor | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, sorted_sequence: _Tensor, input: _complex | _Tensor, *, out_int32: _bool = False, right: _bool = False, side: _str | None = None, sorter: _Tensor | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_segment_reduce(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, data: _Tensor, reduce: _str, *, lengths: _Tensor | None = None, indices: _Tensor | None = None, offsets: _Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _complex | _Tensor | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_select(_OpOverloadPacket):
-    int: _OpOverload
+    int: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _int) -> _Tensor: ...
+class packet_select_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input_sizes: Sequence[_int], dim: _int, index: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_select_copy(_OpOverloadPacket):
-    int: _OpOverload
-    int_out: _OpOverload
+    int: _Giving[_Tensor]
+    int_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, index: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_select_scatter(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, src: _Tensor, dim: _int, index: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_selu(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_selu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_set(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    source_Tensor: _Giving[_Tensor]
+    source_Storage: _Giving[_Tensor]
+    source_Storage_storage_offset: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    source_Tensor_out: _Giving[_Tensor]
+    source_Storage_out: _Giving[_Tensor]
+    source_Storage_storage_offset_out: _Giving[_Tensor]
+    @overload
+    def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, source: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, source: _Storage, *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, source: _Storage, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = (), *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_set_(_OpOverloadPacket):
-    default: _OpOverload
-    source_Tensor: _OpOverload
-    source_Storage: _OpOverload
-    source_Storage_storage_offset: _OpOverload
-    source_Tensor_storage_offset: _OpOverload
+    default: _Giving[_Tensor]
+    source_Tensor: _Giving[_Tensor]
+    source_Storage: _Giving[_Tensor]
+    source_Storage_storage_offset: _Giving[_Tensor]
+    source_Tensor_storage_offset: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
@@ -3807,132 +4924,187 @@ class packet_set_(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, source: _Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> _Tensor: ...
 class packet_sgn(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sgn_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_sigmoid(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sigmoid_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_sigmoid_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sign(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sign_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_signbit(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_silu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_silu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_silu_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sin(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sin_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_sinc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sinc_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_sinh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sinh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_size(_OpOverloadPacket):
-    int: _OpOverload
+    int: _Giving[_int]
     def __call__(self, input: _Tensor, dim: _int) -> _int: ...
 class packet_slice(_OpOverloadPacket):
-    Tensor: _OpOverload
+    Tensor: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> _Tensor: ...
+class packet_slice_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input_sizes: Sequence[_int], dim: _int, start: _int, end: _int, step: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_slice_copy(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_slice_inverse(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, src: _Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> _Tensor: ...
 class packet_slice_scatter(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, src: _Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_slogdet(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_results.slogdet]
+    out: _Giving[_results.slogdet]
     def __call__(self, input: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.slogdet: ...
+class packet_slow_conv3d(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_slow_conv3d_forward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    output: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None, stride: _int | Sequence[_int], padding: _int | Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_slow_conv_dilated2d(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_slow_conv_dilated3d(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_slow_conv_transpose2d(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), output_padding: _int | Sequence[_int] = (0, 0), dilation: _int | Sequence[_int] = (1, 1), *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_slow_conv_transpose3d(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1, 1), padding: _int | Sequence[_int] = (0, 0, 0), output_padding: _int | Sequence[_int] = (0, 0, 0), dilation: _int | Sequence[_int] = (1, 1, 1), *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_smooth_l1_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1, beta: _float = 1.0, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_smooth_l1_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, reduction: _int, beta: _float, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_soft_margin_loss(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, target: _Tensor, reduction: _int = 1, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_soft_margin_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, target: _Tensor, reduction: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_softmax(_OpOverloadPacket):
-    int: _OpOverload
-    int_out: _OpOverload
+    int: _Giving[_Tensor]
+    int_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_softplus(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, beta: _complex | _Tensor = 1, threshold: _complex | _Tensor = 20, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_softplus_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, beta: _complex | _Tensor, threshold: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_softshrink(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, lambd: _complex | _Tensor = 0.5, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_softshrink_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, lambd: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sort(_OpOverloadPacket):
-    default: _OpOverload
-    stable: _OpOverload
-    values: _OpOverload
-    values_stable: _OpOverload
+    default: _Giving[_results.sort]
+    stable: _Giving[_results.sort]
+    values: _Giving[_results.sort]
+    values_stable: _Giving[_results.sort]
     @overload
     def __call__(self, input: _Tensor, dim: _int = -1, descending: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.sort: ...
     @overload
     def __call__(self, input: _Tensor, *, stable: _bool | None, dim: _int = -1, descending: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.sort: ...
 class packet_special_airy_ai(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_bessel_j0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_bessel_j1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_bessel_y0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_bessel_y1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_chebyshev_polynomial_t(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3940,12 +5112,12 @@ class packet_special_chebyshev_polynomial_t(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_chebyshev_polynomial_u(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3953,12 +5125,12 @@ class packet_special_chebyshev_polynomial_u(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_chebyshev_polynomial_v(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3966,12 +5138,12 @@ class packet_special_chebyshev_polynomial_v(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_chebyshev_polynomial_w(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -3979,60 +5151,60 @@ class packet_special_chebyshev_polynomial_w(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_digamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_entr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_erf(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_erfc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_erfcx(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_erfinv(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_exp2(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_expit(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_expm1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_gammainc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_gammaincc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_gammaln(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_hermite_polynomial_h(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4040,12 +5212,12 @@ class packet_special_hermite_polynomial_h(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_hermite_polynomial_he(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4053,28 +5225,28 @@ class packet_special_hermite_polynomial_he(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_i0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_i0e(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_i1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_i1e(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_laguerre_polynomial_l(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4082,12 +5254,12 @@ class packet_special_laguerre_polynomial_l(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_legendre_polynomial_p(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4095,79 +5267,79 @@ class packet_special_legendre_polynomial_p(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_log1p(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_log_ndtr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_log_softmax(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> _Tensor: ...
 class packet_special_logit(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, eps: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_logsumexp(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_modified_bessel_i0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_modified_bessel_i1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_modified_bessel_k0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_modified_bessel_k1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_multigammaln(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, p: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_ndtr(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_ndtri(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_polygamma(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, n: _int, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_psi(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_round(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, decimals: _int = 0, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_scaled_modified_bessel_k0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_scaled_modified_bessel_k1(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_shifted_chebyshev_polynomial_t(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4175,12 +5347,12 @@ class packet_special_shifted_chebyshev_polynomial_t(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_shifted_chebyshev_polynomial_u(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4188,12 +5360,12 @@ class packet_special_shifted_chebyshev_polynomial_u(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_shifted_chebyshev_polynomial_v(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4201,12 +5373,12 @@ class packet_special_shifted_chebyshev_polynomial_v(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_shifted_chebyshev_polynomial_w(_OpOverloadPacket):
-    default: _OpOverload
-    n_scalar: _OpOverload
-    x_scalar: _OpOverload
-    out: _OpOverload
-    n_scalar_out: _OpOverload
-    x_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    n_scalar: _Giving[_Tensor]
+    x_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    n_scalar_out: _Giving[_Tensor]
+    x_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, x: _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4214,23 +5386,23 @@ class packet_special_shifted_chebyshev_polynomial_w(_OpOverloadPacket):
     @overload
     def __call__(self, x: _complex | _Tensor, n: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_sinc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_softmax(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> _Tensor: ...
 class packet_special_spherical_bessel_j0(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, x: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_xlog1py(_OpOverloadPacket):
-    default: _OpOverload
-    other_scalar: _OpOverload
-    self_scalar: _OpOverload
-    out: _OpOverload
-    other_scalar_out: _OpOverload
-    self_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    other_scalar: _Giving[_Tensor]
+    self_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    other_scalar_out: _Giving[_Tensor]
+    self_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4238,12 +5410,12 @@ class packet_special_xlog1py(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_xlogy(_OpOverloadPacket):
-    default: _OpOverload
-    other_scalar: _OpOverload
-    self_scalar: _OpOverload
-    out: _OpOverload
-    other_scalar_out: _OpOverload
-    self_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    other_scalar: _Giving[_Tensor]
+    self_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    other_scalar_out: _Giving[_Tensor]
+    self_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4251,12 +5423,12 @@ class packet_special_xlogy(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_special_zeta(_OpOverloadPacket):
-    default: _OpOverload
-    other_scalar: _OpOverload
-    self_scalar: _OpOverload
-    out: _OpOverload
-    other_scalar_out: _OpOverload
-    self_scalar_out: _OpOverload
+    default: _Giving[_Tensor]
+    other_scalar: _Giving[_Tensor]
+    self_scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    other_scalar_out: _Giving[_Tensor]
+    self_scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4264,41 +5436,41 @@ class packet_special_zeta(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_split(_OpOverloadPacket):
-    Tensor: _OpOverload
-    sizes: _OpOverload
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    sizes: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, split_size: _int, dim: _int = 0) -> tuple[_Tensor, ...]: ...
     @overload
     def __call__(self, input: _Tensor, split_size: Sequence[_int], dim: _int = 0) -> tuple[_Tensor, ...]: ...
 class packet_split_copy(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_out: _OpOverload
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    Tensor_out: _Giving[None]
     def __call__(self, input: _Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
 class packet_split_with_sizes(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
     def __call__(self, input: _Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[_Tensor, ...]: ...
 class packet_split_with_sizes_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
     def __call__(self, input: _Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
 class packet_sqrt(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sqrt_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_square(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_square_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_squeeze(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    dims: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    dims: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
@@ -4308,9 +5480,9 @@ class packet_squeeze(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *dim: _int) -> _Tensor: ...
 class packet_squeeze_(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    dims: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    dims: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor) -> _Tensor: ...
     @overload
@@ -4320,12 +5492,12 @@ class packet_squeeze_(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *dim: _int) -> _Tensor: ...
 class packet_squeeze_copy(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    dims: _OpOverload
-    out: _OpOverload
-    dim_out: _OpOverload
-    dims_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    dims: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    dim_out: _Giving[_Tensor]
+    dims_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4335,15 +5507,15 @@ class packet_squeeze_copy(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *dim: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_stack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], dim: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_std(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    correction: _OpOverload
-    out: _OpOverload
-    correction_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    correction: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    correction_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, unbiased: _bool = True) -> _Tensor: ...
     @overload
@@ -4351,10 +5523,10 @@ class packet_std(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | _Tensor | None = None, keepdim: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_std_mean(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    correction: _OpOverload
-    correction_out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    dim: _Giving[tuple[_Tensor, _Tensor]]
+    correction: _Giving[tuple[_Tensor, _Tensor]]
+    correction_out: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, unbiased: _bool = True) -> tuple[_Tensor, _Tensor]: ...
     @overload
@@ -4362,116 +5534,135 @@ class packet_std_mean(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | _Tensor | None = None, keepdim: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_stft(_OpOverloadPacket):
-    center: _OpOverload
-    default: _OpOverload
+    center: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Tensor | None = None, center: _bool = True, pad_mode: _str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: _Tensor | None = None, normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> _Tensor: ...
+class packet_storage_offset(_OpOverloadPacket):
+    default: _Giving[_int]
+    def __call__(self, input: _Tensor) -> _int: ...
+class packet_stride(_OpOverloadPacket):
+    int: _Giving[_int]
+    def __call__(self, input: _Tensor, dim: _int) -> _int: ...
 class packet_sub(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
-    Scalar_out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Scalar_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sub_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, alpha: _complex | _Tensor = 1) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_subtract(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, alpha: _complex | _Tensor = 1, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_subtract_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, alpha: _complex | _Tensor = 1) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor, alpha: _complex | _Tensor = 1) -> _Tensor: ...
 class packet_sum(_OpOverloadPacket):
-    default: _OpOverload
-    dim_IntList: _OpOverload
-    out: _OpOverload
-    IntList_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim_IntList: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    IntList_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_sum_to_size(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *size: _int) -> _Tensor: ...
 class packet_svd(_OpOverloadPacket):
-    default: _OpOverload
-    U: _OpOverload
+    default: _Giving[_results.svd]
+    U: _Giving[_results.svd]
     def __call__(self, input: _Tensor, some: _bool = True, compute_uv: _bool = True, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.svd: ...
 class packet_swapaxes(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, axis0: _int, axis1: _int) -> _Tensor: ...
 class packet_swapaxes_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, axis0: _int, axis1: _int) -> _Tensor: ...
 class packet_swapdims(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim0: _int, dim1: _int) -> _Tensor: ...
 class packet_swapdims_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim0: _int, dim1: _int) -> _Tensor: ...
+class packet_sym_is_contiguous(_OpOverloadPacket):
+    default: _Giving[_bool]
+    def __call__(self, input: _Tensor, memory_format: _memory_format = ...) -> _bool: ...
 class packet_sym_numel(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_int]
     def __call__(self, input: _Tensor) -> _int: ...
 class packet_sym_size(_OpOverloadPacket):
-    int: _OpOverload
+    int: _Giving[_int]
+    def __call__(self, input: _Tensor, dim: _int) -> _int: ...
+class packet_sym_storage_offset(_OpOverloadPacket):
+    default: _Giving[_int]
+    def __call__(self, input: _Tensor) -> _int: ...
+class packet_sym_stride(_OpOverloadPacket):
+    int: _Giving[_int]
     def __call__(self, input: _Tensor, dim: _int) -> _int: ...
 class packet_t(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_t_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_t_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_take(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, index: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_take_along_dim(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, indices: _Tensor, dim: _int | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_tan(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_tan_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_tanh(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_tanh_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
+class packet_tanh_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_tensor_split(_OpOverloadPacket):
-    tensor_indices_or_sections: _OpOverload
-    sections: _OpOverload
-    indices: _OpOverload
+    tensor_indices_or_sections: _Giving[tuple[_Tensor, ...]]
+    sections: _Giving[tuple[_Tensor, ...]]
+    indices: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, tensor_indices_or_sections: _Tensor, dim: _int = 0) -> tuple[_Tensor, ...]: ...
     @overload
@@ -4479,27 +5670,35 @@ class packet_tensor_split(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, indices: Sequence[_int], dim: _int = 0) -> tuple[_Tensor, ...]: ...
 class packet_tensordot(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, dims_self: Sequence[_int], dims_other: Sequence[_int], *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_thnn_conv2d(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, weight: _Tensor, kernel_size: _int | Sequence[_int], bias: _Tensor | None = None, stride: _int | Sequence[_int] = (1, 1), padding: _int | Sequence[_int] = (0, 0), *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_threshold(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, threshold: _complex | _Tensor, value: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_threshold_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, threshold: _complex | _Tensor, value: _complex | _Tensor) -> _Tensor: ...
+class packet_threshold_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, input: _Tensor, threshold: _complex | _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_tile(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dims: Sequence[_int]) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *dims: _int) -> _Tensor: ...
 class packet_to(_OpOverloadPacket):
-    other: _OpOverload
-    device: _OpOverload
-    dtype: _OpOverload
-    dtype_layout: _OpOverload
+    other: _Giving[_Tensor]
+    device: _Giving[_Tensor]
+    dtype: _Giving[_Tensor]
+    dtype_layout: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> _Tensor: ...
     @overload
@@ -4508,216 +5707,263 @@ class packet_to(_OpOverloadPacket):
     def __call__(self, input: _Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, non_blocking: _bool = False, copy: _bool = False, memory_format: _memory_format | None = None) -> _Tensor: ...
+class packet_to_dense(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, input: _Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, masked_grad: _bool | None = None) -> _Tensor: ...
 class packet_topk(_OpOverloadPacket):
-    default: _OpOverload
-    values: _OpOverload
+    default: _Giving[_results.topk]
+    values: _Giving[_results.topk]
     def __call__(self, input: _Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.topk: ...
 class packet_trace(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_trace_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    @overload
+    def __call__(self, grad: _Tensor, sizes: Sequence[_int]) -> _Tensor: ...
+    @overload
+    def __call__(self, grad: _Tensor, *sizes: _int) -> _Tensor: ...
 class packet_transpose(_OpOverloadPacket):
-    int: _OpOverload
+    int: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim0: _int, dim1: _int) -> _Tensor: ...
 class packet_transpose_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim0: _int, dim1: _int) -> _Tensor: ...
 class packet_transpose_copy(_OpOverloadPacket):
-    int: _OpOverload
-    int_out: _OpOverload
+    int: _Giving[_Tensor]
+    int_out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim0: _int, dim1: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_trapezoid(_OpOverloadPacket):
-    x: _OpOverload
-    dx: _OpOverload
+    x: _Giving[_Tensor]
+    dx: _Giving[_Tensor]
     @overload
     def __call__(self, y: _Tensor, x: _Tensor, *, dim: _int = -1) -> _Tensor: ...
     @overload
     def __call__(self, y: _Tensor, *, dx: _complex | _Tensor = 1, dim: _int = -1) -> _Tensor: ...
 class packet_trapz(_OpOverloadPacket):
-    x: _OpOverload
-    dx: _OpOverload
+    x: _Giving[_Tensor]
+    dx: _Giving[_Tensor]
     @overload
     def __call__(self, y: _Tensor, x: _Tensor, *, dim: _int = -1) -> _Tensor: ...
     @overload
     def __call__(self, y: _Tensor, *, dx: _float = 1.0, dim: _int = -1) -> _Tensor: ...
 class packet_triangular_solve(_OpOverloadPacket):
-    default: _OpOverload
-    X: _OpOverload
+    default: _Giving[_results.triangular_solve]
+    X: _Giving[_results.triangular_solve]
     def __call__(self, input: _Tensor, A: _Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results.triangular_solve: ...
 class packet_tril(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_tril_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, diagonal: _int = 0) -> _Tensor: ...
 class packet_tril_indices(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_triplet_margin_loss(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, reduction: _int = 1) -> _Tensor: ...
 class packet_triu(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, diagonal: _int = 0, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_triu_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, diagonal: _int = 0) -> _Tensor: ...
 class packet_triu_indices(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, row: _int, col: _int, offset: _int = 0, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = ..., layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_true_divide(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
-    out: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_true_divide_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor | _complex, other: _Tensor | _complex) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_trunc(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_trunc_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_type_as(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_unbind(_OpOverloadPacket):
-    int: _OpOverload
+    int: _Giving[tuple[_Tensor, ...]]
     def __call__(self, input: _Tensor, dim: _int = 0) -> tuple[_Tensor, ...]: ...
 class packet_unbind_copy(_OpOverloadPacket):
-    int: _OpOverload
-    int_out: _OpOverload
+    int: _Giving[tuple[_Tensor, ...]]
+    int_out: _Giving[None]
     def __call__(self, input: _Tensor, dim: _int = 0, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
 class packet_unflatten(_OpOverloadPacket):
-    int: _OpOverload
+    int: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, sizes: Sequence[_int]) -> _Tensor: ...
+class packet_unflatten_dense_tensors(_OpOverloadPacket):
+    default: _Giving[tuple[_Tensor, ...]]
+    def __call__(self, flat: _Tensor, tensors: Sequence[_Tensor]) -> tuple[_Tensor, ...]: ...
 class packet_unfold(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dimension: _int, size: _int, step: _int) -> _Tensor: ...
+class packet_unfold_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad_in: _Tensor, input_sizes: Sequence[_int], dim: _int, size: _int, step: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_unfold_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dimension: _int, size: _int, step: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_uniform(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_uniform_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, from_: _float = 0.0, to: _float = 1.0, *, generator: _Generator | None = None) -> _Tensor: ...
 class packet_unique_consecutive(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_unique_dim(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, dim: _int, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_unique_dim_consecutive(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
+    out: _Giving[tuple[_Tensor, _Tensor, _Tensor]]
     def __call__(self, input: _Tensor, dim: _int, return_inverse: _bool = False, return_counts: _bool = False, *, out: tuple[_Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor]: ...
 class packet_unsafe_chunk(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
     def __call__(self, input: _Tensor, chunks: _int, dim: _int = 0) -> tuple[_Tensor, ...]: ...
 class packet_unsafe_split(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Tensor_out: _OpOverload
+    Tensor: _Giving[tuple[_Tensor, ...]]
+    Tensor_out: _Giving[None]
     def __call__(self, input: _Tensor, split_size: _int, dim: _int = 0, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
 class packet_unsafe_split_with_sizes(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[tuple[_Tensor, ...]]
+    out: _Giving[None]
     def __call__(self, input: _Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Sequence[_Tensor] | None = None) -> tuple[_Tensor, ...]: ...
 class packet_unsqueeze(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int) -> _Tensor: ...
 class packet_unsqueeze_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int) -> _Tensor: ...
 class packet_unsqueeze_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, dim: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_bicubic2d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, align_corners: _bool, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet_upsample_bicubic2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_bilinear2d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
-    vec_out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    vec_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, align_corners: _bool, scale_factors: Sequence[_float] | None, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_upsample_bilinear2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], align_corners: _bool, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_linear1d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], align_corners: _bool, scales: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, align_corners: _bool, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet_upsample_linear1d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], align_corners: _bool, scales: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_nearest1d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], scales: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet_upsample_nearest1d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], scales: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_nearest2d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
-    vec_out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    vec_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, scale_factors: Sequence[_float] | None, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_upsample_nearest2d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_nearest3d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], scales_d: _float | None = None, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet_upsample_nearest3d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], scales_d: _float | None = None, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_upsample_trilinear3d(_OpOverloadPacket):
-    default: _OpOverload
-    vec: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    vec: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, output_size: _int | Sequence[_int], align_corners: _bool, scales_d: _float | None = None, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, output_size: Sequence[_int] | None, align_corners: _bool, scale_factors: Sequence[_float] | None) -> _Tensor: ...
+class packet_upsample_trilinear3d_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    grad_input: _Giving[_Tensor]
+    def __call__(self, grad_output: _Tensor, output_size: _int | Sequence[_int], input_size: _int | Sequence[_int], align_corners: _bool, scales_d: _float | None = None, scales_h: _float | None = None, scales_w: _float | None = None, *, out: _Tensor | None = None) -> _Tensor: ...
+class packet_value_selecting_reduction_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, dim: _int, indices: _Tensor, sizes: Sequence[_int], keepdim: _bool) -> _Tensor: ...
 class packet_vander(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, x: _Tensor, N: _int | None = None, increasing: _bool = False) -> _Tensor: ...
 class packet_var(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    correction: _OpOverload
-    out: _OpOverload
-    correction_out: _OpOverload
+    default: _Giving[_Tensor]
+    dim: _Giving[_Tensor]
+    correction: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    correction_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, unbiased: _bool = True) -> _Tensor: ...
     @overload
@@ -4725,10 +5971,10 @@ class packet_var(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | _Tensor | None = None, keepdim: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
 class packet_var_mean(_OpOverloadPacket):
-    default: _OpOverload
-    dim: _OpOverload
-    correction: _OpOverload
-    correction_out: _OpOverload
+    default: _Giving[tuple[_Tensor, _Tensor]]
+    dim: _Giving[tuple[_Tensor, _Tensor]]
+    correction: _Giving[tuple[_Tensor, _Tensor]]
+    correction_out: _Giving[tuple[_Tensor, _Tensor]]
     @overload
     def __call__(self, input: _Tensor, unbiased: _bool = True) -> tuple[_Tensor, _Tensor]: ...
     @overload
@@ -4736,12 +5982,12 @@ class packet_var_mean(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dim: _int | Sequence[_int] | None = None, *, correction: _complex | _Tensor | None = None, keepdim: _bool = False, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
 class packet_vdot(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_view(_OpOverloadPacket):
-    default: _OpOverload
-    dtype: _OpOverload
+    default: _Giving[_Tensor]
+    dtype: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, size: Sequence[_int]) -> _Tensor: ...
     @overload
@@ -4749,27 +5995,27 @@ class packet_view(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex]) -> _Tensor: ...
 class packet_view_as(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
 class packet_view_as_complex(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_view_as_complex_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_view_as_real(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_view_as_real_copy(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_view_copy(_OpOverloadPacket):
-    dtype: _OpOverload
-    default: _OpOverload
-    dtype_out: _OpOverload
-    out: _OpOverload
+    dtype: _Giving[_Tensor]
+    default: _Giving[_Tensor]
+    dtype_out: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex], *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4777,8 +6023,8 @@ class packet_view_copy(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *size: _int, out: _Tensor | None = None) -> _Tensor: ...
 class packet_vsplit(_OpOverloadPacket):
-    int: _OpOverload
-    array: _OpOverload
+    int: _Giving[tuple[_Tensor, ...]]
+    array: _Giving[tuple[_Tensor, ...]]
     @overload
     def __call__(self, input: _Tensor, sections: _int) -> tuple[_Tensor, ...]: ...
     @overload
@@ -4786,16 +6032,16 @@ class packet_vsplit(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, *indices: _int) -> tuple[_Tensor, ...]: ...
 class packet_vstack(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, tensors: Sequence[_Tensor], *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_where(_OpOverloadPacket):
-    self: _OpOverload
-    ScalarSelf: _OpOverload
-    ScalarOther: _OpOverload
-    Scalar: _OpOverload
-    default: _OpOverload
-    self_out: _OpOverload
+    self: _Giving[_Tensor]
+    ScalarSelf: _Giving[_Tensor]
+    ScalarOther: _Giving[_Tensor]
+    Scalar: _Giving[_Tensor]
+    default: _Giving[tuple[_Tensor, ...]]
+    self_out: _Giving[_Tensor]
     @overload
     def __call__(self, condition: _Tensor, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4807,12 +6053,12 @@ class packet_where(_OpOverloadPacket):
     @overload
     def __call__(self, condition: _Tensor) -> tuple[_Tensor, ...]: ...
 class packet_xlogy(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar_Other: _OpOverload
-    Scalar_Self: _OpOverload
-    OutTensor: _OpOverload
-    OutScalar_Other: _OpOverload
-    OutScalar_Self: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar_Other: _Giving[_Tensor]
+    Scalar_Self: _Giving[_Tensor]
+    OutTensor: _Giving[_Tensor]
+    OutScalar_Other: _Giving[_Tensor]
+    OutScalar_Self: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
@@ -4820,29 +6066,29 @@ class packet_xlogy(_OpOverloadPacket):
     @overload
     def __call__(self, input: _complex | _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_xlogy_(_OpOverloadPacket):
-    Tensor: _OpOverload
-    Scalar_Other: _OpOverload
+    Tensor: _Giving[_Tensor]
+    Scalar_Other: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, other: _Tensor) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, other: _complex | _Tensor) -> _Tensor: ...
 class packet_zero(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_zero_(_OpOverloadPacket):
-    default: _OpOverload
+    default: _Giving[_Tensor]
     def __call__(self, input: _Tensor) -> _Tensor: ...
 class packet_zeros(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, size: Sequence[_int], *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
     def __call__(self, *size: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_zeros_like(_OpOverloadPacket):
-    default: _OpOverload
-    out: _OpOverload
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, layout: _layout | None = None, device: _device | _str | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None, out: _Tensor | None = None) -> _Tensor: ...
 
 class AtenOperators:
@@ -4860,38 +6106,169 @@ class AtenOperators:
     _adaptive_avg_pool2d_backward: packet__adaptive_avg_pool2d_backward
     _adaptive_avg_pool3d: packet__adaptive_avg_pool3d
     _adaptive_avg_pool3d_backward: packet__adaptive_avg_pool3d_backward
+    _add_relu: packet__add_relu
+    _add_relu_: packet__add_relu_
     _addmm_activation: packet__addmm_activation
+    _aminmax: packet__aminmax
+    _amp_foreach_non_finite_check_and_unscale: packet__amp_foreach_non_finite_check_and_unscale
+    _amp_foreach_non_finite_check_and_unscale_: packet__amp_foreach_non_finite_check_and_unscale_
+    _amp_update_scale: packet__amp_update_scale
+    _amp_update_scale_: packet__amp_update_scale_
     _assert_async: packet__assert_async
     _assert_scalar: packet__assert_scalar
     _assert_tensor_metadata: packet__assert_tensor_metadata
     _batch_norm_no_update: packet__batch_norm_no_update
     _batch_norm_with_update: packet__batch_norm_with_update
     _batch_norm_with_update_functional: packet__batch_norm_with_update_functional
+    _cast_Byte: packet__cast_Byte
+    _cast_Char: packet__cast_Char
+    _cast_Double: packet__cast_Double
+    _cast_Float: packet__cast_Float
+    _cast_Half: packet__cast_Half
+    _cast_Int: packet__cast_Int
+    _cast_Long: packet__cast_Long
+    _cast_Short: packet__cast_Short
+    _cdist_backward: packet__cdist_backward
     _cdist_forward: packet__cdist_forward
+    _cholesky_solve_helper: packet__cholesky_solve_helper
     _chunk_cat: packet__chunk_cat
+    _compute_linear_combination: packet__compute_linear_combination
     _conj: packet__conj
     _conj_copy: packet__conj_copy
     _conj_physical: packet__conj_physical
     _convolution: packet__convolution
     _convolution_mode: packet__convolution_mode
     _ctc_loss: packet__ctc_loss
+    _cummax_helper: packet__cummax_helper
+    _cummin_helper: packet__cummin_helper
+    _dim_arange: packet__dim_arange
     _efficient_attention_forward: packet__efficient_attention_forward
     _embedding_bag: packet__embedding_bag
     _embedding_bag_forward_only: packet__embedding_bag_forward_only
     _euclidean_dist: packet__euclidean_dist
+    _fake_quantize_learnable_per_channel_affine: packet__fake_quantize_learnable_per_channel_affine
+    _fake_quantize_learnable_per_channel_affine_backward: packet__fake_quantize_learnable_per_channel_affine_backward
+    _fake_quantize_learnable_per_tensor_affine: packet__fake_quantize_learnable_per_tensor_affine
+    _fake_quantize_learnable_per_tensor_affine_backward: packet__fake_quantize_learnable_per_tensor_affine_backward
+    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams: packet__fake_quantize_per_tensor_affine_cachemask_tensor_qparams
     _fft_c2c: packet__fft_c2c
     _fft_c2r: packet__fft_c2r
     _fft_r2c: packet__fft_r2c
     _flash_attention_forward: packet__flash_attention_forward
+    _foreach_abs: packet__foreach_abs
+    _foreach_abs_: packet__foreach_abs_
+    _foreach_acos: packet__foreach_acos
+    _foreach_acos_: packet__foreach_acos_
+    _foreach_add: packet__foreach_add
+    _foreach_add_: packet__foreach_add_
+    _foreach_addcdiv: packet__foreach_addcdiv
+    _foreach_addcdiv_: packet__foreach_addcdiv_
+    _foreach_addcmul: packet__foreach_addcmul
+    _foreach_addcmul_: packet__foreach_addcmul_
+    _foreach_asin: packet__foreach_asin
+    _foreach_asin_: packet__foreach_asin_
+    _foreach_atan: packet__foreach_atan
+    _foreach_atan_: packet__foreach_atan_
+    _foreach_ceil: packet__foreach_ceil
+    _foreach_ceil_: packet__foreach_ceil_
+    _foreach_clamp_max: packet__foreach_clamp_max
+    _foreach_clamp_max_: packet__foreach_clamp_max_
+    _foreach_clamp_min: packet__foreach_clamp_min
+    _foreach_clamp_min_: packet__foreach_clamp_min_
+    _foreach_clone: packet__foreach_clone
+    _foreach_copy: packet__foreach_copy
+    _foreach_copy_: packet__foreach_copy_
+    _foreach_cos: packet__foreach_cos
+    _foreach_cos_: packet__foreach_cos_
+    _foreach_cosh: packet__foreach_cosh
+    _foreach_cosh_: packet__foreach_cosh_
+    _foreach_div: packet__foreach_div
+    _foreach_div_: packet__foreach_div_
+    _foreach_erf: packet__foreach_erf
+    _foreach_erf_: packet__foreach_erf_
+    _foreach_erfc: packet__foreach_erfc
+    _foreach_erfc_: packet__foreach_erfc_
+    _foreach_exp: packet__foreach_exp
+    _foreach_exp_: packet__foreach_exp_
+    _foreach_expm1: packet__foreach_expm1
+    _foreach_expm1_: packet__foreach_expm1_
+    _foreach_floor: packet__foreach_floor
+    _foreach_floor_: packet__foreach_floor_
+    _foreach_frac: packet__foreach_frac
+    _foreach_frac_: packet__foreach_frac_
+    _foreach_lerp: packet__foreach_lerp
+    _foreach_lerp_: packet__foreach_lerp_
+    _foreach_lgamma: packet__foreach_lgamma
+    _foreach_lgamma_: packet__foreach_lgamma_
+    _foreach_log: packet__foreach_log
+    _foreach_log10: packet__foreach_log10
+    _foreach_log10_: packet__foreach_log10_
+    _foreach_log1p: packet__foreach_log1p
+    _foreach_log1p_: packet__foreach_log1p_
+    _foreach_log2: packet__foreach_log2
+    _foreach_log2_: packet__foreach_log2_
+    _foreach_log_: packet__foreach_log_
+    _foreach_max: packet__foreach_max
+    _foreach_maximum: packet__foreach_maximum
+    _foreach_maximum_: packet__foreach_maximum_
+    _foreach_minimum: packet__foreach_minimum
+    _foreach_minimum_: packet__foreach_minimum_
+    _foreach_mm: packet__foreach_mm
+    _foreach_mul: packet__foreach_mul
+    _foreach_mul_: packet__foreach_mul_
+    _foreach_neg: packet__foreach_neg
+    _foreach_neg_: packet__foreach_neg_
+    _foreach_norm: packet__foreach_norm
+    _foreach_pow: packet__foreach_pow
+    _foreach_pow_: packet__foreach_pow_
+    _foreach_powsum: packet__foreach_powsum
+    _foreach_reciprocal: packet__foreach_reciprocal
+    _foreach_reciprocal_: packet__foreach_reciprocal_
+    _foreach_round: packet__foreach_round
+    _foreach_round_: packet__foreach_round_
+    _foreach_rsqrt: packet__foreach_rsqrt
+    _foreach_rsqrt_: packet__foreach_rsqrt_
+    _foreach_sigmoid: packet__foreach_sigmoid
+    _foreach_sigmoid_: packet__foreach_sigmoid_
+    _foreach_sign: packet__foreach_sign
+    _foreach_sign_: packet__foreach_sign_
+    _foreach_sin: packet__foreach_sin
+    _foreach_sin_: packet__foreach_sin_
+    _foreach_sinh: packet__foreach_sinh
+    _foreach_sinh_: packet__foreach_sinh_
+    _foreach_sqrt: packet__foreach_sqrt
+    _foreach_sqrt_: packet__foreach_sqrt_
+    _foreach_sub: packet__foreach_sub
+    _foreach_sub_: packet__foreach_sub_
+    _foreach_tan: packet__foreach_tan
+    _foreach_tan_: packet__foreach_tan_
+    _foreach_tanh: packet__foreach_tanh
+    _foreach_tanh_: packet__foreach_tanh_
+    _foreach_trunc: packet__foreach_trunc
+    _foreach_trunc_: packet__foreach_trunc_
+    _foreach_zero: packet__foreach_zero
+    _foreach_zero_: packet__foreach_zero_
     _functional_assert_async: packet__functional_assert_async
     _functional_assert_scalar: packet__functional_assert_scalar
+    _fused_adagrad: packet__fused_adagrad
+    _fused_adagrad_: packet__fused_adagrad_
+    _fused_adam: packet__fused_adam
+    _fused_adam_: packet__fused_adam_
+    _fused_adamw: packet__fused_adamw
+    _fused_adamw_: packet__fused_adamw_
     _fused_rms_norm: packet__fused_rms_norm
+    _fused_sgd: packet__fused_sgd
+    _fused_sgd_: packet__fused_sgd_
     _histogramdd_bin_edges: packet__histogramdd_bin_edges
     _histogramdd_from_bin_cts: packet__histogramdd_from_bin_cts
     _histogramdd_from_bin_tensors: packet__histogramdd_from_bin_tensors
+    _index_put_impl: packet__index_put_impl
     _index_put_impl_: packet__index_put_impl_
+    _int_mm: packet__int_mm
     _is_all_true: packet__is_all_true
     _is_any_true: packet__is_any_true
+    _is_zerotensor: packet__is_zerotensor
+    _lazy_clone: packet__lazy_clone
     _linalg_det: packet__linalg_det
     _linalg_eigh: packet__linalg_eigh
     _linalg_eigvals: packet__linalg_eigvals
@@ -4901,33 +6278,54 @@ class AtenOperators:
     _local_scalar_dense: packet__local_scalar_dense
     _log_softmax: packet__log_softmax
     _log_softmax_backward_data: packet__log_softmax_backward_data
+    _logcumsumexp: packet__logcumsumexp
     _native_batch_norm_legit: packet__native_batch_norm_legit
     _native_batch_norm_legit_functional: packet__native_batch_norm_legit_functional
     _native_batch_norm_legit_no_training: packet__native_batch_norm_legit_no_training
     _neg_view: packet__neg_view
     _neg_view_copy: packet__neg_view_copy
+    _nnpack_available: packet__nnpack_available
     _pad_circular: packet__pad_circular
+    _pdist_backward: packet__pdist_backward
     _pdist_forward: packet__pdist_forward
     _prelu_kernel: packet__prelu_kernel
+    _prelu_kernel_backward: packet__prelu_kernel_backward
     _reshape_alias: packet__reshape_alias
+    _reshape_alias_copy: packet__reshape_alias_copy
     _reshape_copy: packet__reshape_copy
+    _reshape_from_tensor: packet__reshape_from_tensor
     _safe_softmax: packet__safe_softmax
     _scaled_dot_product_flash_attention_for_cpu: packet__scaled_dot_product_flash_attention_for_cpu
     _scaled_dot_product_flash_attention_for_cpu_backward: packet__scaled_dot_product_flash_attention_for_cpu_backward
+    _scaled_mm: packet__scaled_mm
+    _scaled_mm_v2: packet__scaled_mm_v2
+    _shape_as_tensor: packet__shape_as_tensor
+    _slow_conv2d_backward: packet__slow_conv2d_backward
+    _slow_conv2d_forward: packet__slow_conv2d_forward
     _softmax: packet__softmax
     _softmax_backward_data: packet__softmax_backward_data
+    _stack: packet__stack
     _to_copy: packet__to_copy
+    _to_cpu: packet__to_cpu
+    _trilinear: packet__trilinear
     _unique: packet__unique
     _unique2: packet__unique2
     _unsafe_index: packet__unsafe_index
     _unsafe_index_put: packet__unsafe_index_put
     _unsafe_masked_index: packet__unsafe_masked_index
     _unsafe_masked_index_put_accumulate: packet__unsafe_masked_index_put_accumulate
+    _unsafe_view: packet__unsafe_view
     _upsample_bicubic2d_aa: packet__upsample_bicubic2d_aa
+    _upsample_bicubic2d_aa_backward: packet__upsample_bicubic2d_aa_backward
     _upsample_bilinear2d_aa: packet__upsample_bilinear2d_aa
+    _upsample_bilinear2d_aa_backward: packet__upsample_bilinear2d_aa_backward
     _upsample_nearest_exact1d: packet__upsample_nearest_exact1d
+    _upsample_nearest_exact1d_backward: packet__upsample_nearest_exact1d_backward
     _upsample_nearest_exact2d: packet__upsample_nearest_exact2d
+    _upsample_nearest_exact2d_backward: packet__upsample_nearest_exact2d_backward
     _upsample_nearest_exact3d: packet__upsample_nearest_exact3d
+    _upsample_nearest_exact3d_backward: packet__upsample_nearest_exact3d_backward
+    _version: packet__version
     _weight_norm: packet__weight_norm
     _weight_norm_interface: packet__weight_norm_interface
     _weight_norm_interface_backward: packet__weight_norm_interface_backward
@@ -4963,6 +6361,7 @@ class AtenOperators:
     addr_: packet_addr_
     adjoint: packet_adjoint
     affine_grid_generator: packet_affine_grid_generator
+    affine_grid_generator_backward: packet_affine_grid_generator_backward
     alias: packet_alias
     alias_copy: packet_alias_copy
     all: packet_all
@@ -5023,6 +6422,7 @@ class AtenOperators:
     bernoulli_: packet_bernoulli_
     bilinear: packet_bilinear
     binary_cross_entropy: packet_binary_cross_entropy
+    binary_cross_entropy_backward: packet_binary_cross_entropy_backward
     binary_cross_entropy_with_logits: packet_binary_cross_entropy_with_logits
     bincount: packet_bincount
     binomial: packet_binomial
@@ -5044,6 +6444,7 @@ class AtenOperators:
     broadcast_tensors: packet_broadcast_tensors
     broadcast_to: packet_broadcast_to
     bucketize: packet_bucketize
+    can_cast: packet_can_cast
     cartesian_prod: packet_cartesian_prod
     cat: packet_cat
     cauchy: packet_cauchy
@@ -5054,6 +6455,7 @@ class AtenOperators:
     celu: packet_celu
     celu_: packet_celu_
     chain_matmul: packet_chain_matmul
+    chalf: packet_chalf
     channel_shuffle: packet_channel_shuffle
     cholesky: packet_cholesky
     cholesky_inverse: packet_cholesky_inverse
@@ -5105,14 +6507,17 @@ class AtenOperators:
     cross_entropy_loss: packet_cross_entropy_loss
     ctc_loss: packet_ctc_loss
     cummax: packet_cummax
+    cummaxmin_backward: packet_cummaxmin_backward
     cummin: packet_cummin
     cumprod: packet_cumprod
     cumprod_: packet_cumprod_
     cumsum: packet_cumsum
     cumsum_: packet_cumsum_
     cumulative_trapezoid: packet_cumulative_trapezoid
+    data: packet_data
     deg2rad: packet_deg2rad
     deg2rad_: packet_deg2rad_
+    dequantize: packet_dequantize
     det: packet_det
     detach: packet_detach
     detach_: packet_detach_
@@ -5121,11 +6526,13 @@ class AtenOperators:
     diag_embed: packet_diag_embed
     diagflat: packet_diagflat
     diagonal: packet_diagonal
+    diagonal_backward: packet_diagonal_backward
     diagonal_copy: packet_diagonal_copy
     diagonal_scatter: packet_diagonal_scatter
     diff: packet_diff
     digamma: packet_digamma
     digamma_: packet_digamma_
+    dim: packet_dim
     dist: packet_dist
     div: packet_div
     div_: packet_div_
@@ -5139,8 +6546,12 @@ class AtenOperators:
     einsum: packet_einsum
     elu: packet_elu
     elu_: packet_elu_
+    elu_backward: packet_elu_backward
     embedding: packet_embedding
+    embedding_backward: packet_embedding_backward
     embedding_bag: packet_embedding_bag
+    embedding_dense_backward: packet_embedding_dense_backward
+    embedding_renorm: packet_embedding_renorm
     embedding_renorm_: packet_embedding_renorm_
     empty: packet_empty
     empty_like: packet_empty_like
@@ -5167,6 +6578,12 @@ class AtenOperators:
     exponential: packet_exponential
     exponential_: packet_exponential_
     eye: packet_eye
+    fake_quantize_per_channel_affine: packet_fake_quantize_per_channel_affine
+    fake_quantize_per_channel_affine_cachemask: packet_fake_quantize_per_channel_affine_cachemask
+    fake_quantize_per_channel_affine_cachemask_backward: packet_fake_quantize_per_channel_affine_cachemask_backward
+    fake_quantize_per_tensor_affine: packet_fake_quantize_per_tensor_affine
+    fake_quantize_per_tensor_affine_cachemask: packet_fake_quantize_per_tensor_affine_cachemask
+    fake_quantize_per_tensor_affine_cachemask_backward: packet_fake_quantize_per_tensor_affine_cachemask_backward
     feature_alpha_dropout: packet_feature_alpha_dropout
     feature_alpha_dropout_: packet_feature_alpha_dropout_
     feature_dropout: packet_feature_dropout
@@ -5199,6 +6616,7 @@ class AtenOperators:
     fix: packet_fix
     fix_: packet_fix_
     flatten: packet_flatten
+    flatten_dense_tensors: packet_flatten_dense_tensors
     flip: packet_flip
     fliplr: packet_fliplr
     flipud: packet_flipud
@@ -5215,23 +6633,31 @@ class AtenOperators:
     frac: packet_frac
     frac_: packet_frac_
     fractional_max_pool2d: packet_fractional_max_pool2d
+    fractional_max_pool2d_backward: packet_fractional_max_pool2d_backward
     fractional_max_pool3d: packet_fractional_max_pool3d
+    fractional_max_pool3d_backward: packet_fractional_max_pool3d_backward
     frexp: packet_frexp
     frobenius_norm: packet_frobenius_norm
     full: packet_full
     full_like: packet_full_like
     gather: packet_gather
+    gather_backward: packet_gather_backward
     gcd: packet_gcd
     gcd_: packet_gcd_
     ge: packet_ge
     ge_: packet_ge_
     gelu: packet_gelu
     gelu_: packet_gelu_
+    gelu_backward: packet_gelu_backward
     geometric: packet_geometric
     geometric_: packet_geometric_
     geqrf: packet_geqrf
     ger: packet_ger
+    get_device: packet_get_device
     glu: packet_glu
+    glu_backward: packet_glu_backward
+    glu_backward_jvp: packet_glu_backward_jvp
+    glu_jvp: packet_glu_jvp
     gradient: packet_gradient
     greater: packet_greater
     greater_: packet_greater_
@@ -5250,12 +6676,16 @@ class AtenOperators:
     hamming_window: packet_hamming_window
     hann_window: packet_hann_window
     hardshrink: packet_hardshrink
+    hardshrink_backward: packet_hardshrink_backward
     hardsigmoid: packet_hardsigmoid
     hardsigmoid_: packet_hardsigmoid_
+    hardsigmoid_backward: packet_hardsigmoid_backward
     hardswish: packet_hardswish
     hardswish_: packet_hardswish_
+    hardswish_backward: packet_hardswish_backward
     hardtanh: packet_hardtanh
     hardtanh_: packet_hardtanh_
+    hardtanh_backward: packet_hardtanh_backward
     hash_tensor: packet_hash_tensor
     heaviside: packet_heaviside
     heaviside_: packet_heaviside_
@@ -5266,6 +6696,7 @@ class AtenOperators:
     hsplit: packet_hsplit
     hstack: packet_hstack
     huber_loss: packet_huber_loss
+    huber_loss_backward: packet_huber_loss_backward
     hypot: packet_hypot
     hypot_: packet_hypot_
     i0: packet_i0
@@ -5288,10 +6719,25 @@ class AtenOperators:
     index_reduce: packet_index_reduce
     index_reduce_: packet_index_reduce_
     index_select: packet_index_select
+    index_select_backward: packet_index_select_backward
+    infinitely_differentiable_gelu_backward: packet_infinitely_differentiable_gelu_backward
     inner: packet_inner
     instance_norm: packet_instance_norm
     inverse: packet_inverse
+    is_complex: packet_is_complex
+    is_conj: packet_is_conj
+    is_contiguous: packet_is_contiguous
+    is_distributed: packet_is_distributed
+    is_floating_point: packet_is_floating_point
+    is_inference: packet_is_inference
+    is_leaf: packet_is_leaf
+    is_neg: packet_is_neg
     is_nonzero: packet_is_nonzero
+    is_pinned: packet_is_pinned
+    is_same_size: packet_is_same_size
+    is_set_to: packet_is_set_to
+    is_signed: packet_is_signed
+    is_vulkan_available: packet_is_vulkan_available
     isclose: packet_isclose
     isfinite: packet_isfinite
     isin: packet_isin
@@ -5316,6 +6762,7 @@ class AtenOperators:
     le_: packet_le_
     leaky_relu: packet_leaky_relu
     leaky_relu_: packet_leaky_relu_
+    leaky_relu_backward: packet_leaky_relu_backward
     lerp: packet_lerp
     lerp_: packet_lerp_
     less: packet_less
@@ -5327,6 +6774,7 @@ class AtenOperators:
     lift: packet_lift
     lift_fresh: packet_lift_fresh
     lift_fresh_copy: packet_lift_fresh_copy
+    linalg__powsum: packet_linalg__powsum
     linalg_cholesky: packet_linalg_cholesky
     linalg_cholesky_ex: packet_linalg_cholesky_ex
     linalg_cond: packet_linalg_cond
@@ -5348,6 +6796,7 @@ class AtenOperators:
     linalg_lu_factor: packet_linalg_lu_factor
     linalg_lu_factor_ex: packet_linalg_lu_factor_ex
     linalg_lu_solve: packet_linalg_lu_solve
+    linalg_matmul: packet_linalg_matmul
     linalg_matrix_exp: packet_linalg_matrix_exp
     linalg_matrix_norm: packet_linalg_matrix_norm
     linalg_matrix_power: packet_linalg_matrix_power
@@ -5380,6 +6829,7 @@ class AtenOperators:
     log_normal: packet_log_normal
     log_normal_: packet_log_normal_
     log_sigmoid: packet_log_sigmoid
+    log_sigmoid_backward: packet_log_sigmoid_backward
     log_sigmoid_forward: packet_log_sigmoid_forward
     log_softmax: packet_log_softmax
     logaddexp: packet_logaddexp
@@ -5396,6 +6846,7 @@ class AtenOperators:
     logical_xor_: packet_logical_xor_
     logit: packet_logit
     logit_: packet_logit_
+    logit_backward: packet_logit_backward
     logspace: packet_logspace
     logsumexp: packet_logsumexp
     lstm: packet_lstm
@@ -5411,7 +6862,9 @@ class AtenOperators:
     masked_fill_: packet_masked_fill_
     masked_scatter: packet_masked_scatter
     masked_scatter_: packet_masked_scatter_
+    masked_scatter_backward: packet_masked_scatter_backward
     masked_select: packet_masked_select
+    masked_select_backward: packet_masked_select_backward
     matmul: packet_matmul
     matrix_H: packet_matrix_H
     matrix_exp: packet_matrix_exp
@@ -5435,16 +6888,20 @@ class AtenOperators:
     minimum: packet_minimum
     mish: packet_mish
     mish_: packet_mish_
+    mish_backward: packet_mish_backward
     mm: packet_mm
     mode: packet_mode
     moveaxis: packet_moveaxis
     movedim: packet_movedim
     mse_loss: packet_mse_loss
+    mse_loss_backward: packet_mse_loss_backward
     msort: packet_msort
     mul: packet_mul
     mul_: packet_mul_
     multi_margin_loss: packet_multi_margin_loss
+    multi_margin_loss_backward: packet_multi_margin_loss_backward
     multilabel_margin_loss: packet_multilabel_margin_loss
+    multilabel_margin_loss_backward: packet_multilabel_margin_loss_backward
     multilabel_margin_loss_forward: packet_multilabel_margin_loss_forward
     multinomial: packet_multinomial
     multiply: packet_multiply
@@ -5461,11 +6918,14 @@ class AtenOperators:
     narrow: packet_narrow
     narrow_copy: packet_narrow_copy
     native_batch_norm: packet_native_batch_norm
+    native_batch_norm_backward: packet_native_batch_norm_backward
     native_channel_shuffle: packet_native_channel_shuffle
     native_dropout: packet_native_dropout
     native_dropout_backward: packet_native_dropout_backward
     native_group_norm: packet_native_group_norm
+    native_group_norm_backward: packet_native_group_norm_backward
     native_layer_norm: packet_native_layer_norm
+    native_layer_norm_backward: packet_native_layer_norm_backward
     ne: packet_ne
     ne_: packet_ne_
     neg: packet_neg
@@ -5481,7 +6941,9 @@ class AtenOperators:
     nextafter_: packet_nextafter_
     nll_loss: packet_nll_loss
     nll_loss2d: packet_nll_loss2d
+    nll_loss2d_backward: packet_nll_loss2d_backward
     nll_loss2d_forward: packet_nll_loss2d_forward
+    nll_loss_backward: packet_nll_loss_backward
     nll_loss_forward: packet_nll_loss_forward
     nll_loss_nd: packet_nll_loss_nd
     nonzero: packet_nonzero
@@ -5503,7 +6965,9 @@ class AtenOperators:
     orgqr: packet_orgqr
     ormqr: packet_ormqr
     outer: packet_outer
+    output_nr: packet_output_nr
     pad: packet_pad
+    pad_sequence: packet_pad_sequence
     pairwise_distance: packet_pairwise_distance
     pdist: packet_pdist
     permute: packet_permute
@@ -5521,6 +6985,7 @@ class AtenOperators:
     pow_: packet_pow_
     prelu: packet_prelu
     prod: packet_prod
+    promote_types: packet_promote_types
     put: packet_put
     put_: packet_put_
     qr: packet_qr
@@ -5542,8 +7007,11 @@ class AtenOperators:
     reciprocal: packet_reciprocal
     reciprocal_: packet_reciprocal_
     reflection_pad1d: packet_reflection_pad1d
+    reflection_pad1d_backward: packet_reflection_pad1d_backward
     reflection_pad2d: packet_reflection_pad2d
+    reflection_pad2d_backward: packet_reflection_pad2d_backward
     reflection_pad3d: packet_reflection_pad3d
+    reflection_pad3d_backward: packet_reflection_pad3d_backward
     relu: packet_relu
     relu6: packet_relu6
     relu6_: packet_relu6_
@@ -5555,8 +7023,11 @@ class AtenOperators:
     repeat: packet_repeat
     repeat_interleave: packet_repeat_interleave
     replication_pad1d: packet_replication_pad1d
+    replication_pad1d_backward: packet_replication_pad1d_backward
     replication_pad2d: packet_replication_pad2d
+    replication_pad2d_backward: packet_replication_pad2d_backward
     replication_pad3d: packet_replication_pad3d
+    replication_pad3d_backward: packet_replication_pad3d_backward
     reshape: packet_reshape
     reshape_as: packet_reshape_as
     resize: packet_resize
@@ -5565,6 +7036,8 @@ class AtenOperators:
     resize_as_: packet_resize_as_
     resolve_conj: packet_resolve_conj
     resolve_neg: packet_resolve_neg
+    result_type: packet_result_type
+    retains_grad: packet_retains_grad
     rms_norm: packet_rms_norm
     rnn_relu: packet_rnn_relu
     rnn_relu_cell: packet_rnn_relu_cell
@@ -5595,20 +7068,24 @@ class AtenOperators:
     searchsorted: packet_searchsorted
     segment_reduce: packet_segment_reduce
     select: packet_select
+    select_backward: packet_select_backward
     select_copy: packet_select_copy
     select_scatter: packet_select_scatter
     selu: packet_selu
     selu_: packet_selu_
+    set: packet_set
     set_: packet_set_
     sgn: packet_sgn
     sgn_: packet_sgn_
     sigmoid: packet_sigmoid
     sigmoid_: packet_sigmoid_
+    sigmoid_backward: packet_sigmoid_backward
     sign: packet_sign
     sign_: packet_sign_
     signbit: packet_signbit
     silu: packet_silu
     silu_: packet_silu_
+    silu_backward: packet_silu_backward
     sin: packet_sin
     sin_: packet_sin_
     sinc: packet_sinc
@@ -5617,14 +7094,26 @@ class AtenOperators:
     sinh_: packet_sinh_
     size: packet_size
     slice: packet_slice
+    slice_backward: packet_slice_backward
     slice_copy: packet_slice_copy
+    slice_inverse: packet_slice_inverse
     slice_scatter: packet_slice_scatter
     slogdet: packet_slogdet
+    slow_conv3d: packet_slow_conv3d
+    slow_conv3d_forward: packet_slow_conv3d_forward
+    slow_conv_dilated2d: packet_slow_conv_dilated2d
+    slow_conv_dilated3d: packet_slow_conv_dilated3d
+    slow_conv_transpose2d: packet_slow_conv_transpose2d
+    slow_conv_transpose3d: packet_slow_conv_transpose3d
     smooth_l1_loss: packet_smooth_l1_loss
+    smooth_l1_loss_backward: packet_smooth_l1_loss_backward
     soft_margin_loss: packet_soft_margin_loss
+    soft_margin_loss_backward: packet_soft_margin_loss_backward
     softmax: packet_softmax
     softplus: packet_softplus
+    softplus_backward: packet_softplus_backward
     softshrink: packet_softshrink
+    softshrink_backward: packet_softshrink_backward
     sort: packet_sort
     special_airy_ai: packet_special_airy_ai
     special_bessel_j0: packet_special_bessel_j0
@@ -5697,6 +7186,8 @@ class AtenOperators:
     std: packet_std
     std_mean: packet_std_mean
     stft: packet_stft
+    storage_offset: packet_storage_offset
+    stride: packet_stride
     sub: packet_sub
     sub_: packet_sub_
     subtract: packet_subtract
@@ -5708,8 +7199,11 @@ class AtenOperators:
     swapaxes_: packet_swapaxes_
     swapdims: packet_swapdims
     swapdims_: packet_swapdims_
+    sym_is_contiguous: packet_sym_is_contiguous
     sym_numel: packet_sym_numel
     sym_size: packet_sym_size
+    sym_storage_offset: packet_sym_storage_offset
+    sym_stride: packet_sym_stride
     t: packet_t
     t_: packet_t_
     t_copy: packet_t_copy
@@ -5719,14 +7213,19 @@ class AtenOperators:
     tan_: packet_tan_
     tanh: packet_tanh
     tanh_: packet_tanh_
+    tanh_backward: packet_tanh_backward
     tensor_split: packet_tensor_split
     tensordot: packet_tensordot
+    thnn_conv2d: packet_thnn_conv2d
     threshold: packet_threshold
     threshold_: packet_threshold_
+    threshold_backward: packet_threshold_backward
     tile: packet_tile
     to: packet_to
+    to_dense: packet_to_dense
     topk: packet_topk
     trace: packet_trace
+    trace_backward: packet_trace_backward
     transpose: packet_transpose
     transpose_: packet_transpose_
     transpose_copy: packet_transpose_copy
@@ -5748,7 +7247,9 @@ class AtenOperators:
     unbind: packet_unbind
     unbind_copy: packet_unbind_copy
     unflatten: packet_unflatten
+    unflatten_dense_tensors: packet_unflatten_dense_tensors
     unfold: packet_unfold
+    unfold_backward: packet_unfold_backward
     unfold_copy: packet_unfold_copy
     uniform: packet_uniform
     uniform_: packet_uniform_
@@ -5762,12 +7263,20 @@ class AtenOperators:
     unsqueeze_: packet_unsqueeze_
     unsqueeze_copy: packet_unsqueeze_copy
     upsample_bicubic2d: packet_upsample_bicubic2d
+    upsample_bicubic2d_backward: packet_upsample_bicubic2d_backward
     upsample_bilinear2d: packet_upsample_bilinear2d
+    upsample_bilinear2d_backward: packet_upsample_bilinear2d_backward
     upsample_linear1d: packet_upsample_linear1d
+    upsample_linear1d_backward: packet_upsample_linear1d_backward
     upsample_nearest1d: packet_upsample_nearest1d
+    upsample_nearest1d_backward: packet_upsample_nearest1d_backward
     upsample_nearest2d: packet_upsample_nearest2d
+    upsample_nearest2d_backward: packet_upsample_nearest2d_backward
     upsample_nearest3d: packet_upsample_nearest3d
+    upsample_nearest3d_backward: packet_upsample_nearest3d_backward
     upsample_trilinear3d: packet_upsample_trilinear3d
+    upsample_trilinear3d_backward: packet_upsample_trilinear3d_backward
+    value_selecting_reduction_backward: packet_value_selecting_reduction_backward
     vander: packet_vander
     var: packet_var
     var_mean: packet_var_mean

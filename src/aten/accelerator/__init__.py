@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from aten._core.device import device
+from aten._core.base.device import device
 
 __all__ = [
     "current_accelerator",

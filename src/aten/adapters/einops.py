@@ -7,8 +7,8 @@ from typing import Any
 from einops._backends import AbstractBackend
 
 from aten import registry
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.tensor import Tensor
 from aten.functional.contraction import einsum
 from aten.interop import from_numpy, to_numpy
 
@@ -33,16 +33,16 @@ class Backend(AbstractBackend):
         return to_numpy(x, force=True)
 
     def arange(self, start: int, stop: int) -> Tensor:
-        return _ops.arange(start, stop, dtype=_INT64)  # type: ignore[no-any-return]
+        return _ops.arange(start, stop, dtype=_INT64)
 
     def shape(self, x: Tensor) -> tuple[int, ...]:
         return tuple(x.shape)
 
     def reshape(self, x: Tensor, shape: Any) -> Tensor:
-        return _ops.reshape(x, shape)  # type: ignore[no-any-return]
+        return _ops.reshape(x, shape)
 
     def transpose(self, x: Tensor, axes: Any) -> Tensor:
-        return _ops.permute(x, axes)  # type: ignore[no-any-return]
+        return _ops.permute(x, axes)
 
     def reduce(self, x: Tensor, operation: str, axes: Any) -> Tensor:
         if operation in _FOLDS:
@@ -54,23 +54,23 @@ class Backend(AbstractBackend):
         return x
 
     def stack_on_zeroth_dimension(self, tensors: list[Tensor]) -> Tensor:
-        return _ops.stack(tensors)  # type: ignore[no-any-return]
+        return _ops.stack(tensors)
 
     def add_axis(self, x: Tensor, new_position: int) -> Tensor:
-        return _ops.unsqueeze(x, new_position)  # type: ignore[no-any-return]
+        return _ops.unsqueeze(x, new_position)
 
     def add_axes(self, x: Tensor, n_axes: int, pos2len: dict[int, int]) -> Tensor:
         sizes = [-1] * n_axes
         for position, length in pos2len.items():
             x = _ops.unsqueeze(x, position)
             sizes[position] = length
-        return _ops.expand(x, sizes)  # type: ignore[no-any-return]
+        return _ops.expand(x, sizes)
 
     def tile(self, x: Tensor, repeats: Any) -> Tensor:
-        return _ops.repeat(x, repeats)  # type: ignore[no-any-return]
+        return _ops.repeat(x, repeats)
 
     def concat(self, tensors: list[Tensor], axis: int) -> Tensor:
-        return _ops.cat(tensors, axis)  # type: ignore[no-any-return]
+        return _ops.cat(tensors, axis)
 
     def is_float_type(self, x: Tensor) -> bool:
         return x.is_floating_point()

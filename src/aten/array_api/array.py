@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any
 
 from aten import registry
-from aten._core.device import device
-from aten._core.sizes import Size
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.base.sizes import Size
+from aten._core.tensor.tensor import Tensor
 from aten.array_api import indexing
 from aten.array_api.dtypes import BOOL, promote, weak_dtype
 from aten.construction import as_tensor, tensor

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from aten._core.device import device as Device  # noqa: N812
-from aten._core.dtypes import dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as Device  # noqa: N812
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, plain, wrap
 
 __all__ = ["astype"]

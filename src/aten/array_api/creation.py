@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten import registry
-from aten._core.device import device as Device  # noqa: N812
-from aten._core.dtypes import DTYPES, dtype, get_default_dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as Device  # noqa: N812
+from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.construction import asarray as _asarray
 from aten.functional.shape import meshgrid as _meshgrid
@@ -189,10 +189,10 @@ def arange(
 def _unsigned_range(start: float, stop: float, step: float, place: _Place) -> Tensor:
     """Numbers of types that the operator does not know; integers modulo 2^64."""
     if not all(isinstance(value, int) for value in (start, stop, step)):
-        return _ops.arange(start, stop, step, device=place)  # type: ignore[no-any-return]
+        return _ops.arange(start, stop, step, device=place)
     places = _ops.arange(len(range(int(start), int(stop), int(step))), device=place)
     distances = _ops.mul(places, _signed(int(step)))
-    return _ops.add(distances, _signed(int(start)))  # type: ignore[no-any-return]
+    return _ops.add(distances, _signed(int(start)))
 
 
 def _signed(value: int) -> int:

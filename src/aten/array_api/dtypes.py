@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from aten._core.dtypes import DTYPES, dtype, get_default_dtype, promote_types
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype, promote_types
+from aten._core.tensor.tensor import Tensor
 from aten.type_info import finfo as _float_limits
 from aten.type_info import iinfo as _integer_limits
 

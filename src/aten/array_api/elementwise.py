@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from aten import registry
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, operands, plain, wrap
 
 _Function = TypeVar("_Function", bound=Callable[..., Array])

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aten import registry
-from aten._core.device import device as Device  # noqa: N812
-from aten._core.dtypes import dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as Device  # noqa: N812
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, plain, wrap
 
 _ops = registry.ops.aten

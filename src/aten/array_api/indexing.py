@@ -11,8 +11,8 @@ from math import prod
 from typing import Any
 
 from aten import registry
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.tensor import Tensor
 from aten.construction import as_tensor
 
 _EVERYTHING = slice(None)

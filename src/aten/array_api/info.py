@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten._core.device import device as Device  # noqa: N812
-from aten._core.dtypes import dtype, get_default_dtype
-from aten._core.sizes import MAXIMUM_DIMENSIONS
+from aten._core.base.device import device as Device  # noqa: N812
+from aten._core.base.dtypes import dtype, get_default_dtype
+from aten._core.base.sizes import MAXIMUM_DIMENSIONS
 from aten.array_api.dtypes import INDEX, STANDARD, kind_named
 
 __all__ = ["__array_namespace_info__"]

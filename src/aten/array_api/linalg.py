@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from aten import registry
-from aten._core.dtypes import dtype
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.array_api.linear_algebra import (
     matmul,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aten import registry
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.array_api.dtypes import INDEX
 from aten.array_api.manipulation import axes_of

@@ -7,9 +7,10 @@ squeeze, permute_dims, moveaxis, broadcast_to, unstack. An axis out of range rai
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aten import registry
-from aten._core.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor, wrap_dimension
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.array_api.dtypes import INDEX
 
@@ -138,7 +139,8 @@ def moveaxis(x: Tensor, source: _Axes, destination: _Axes, /) -> Array:
 
     Raises RuntimeError for places given twice and for unequally many.
     """
-    return wrap(_ops.movedim(plain(x), source, destination))
+    move: Any = _ops.movedim  # two operators: of one axis, of many
+    return wrap(move(plain(x), source, destination))
 
 
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.array_api import elementwise, linear_algebra
 from aten.array_api.array import Array, plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from aten import registry
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.array_api.dtypes import BOOL, INDEX
 from aten.array_api.manipulation import axes_of, broadcast_shapes
@@ -118,7 +118,7 @@ def searchsorted(
 def _ordered(x: Tensor) -> Tensor:
     """The elements in a dtype that the search knows, in the same order."""
     if x.dtype is DTYPES["uint64"]:
-        return _ops.bitwise_xor(x.view(INDEX), _SIGN)  # type: ignore[no-any-return]
+        return _ops.bitwise_xor(x.view(INDEX), _SIGN)
     wider = _WIDER.get(x.dtype.name)
     return x if wider is None else x.to(DTYPES[wider])
 
@@ -216,11 +216,11 @@ def _groups(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _order(flat: Tensor) -> Tensor:
     """Indices that put equal elements side by side, the first one first."""
     if not flat.is_complex():
-        return _ops.argsort(flat, stable=True)  # type: ignore[no-any-return]
+        return _ops.argsort(flat, stable=True)
     parts = _ops.view_as_real(flat.resolve_conj())
     order = _ops.argsort(parts[:, 1], stable=True)
     then = _ops.argsort(_ops.index_select(parts[:, 0], 0, order), stable=True)
-    return _ops.index_select(order, 0, then)  # type: ignore[no-any-return]
+    return _ops.index_select(order, 0, then)
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:

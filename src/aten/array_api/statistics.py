@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from aten import registry
-from aten._core.dtypes import DTYPES, dtype, get_default_dtype
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype
+from aten._core.tensor.tensor import Tensor
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.array_api.dtypes import BOOL, INDEX
 from aten.array_api.manipulation import axes_of

@@ -9,11 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aten import registry
-from aten._core.registrations import set_code_generator
-from aten.backends import lazy_views
+from aten._core.dispatch.registrations import set_code_generator
+from aten.backends import lazy_views, modes
 
 if TYPE_CHECKING:
-    from aten._core.dispatcher import OpOverload
+    from aten._core.dispatch.dispatcher import OpOverload
+    from aten.backends.contract import DeviceBackend as DeviceBackend
+    from aten.backends.contract import register as register
 
 # Which function gives operators of a kind their kernels.
 _INSTALLERS = {
@@ -21,8 +23,10 @@ _INSTALLERS = {
     "reduction": "aten.backends.structured:install_reduction",
     "scan": "aten.backends.structured:install_reduction",
     "composite": "aten.backends.composite:install_composite",
-    "factory": "aten.backends.composite:install_explicit",
-    "extern": "aten.backends.products:install_extern",
+    "foreach": "aten.backends.foreach:install_foreach",
+    "factory": "aten.backends.composite:install_factory",
+    "explicit": "aten.backends.explicit:install_explicit",
+    "kernel": "aten.backends.explicit:install_kernel",
     "copy": "aten.backends.composite:install_copy",
     "view": "aten.backends.composite:install_view",
 }
@@ -34,9 +38,15 @@ _DEFERRED_MODULES = frozenset(
 )
 
 
+# Who writes a backend asks for these; programs do without them.
+_CONTRACT = frozenset({"DeviceBackend", "register"})
+
+
 def __getattr__(name: str) -> Any:
     if name in _DEFERRED_MODULES:
         return import_module(f"aten.backends.{name}")
+    if name in _CONTRACT:
+        return getattr(import_module("aten.backends.contract"), name)
     raise AttributeError(f"module 'aten.backends' has no attribute {name!r}")
 
 
@@ -47,13 +57,15 @@ def install() -> None:
     registry.register_namespace("prims", _load_prims)
     registry.register_namespace("fused", _load_fused)
     lazy_views.install()
+    modes.install()
     register_backend("Reference", opset="prims")
 
 
 def _load_prims() -> None:
-    from aten.backends import prims, reference
+    from aten.backends import prims, reference, standard_prims
 
     prims.load()
+    standard_prims.load()
     reference.register()
 
 

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten._core import derived_views, drawing, elements, joining, rearranging, sequences
-from aten._core.composite_products import LinearKernel, MatmulKernel
-from aten._core.conversion import ConvertedCopyKernel, ConvertKernel, CopyKernel, ReorderKernel
-from aten._core.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.views import derived_views
+from aten.backends.cpu.kernels.filling import drawing, sequences
+from aten.backends.cpu.kernels.indexing import elements
+from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
+from aten.backends.cpu.kernels.moving import joining, rearranging
+from aten.backends.cpu.kernels.moving.conversion import (
+    ConvertedCopyKernel,
+    ConvertKernel,
+    CopyKernel,
+    ReorderKernel,
+)
 from aten.registry import operator
 
 

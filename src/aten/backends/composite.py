@@ -10,17 +10,19 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from aten._core import factories, memory, views
-from aten._core.device import MEMORY_FORMATS
-from aten._core.dispatcher import Kernel, OpOverload
-from aten._core.dtypes import can_cast, dtype
-from aten._core.forwarding import ForwardingKernel
-from aten._core.keys import DispatchKey
-from aten._core.shielding import ShieldedKernel
-from aten._core.tensor import Tensor
+from aten._core.base.device import MEMORY_FORMATS
+from aten._core.base.dtypes import can_cast, dtype
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.forwarding import ForwardingKernel
+from aten._core.dispatch.shielding import ShieldedKernel
+from aten._core.tensor import memory
+from aten._core.tensor.tensor import Tensor
+from aten._core.views import views
 from aten.backends import choice
+from aten.backends.cpu.kernels.filling import factories
 from aten.backends.lazy_views import skip_laziness
-from aten.ops.definition import Forwarding, load_function, options_of, place_of
+from aten.ops.definition import Forwarding, Options, load_function, options_of, place_of
 from aten.registry import operator, ops
 
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
@@ -32,38 +34,69 @@ def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
     if _install_choice(op, DispatchKey.CompositeImplicitAutograd):
         return
-    if _is_variant(op):
+    if is_variant(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
         return
-    _install_function(op, DispatchKey.CompositeImplicitAutograd)
+    _install_function(op, DispatchKey.CompositeImplicitAutograd, op.entry.function)
+
+
+def install_factory(op: OpOverload) -> None:
+    """Factories: one function, or one compiled kernel, for all backends."""
+    key = DispatchKey.CompositeExplicitAutograd
+    _install_choice(op, DispatchKey.CPU)
+    native = op.entry.options.get("native")
+    if native in factories.NAMES and not is_variant(op):
+        kernel = factories.FactoryKernel(op, str(native))
+        op.register(key, kernel, kernel.place)
+        return
+    _install_at(op, key, op.entry.function)
 
 
 def install_explicit(op: OpOverload) -> None:
-    """Operators with one function, or one compiled kernel, for all backends."""
-    if _install_choice(op, DispatchKey.CompositeExplicitAutograd):
-        return
-    if op.entry.variant == "inplace" and options_of(op.entry.function).inplace:
-        _install_function(op, DispatchKey.CompositeExplicitAutograd)
-        return
-    if _is_variant(op):
-        install_variant(op)
-        return
-    if op.entry.function and options_of(op.entry.function).inplace:
-        _install_on_copy(op)
-        return
-    native = op.entry.options.get("native")
-    if native:
-        kernel = factories.FactoryKernel(op, str(native))
-        op.register(DispatchKey.CompositeExplicitAutograd, kernel, kernel.place)
-        return
-    _install_function(op, DispatchKey.CompositeExplicitAutograd)
+    """Operators defined by other operators: a function for all backends, and for the CPU a
+    compiled kernel or a function of its own, where there is one."""
+    install_definition(op)
+    location = str(op.entry.options.get("cpu", ""))
+    keys = [DispatchKey.CPU]
+    if location and options_of(location).knows_meta:
+        keys.append(DispatchKey.Meta)
+    for key in keys:
+        if choice.is_made_for(op):
+            _install_choice(op, key, location)
+        elif location:
+            _install_at(op, key, location)
 
 
-def _install_choice(op: OpOverload, key: DispatchKey) -> bool:
+def install_definition(op: OpOverload) -> None:
+    """The function, over other operators, that serves backends without a kernel."""
+    _install_at(op, DispatchKey.CompositeExplicitAutograd, op.entry.function)
+
+
+def install_kernel(op: OpOverload) -> None:
+    """Operators that need a kernel for each device: the CPU's, which knows metadata, too."""
+    location = str(op.entry.options.get("cpu", op.entry.function))
+    for key in (DispatchKey.CPU, DispatchKey.Meta):
+        if not _install_choice(op, key, location):
+            _install_at(op, key, location)
+
+
+def _install_at(op: OpOverload, key: DispatchKey, location: str) -> None:
+    """Put the function at `location` in place, or what makes a variant of the functional form."""
+    writes_first = options_of(location).inplace if location else ""
+    if is_variant(op) and not (op.entry.variant == "inplace" and writes_first):
+        install_variant(op, key, location)
+        return
+    if writes_first and op.entry.variant == "functional":
+        _install_on_copy(op, key, location)
+        return
+    _install_function(op, key, location)
+
+
+def _install_choice(op: OpOverload, key: DispatchKey, location: str = "") -> bool:
     """Put a compiled kernel in front of the operator's function, if the table names one."""
     if not choice.is_made_for(op):
         return False
-    function = load_function(op.entry.function)
+    function = load_function(location or op.entry.function)
     op.register(key, choice.or_compiled(op, ShieldedKernel(function)), place_of(function))
     return True
 
@@ -88,7 +121,7 @@ def install_view(op: OpOverload) -> None:
 
 def install_copy(op: OpOverload) -> None:
     """Copies of what the view of the same name without "_copy" shows, in row-major order."""
-    if _is_variant(op):
+    if is_variant(op):
         install_variant(op)
         return
     view = operator(op.entry.base.replace("_copy", "", 1))
@@ -104,38 +137,51 @@ def install_copy(op: OpOverload) -> None:
 
 
 def install_variant(
-    op: OpOverload, key: DispatchKey = DispatchKey.CompositeExplicitAutograd
+    op: OpOverload,
+    key: DispatchKey = DispatchKey.CompositeExplicitAutograd,
+    location: str | None = None,
 ) -> None:
     """Make the in-place or out= overload `op` from the functional one.
 
     A function with a parameter `out` writes there itself.
     """
-    if op.entry.variant == "out" and op.entry.function:
-        function = load_function(op.entry.function)
+    if location is None:
+        location = op.entry.function
+    if op.entry.variant == "out" and location:
+        function = load_function(location)
         code = function.__code__
         if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-            op.register(key, ShieldedKernel(function), place_of(function))
+            with_op = code.co_varnames[:1] == ("called",)
+            op.register(key, ShieldedKernel(function, with_op=with_op), place_of(function))
             return
-    made = _writing_out(op) if op.entry.variant == "out" else _in_place(op)
-    unsaid = options_of(op.entry.function).writes if op.entry.function else ()
-    if op.entry.variant == "out" and (unsaid or "!)" in operator(op.entry.base).schema_text):
-        made = _restoring(op, made, unsaid)
-    op.register(key, ShieldedKernel(made), "aten/backends/composite.py")
+    op.register(key, ShieldedKernel(variant_function(op, location)), "aten/backends/composite.py")
 
 
-def _is_variant(op: OpOverload) -> bool:
+def variant_function(op: OpOverload, location: str) -> Callable[..., Any]:
+    """What the in-place or out= overload `op` does: it calls the functional one, and copies."""
+    options = options_of(location) if location else Options()
+    made = _writing_out(op, options) if op.entry.variant == "out" else _in_place(op)
+    if op.entry.variant == "out" and (
+        options.writes or "!)" in operator(op.entry.base).schema_text
+    ):
+        return _restoring(op, made, options.writes)
+    return made
+
+
+def is_variant(op: OpOverload) -> bool:
+    """Whether the table has no entry of its own for the overload, which follows from another."""
     return bool(op.entry.base != op.qualified_name.partition("::")[2])
 
 
-def _install_function(op: OpOverload, key: DispatchKey) -> None:
-    if not op.entry.function:
+def _install_function(op: OpOverload, key: DispatchKey, location: str) -> None:
+    if not location:
         return
-    function = load_function(op.entry.function)
+    function = load_function(location)
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
     kernel: Kernel = ShieldedKernel(function, with_op=with_op)
-    forwarding = options_of(op.entry.function).forwarding
+    forwarding = options_of(location).forwarding
     if forwarding is not None:
         kernel = _forwarding_kernel(op, forwarding, kernel)
     op.register(key, kernel, place_of(function))
@@ -152,35 +198,36 @@ def _forwarding_kernel(op: OpOverload, forwarding: Forwarding, otherwise: Kernel
     )
 
 
-def _install_on_copy(op: OpOverload) -> None:
+def _install_on_copy(op: OpOverload, key: DispatchKey, location: str) -> None:
     """The functional form of an operator whose function writes to its first argument."""
-    function = load_function(op.entry.function)
-    layout = MEMORY_FORMATS[options_of(op.entry.function).inplace]
+    function = load_function(location)
+    layout = MEMORY_FORMATS[options_of(location).inplace]
 
     def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
         return function(self.clone(memory_format=layout), *arguments, **keywords)
 
-    op.register(
-        DispatchKey.CompositeExplicitAutograd, ShieldedKernel(run_on_copy), place_of(function)
-    )
+    op.register(key, ShieldedKernel(run_on_copy), place_of(function))
 
 
-def _writing_out(op: OpOverload) -> Callable[..., Any]:
+def _writing_out(op: OpOverload, options: Options) -> Callable[..., Any]:
     """The out= overload `op`: the functional results, cast and copied into the given tensors.
 
     Raises RuntimeError where a result cannot be cast to its tensor's dtype, or is elsewhere.
     """
     base = operator(op.entry.base)
-    options = options_of(op.entry.function) if op.entry.function else None
-    exact = options is not None and options.exact_out
-    row_major = options is not None and options.row_major_out
-    spared = 1 if options is not None and options.inplace else 0
+    exact = options.exact_out or op.entry.kind == "foreach"
+    row_major = options.row_major_out
+    spared = 1 if options.inplace else 0
 
     def write_out(*arguments: Any, **keywords: Any) -> Any:
         names = _written_names(op)
         outs = [keywords.pop(name) for name in names]
         if isinstance(outs[0], (list, tuple)):
-            _fill_list(op.name, outs[0], base(*arguments, **keywords))
+            results = base(*arguments, **keywords)
+            if exact:
+                results = tuple(result.contiguous() for result in results)
+                _require_types(op.name, outs[0], results)
+            _fill_list(op.name, outs[0], results)
             return None
         if exact:
             same = spared if arguments and arguments[0] is outs[0] else 0
@@ -196,13 +243,16 @@ def _writing_out(op: OpOverload) -> Callable[..., Any]:
         _require_computed(op.name, names, results)
         if exact or len(outs) > 1:
             _require_types(op.name, outs, results)
-        if row_major:
+        if row_major is True or (row_major and arguments[0].is_complex()):
             results = tuple(result.contiguous() for result in results)
         pairs = list(zip(outs, results, strict=True))
         for out, result in pairs:
             _check_takes(op.name, out, result)
             if exact:
                 _require_apart(op.name, _resized(out, result), others)
+        if options.gaps_out:
+            for out, result in pairs:
+                _give_gaps(out, result)
         memory.write_outs(op.name, tuple(outs), results, ops.aten.copy_.default)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
@@ -266,6 +316,17 @@ def _resized(out: Tensor, result: Tensor) -> Tensor:
         return result
 
 
+def _give_gaps(out: Tensor, result: Tensor) -> None:
+    """Make an empty `out` as large as the memory that `result` is spread over, in its order."""
+    if out.numel() or result.numel() < 2:
+        return
+    pairs = zip(result.shape, result.stride(), strict=True)
+    extent = 1 + sum((size - 1) * step for size, step in pairs)
+    if extent > result.numel():
+        out.resize_((extent,))
+        ops.aten.as_strided_(out, result.shape, result.stride(), out.storage_offset())
+
+
 def _fill_list(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
     if len(outs) != len(results):
         raise RuntimeError(f"{name}: expected {len(results)} tensors as out, got {len(outs)}")
@@ -319,7 +380,7 @@ def _require_computed(name: str, outs: Sequence[str], results: Sequence[Tensor |
 
 def _require_types(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
     """Raises RuntimeError where a result would have to be cast."""
-    for out, result in zip(outs, results, strict=True):
+    for out, result in zip(outs, results, strict=False):
         if out.dtype is not result.dtype:
             raise RuntimeError(f"{name}: out= must be of {result.dtype}, but is of {out.dtype}")
 

@@ -8,16 +8,17 @@ is expanded into arithmetic first. No kernel is compiled and nothing is copied t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from aten import registry
-from aten._core import memory
-from aten._core.device import memory_format
-from aten._core.dispatcher import OpOverload, PythonKernel
-from aten._core.dtypes import DTYPES, can_cast, dtype, get_default_dtype
-from aten._core.keys import DispatchKey
-from aten._core.promotion import result_type
-from aten._core.tensor import Tensor
+from aten._core.base.device import memory_format
+from aten._core.base.dtypes import DTYPES, can_cast, dtype, get_default_dtype
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.tensor import memory
+from aten._core.tensor.promotion import result_type
+from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import (
     Definition,
     Parameter,
@@ -47,6 +48,10 @@ class DispatchInterpreter:
 
     def bind(self, prim: Prim, operands: tuple[Value, ...], params: dict[str, Any]) -> Value:
         """Call the primitive, or the expansion of a function that the backend lacks."""
+        if prim.name == "extent":
+            # Here sizes are known: it is a number, and no kernel has to count.
+            counted = (operands[0].shape[dim] for dim in params["dims"])
+            return self.constant(prod(counted), params["dtype"])
         op = registry.operator(f"prims::{prim.name}")
         if not self._has_kernel(op):
             # Few programs have a device that lacks a function: `import aten` comes without them.
@@ -69,7 +74,8 @@ class DispatchInterpreter:
         """The tensor behind `value`, at `shape` where one is asked for."""
         if isinstance(value.payload, _Constant):
             op = registry.operator("prims::scalar_tensor")
-            made = op(value.payload.number, dtype=value.dtype, device=self.device)
+            number = _wrapped(value.payload.number, value.dtype)
+            made = op(number, dtype=value.dtype, device=self.device)
             self._require(op, made, value.dtype, ())
             value = self.value(made)
         if shape is not None and value.shape != shape:
@@ -82,7 +88,7 @@ class DispatchInterpreter:
         if made.dtype is element and tuple(made.shape) == shape and made.device.type == place:
             return
         # What only an error needs, `import aten` comes without.
-        from aten._core.results import described
+        from aten._core.dispatch.results import described
 
         kernel, _ = op.registrations.resolve(self.key)
         assert kernel is not None
@@ -97,6 +103,15 @@ class DispatchInterpreter:
         return kernel is not None
 
 
+def _wrapped(number: Number, element: dtype) -> Number:
+    """An integer with the bits that the dtype has, as arithmetic takes it."""
+    if not isinstance(number, int) or element.kind not in ("signed", "unsigned"):
+        return number
+    bits = 8 * element.itemsize
+    kept = number & ((1 << bits) - 1)
+    return kept - (1 << bits) if element.kind == "signed" and kept >> (bits - 1) else kept
+
+
 class _Constant:
     __slots__ = ("number",)
 
@@ -106,8 +121,8 @@ class _Constant:
 
 def decomposing_kernel(op: OpOverload, definition: Definition) -> PythonKernel:
     """The kernel that runs `definition` on primitives."""
-    if op.qualified_name in _MOVES:
-        return PythonKernel(_MOVES[op.qualified_name])
+    if op.qualified_name in MOVES:
+        return PythonKernel(MOVES[op.qualified_name])
     run = run_pointwise if op.entry.kind == "pointwise" else _run_folds
 
     def decomposed(op: OpOverload, *arguments: Any, **named: Any) -> Any:
@@ -192,7 +207,7 @@ def _compute_type(definition: Definition, named: dict[str, Any], common: dtype) 
     integral = common.kind in ("bool", "signed", "unsigned")
     if rule == "float" and integral:
         return get_default_dtype()
-    if rule == "long" and integral:
+    if (rule == "long" and integral) or (rule == "number" and common.kind == "bool"):
         return DTYPES["int64"]
     return common
 
@@ -206,10 +221,25 @@ def _operand(
 ) -> Value:
     if not isinstance(value, Tensor):
         return interpreter.constant(value, operation_type(compute))
-    made = interpreter.value(value)
+    made = interpreter.value(_on_device(interpreter, parameter, value, definition))
     if definition.promotion == "same" or not parameter.takes_part:
         return made
     return converted(made, compute if definition.promotion == "exact" else operation_type(compute))
+
+
+def _on_device(
+    interpreter: DispatchInterpreter, parameter: Parameter, value: Tensor, definition: Definition
+) -> Tensor:
+    """The operand; a number in a tensor of the host is copied. Raises RuntimeError for others."""
+    place = interpreter.device
+    if value.device.type == place.type:
+        return value
+    if value.dim() or not value.is_cpu:
+        raise RuntimeError(
+            f"{definition.name}: expected all tensors to be on the same device, but "
+            f"{parameter.name} is on {value.device} and another is on {place}"
+        )
+    return value.to(place)
 
 
 def _in_result_type(value: Value, definition: Definition, compute: dtype) -> Value:
@@ -287,7 +317,11 @@ def refused_by_space(error: Exception, definition: Definition) -> Exception:
 
 
 def write(name: str, out: Tensor, result: Tensor, definition: Definition) -> Tensor:
-    """`result` written to `out`. Raises RuntimeError where type or shape forbid it."""
+    """`result` written to `out`. Raises RuntimeError where type, shape or device forbid it."""
+    if out.device.type != result.device.type:
+        raise RuntimeError(
+            f"{name}: expected out on device {result.device}, but it is on {out.device}"
+        )
     if not can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"result type {result.dtype.scalar_type_name} can't be cast to the desired output "
@@ -304,8 +338,13 @@ def write(name: str, out: Tensor, result: Tensor, definition: Definition) -> Ten
 
 
 def _copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """A primitive between tensors of one dtype and shape: `src` is converted where it is."""
+    if src.shape != self.shape:
+        src = src.expand(self.shape)
+    if src.dtype is not self.dtype:
+        src = registry.operator("prims::convert_element_type")(src, self.dtype)
     return registry.operator("prims::copy_to")(self, src)  # type: ignore[no-any-return]
 
 
 # Moving data is not computing: these go to one primitive as they are.
-_MOVES: dict[str, Callable[..., Any]] = {"aten::copy_": _copy}
+MOVES: dict[str, Callable[..., Any]] = {"aten::copy_": _copy}

@@ -1,13 +1,13 @@
-"""The operators of `aten.ops.fused`, with kernels wherever reductions have them."""
+"""The operators of `aten.ops.reductions.fused`, with kernels wherever reductions have them."""
 
 from __future__ import annotations
 
 from aten import registry
-from aten._core.keys import DispatchKey
+from aten._core.base.keys import DispatchKey
 from aten.backends import structured
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
-from aten.ops.fused import FUSED
+from aten.ops.reductions.fused import FUSED
 
 
 def load() -> None:

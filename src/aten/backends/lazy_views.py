@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten._core.dispatcher import FallthroughKernel, OpOverload, register_fallback
-from aten._core.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
-from aten._core.tensor import Tensor
+from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload, register_fallback
+from aten._core.tensor.tensor import Tensor
 from aten.registry import operator
 
 _KEYS = (DispatchKey.Conjugate, DispatchKey.Negative)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.plan import Launch, Plan
+from aten._core.base.dtypes import DTYPES, dtype
+from aten.backends.cpu.kernels.folding.plan import Launch, Plan
 from aten.loops.geometry import (
     Dimension,
     Operand,

@@ -10,16 +10,16 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from aten import registry
-from aten._core.device import device_types
-from aten._core.dispatcher import OpOverload, PythonKernel
-from aten._core.dtypes import dtype
-from aten._core.keys import DispatchKey
-from aten._core.plan import Plan, PlanKernel
-from aten._core.pointwise import PointwiseKernel
-from aten._core.tensor import Tensor
+from aten._core.base.device import device_types
+from aten._core.base.dtypes import dtype
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.tensor.tensor import Tensor
 from aten.backends import choice
 from aten.backends.composite import install_variant
-from aten.backends.decomposition import decomposing_kernel, refused_by_space
+from aten.backends.cpu.kernels.folding.plan import Plan, PlanKernel
+from aten.backends.cpu.kernels.pointwise.pointwise import PointwiseKernel
+from aten.backends.decomposition import MOVES, decomposing_kernel, refused_by_space
 from aten.backends.plans import Memory, plan_graph
 from aten.loops.geometry import UnsupportedGraphError
 from aten.loops.pipeline import lower, prepare
@@ -160,7 +160,10 @@ def install_pointwise(op: OpOverload) -> None:
         return
     install_loops_pointwise(op)
     definition = definition_of(op)
-    op.register(DispatchKey.Structured, decomposing_kernel(op, definition), definition.place)
+    # Moving data is no arithmetic: devices that are handed no decompositions have it, too.
+    moves = op.qualified_name in MOVES
+    key = DispatchKey.CompositeExplicitAutograd if moves else DispatchKey.Structured
+    op.register(key, decomposing_kernel(op, definition), definition.place)
 
 
 def install_loops_pointwise(op: OpOverload) -> None:

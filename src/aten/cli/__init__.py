@@ -3,6 +3,7 @@
     aten run MODEL --input FILE       run a program saved by torch.export.save
     aten ops [PATTERN]                list operators
     aten explain OP                   where an operator comes from and what runs it
+    aten conformance --device NAME    compare a device with the CPU
     aten doctor                       versions, processor, caches, threads
     aten --version                    the package's version
 
@@ -18,10 +19,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from aten.cli import doctor, explain, ops, run
+from aten.cli import conformance, doctor, explain, ops, run
 from aten.suggestions import suggestion
 
-_COMMANDS = (run, ops, explain, doctor)
+_COMMANDS = (run, ops, explain, conformance, doctor)
 
 
 class _Version(argparse.Action):

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aten._core.dispatcher import OpOverload
+    from aten._core.dispatch.dispatcher import OpOverload
 
 _LOOPS = ("pointwise", "reduction", "scan")
 

@@ -17,7 +17,7 @@ from aten.cli.code import code_text
 from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
-    from aten._core.dispatcher import OpOverload
+    from aten._core.dispatch.dispatcher import OpOverload
     from aten.registry import Entry
 
 NAME = "explain"
@@ -91,11 +91,18 @@ def _explain(op: OpOverload) -> None:
         print(f"  made from   {entry.base}")
     print(f"  function    {_function_place(entry.function) or 'none'}")
     print(f"  prims       {', '.join(_prims(op)) or 'none'}")
-    print("  derivative  none yet")
+    _explain_derivative(op)
     print(f"  tests       {', '.join(_tests(op)) or 'none found; they are in the source tree'}")
     print("  dispatch row")
     for line in table(op).splitlines()[1:]:
         print(f"  {line}")
+
+
+def _explain_derivative(op: OpOverload) -> None:
+    from aten.autograd.explanation import derivative_lines
+
+    for position, line in enumerate(derivative_lines(op)):
+        print(f"  {'' if position else 'derivative':10}  {line}")
 
 
 def _registry_line(entry: Entry) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aten.suggestions import suggestion
 
 if TYPE_CHECKING:
-    from aten._core.keys import DispatchKey
+    from aten._core.base.keys import DispatchKey
 
 NAME = "ops"
 SUMMARY = "list operators"
@@ -18,7 +18,7 @@ SUMMARY = "list operators"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="*")
-    parser.add_argument("--kind", help="pointwise, reduction, scan, view, composite, extern, ...")
+    parser.add_argument("--kind", help="pointwise, reduction, scan, view, composite, explicit, ...")
     parser.add_argument("--tag", help="core, for instance")
     parser.add_argument("--backend", help="only operators with a kernel there: cpu, meta, ...")
     parser.add_argument("--schemas", action="store_true", help="print whole schemas")
@@ -69,13 +69,13 @@ def _tags(options: dict[str, object]) -> tuple[str, ...]:
 
 def _backend_keys() -> dict[str, DispatchKey]:
     """Keys of the backends that come with the package, by the name of their device."""
-    from aten._core.keys import DispatchKey
+    from aten._core.base.keys import DispatchKey
 
     return {name.lower(): getattr(DispatchKey, name) for name in ("CPU", "Meta", "Reference")}
 
 
 def _has_kernel(name: str, key: DispatchKey) -> bool:
-    from aten._core.dispatcher import FallthroughKernel
+    from aten._core.dispatch.dispatcher import FallthroughKernel
     from aten.registry import operator
 
     kernel, _ = operator(name).registrations.resolve(key)

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aten._core.tensor import Tensor
+    from aten._core.tensor.tensor import Tensor
     from aten.graph.program import ExportedProgram
     from aten.profiler import profile
 
@@ -35,9 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help=".npz, .npy or .safetensors; may be given several times",
     )
+    parser.add_argument("--device", metavar="NAME", help="where to run: cpu, reference, your own")
+    parser.add_argument("--backend", metavar="FILE", help="a Python file that registers a device")
     parser.add_argument("--random", action="store_true", help="make the inputs up")
     parser.add_argument(
-        "--batch", metavar="N", type=int, help="with --random: the size of dynamic dimensions"
+        "--batch",
+        metavar="N",
+        type=int,
+        help="with --random, --plan: the size of dynamic dimensions",
     )
     parser.add_argument("--seed", type=int, default=0, help="with --random: where to start")
     parser.add_argument(
@@ -53,27 +58,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--flame-graph", metavar="FILE", help="draw who called what in the last run, as SVG"
     )
     parser.add_argument("--trace", action="store_true", help="print the path of every call")
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="print FLOPs, bytes and memory by operator, and compute nothing",
+    )
     parser.add_argument("--graph", action="store_true", help="print the program, and do not run it")
 
 
 def execute(options: argparse.Namespace) -> None:
+    import runpy
+
     from aten.export import load
     from aten.graph import bundled
 
     if options.repeat < 1:
         raise ValueError("--repeat must be at least 1")
     started = perf_counter()
-    program = load(bundled.find(options.model, sys.stdout))
+    # A plan never looks at the weights.
+    program = load(bundled.find(options.model, sys.stdout), verify=not options.plan)
     if options.graph:
         print(program.graph, end="")
         return
+    if options.plan:
+        _report_plan(program, options.batch)
+        return
+    if options.backend:
+        runpy.run_path(options.backend)
+    if options.device:
+        program = program.to(options.device)
     program.prepare()
     loaded = perf_counter() - started
     data = _read_files(options.input)
     inputs = _random_inputs(program, options) if options.random else _pick_inputs(program, data)
+    if options.device:
+        inputs = [_moved(value, options.device) for value in inputs]
     for (name, _), value in zip(program.input_metadata, inputs, strict=True):
         print(f"input   {name}  {_describe(value)}")
     outputs, seconds, profiled = _run(program, inputs, options)
+    outputs = [_moved(value, "cpu") for value in outputs]
     named = list(zip(program.output_names, outputs, strict=True))
     for name, output in named:
         print(f"output  {name}  {_describe(output)}{_contents(output)}")
@@ -82,6 +105,18 @@ def execute(options: argparse.Namespace) -> None:
     _report_costs(loaded, seconds)
     if profiled is not None:
         _report_profile(profiled, options)
+
+
+def _moved(value: Any, place: str) -> Any:
+    from aten._core.tensor.tensor import Tensor
+
+    return value.to(place) if isinstance(value, Tensor) else value
+
+
+def _report_plan(program: ExportedProgram, size: int | None) -> None:
+    from aten.profiler.planning import plan_program
+
+    print(plan_program(program, size).table())
 
 
 def _read_files(paths: list[str]) -> dict[str, Tensor]:
@@ -121,8 +156,8 @@ def _is_output(name: str) -> bool:
 
 def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> list[Any]:
     """Inputs of the recorded sizes and types: normal numbers, and zeros and ones for integers."""
-    from aten._core.dtypes import DTYPES
-    from aten._core.generator import Generator
+    from aten._core.base.dtypes import DTYPES
+    from aten._core.random.generator import Generator
     from aten.graph.ir import TensorMeta, concrete
     from aten.registry import ops
 
@@ -186,7 +221,7 @@ def _profile_of_last_run(options: argparse.Namespace) -> profile | None:
 
 
 def _describe(value: Any) -> str:
-    from aten._core.tensor import Tensor
+    from aten._core.tensor.tensor import Tensor
     from aten.graph.inputs import describe_tensor
 
     return describe_tensor(value) if isinstance(value, Tensor) else repr(value)
@@ -194,7 +229,7 @@ def _describe(value: Any) -> str:
 
 def _contents(value: Any) -> str:
     """The values of a small tensor, or a summary of a larger one."""
-    from aten._core.tensor import Tensor
+    from aten._core.tensor.tensor import Tensor
 
     if not isinstance(value, Tensor):
         return ""
@@ -225,13 +260,13 @@ def _widened(value: Tensor) -> Tensor:
 
 
 def _float64(value: Tensor) -> Tensor:
-    from aten._core.dtypes import DTYPES
+    from aten._core.base.dtypes import DTYPES
 
     return value.to(DTYPES["complex128" if value.is_complex() else "float64"])
 
 
 def _report_accuracy(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
-    from aten._core.tensor import Tensor
+    from aten._core.tensor.tensor import Tensor
 
     labels = data.get("labels")
     if labels is None:
@@ -248,7 +283,7 @@ def _report_accuracy(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> N
 
 
 def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
-    from aten._core.tensor import Tensor
+    from aten._core.tensor.tensor import Tensor
 
     for position, (name, found) in enumerate(named):
         keys = [f"out_{position}"] + (["expected"] if position == 0 else [])

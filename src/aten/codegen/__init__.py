@@ -1,4 +1,4 @@
-"""Floor 2, for developers: from `native_functions.yaml` and `ops/*.py` to the committed tables.
+"""Floor 2, for developers: from `native_functions.yaml` and `ops/` to the committed tables.
 
 `python -m aten.codegen` writes them, `python -m aten.codegen --check` says which are stale.
 """

@@ -1,20 +1,23 @@
 """`native_functions.yaml`, read and validated: every error names the line.
 
-An entry is one operator overload and the variants made from it:
+An entry is one operator overload and the variants made from it. It says nothing that follows from
+its kind: IMPLIED has what that is.
 
     - func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-      variants: function, method    where users call it: function (the default), method; or "none",
-                                    where it is for `aten.ops.aten` and namespaces above only
+      variants: function            where users call it: function, method; or "none", where it is
+                                    for `aten.ops.aten` and namespaces above only
       inplace: true                 also add_.Tensor, as a method; or its places, as for variants
       inplace_overload: Tensor      the in-place overload's name, where it is not the same;
                                     "default" where it has none
-      out: out                      also add.out; "true" for torch's usual name; "dim_max(a, b)"
-                                    names the out= arguments, else "out" or "out0", "out1", …;
+      out: out                      also add.out; "true" for torch's usual name, "false" for none;
+                                    "dim_max(a, b)" names the out= arguments, else they are "out",
+                                    or "out0", "out1", …;
                                     or a whole schema, where torch's does not follow from `func`
       kind: pointwise               one of KINDS
-      promotion: default            one of PROMOTIONS, for kinds that have operands to promote
+      promotion: float              one of PROMOTIONS, for kinds that have operands to promote;
+                                    "none" for a reduction that gives a type of its own
       function: add                 the @op function, where it is not named like the operator
-      native: transpose             the compiled kernel in `_core`
+      native: transpose             the compiled kernel
       stands_for: [copy_]           operators that the function calls, where the compiled kernel
                                     serves ordinary calls in its place: it looks whether one of
                                     them has a kernel that did not come with it
@@ -22,6 +25,10 @@ An entry is one operator overload and the variants made from it:
       aliases: [negative]           other names of the same operator, all its variants included;
                                     one that starts with special_ is functional or out= only, and
                                     not a function of the package
+      foreach: true                 also _foreach_NAME, which takes a list where this one takes
+                                    `self`, with the same variants; it is of kind foreach
+      element: add.Scalar           for entries of kind foreach: the operator that is called for
+                                    each element of the lists
       tags: [core]                  names from tags.yaml; some follow from `kind`
 """
 
@@ -34,9 +41,19 @@ from pathlib import Path
 import yaml
 
 from aten.documentation.kinds import KINDS, PROMOTIONS
-from aten.schema import FunctionSchema, OperatorName
+from aten.schema import Argument, FunctionSchema, OperatorName, Return, parse_type
 
 PLACES = ("function", "method")
+# What a row need not say, by its kind; in-place and out= forms are those of functional operators.
+IMPLIED: dict[str, dict[str, object]] = {
+    "pointwise": {"variants": "function, method", "out": True, "promotion": "default"},
+    "reduction": {"variants": "function, method", "out": True, "promotion": "default"},
+    "view": {"variants": "function, method"},
+    "explicit": {"out": True},
+    "factory": {"out": True},
+    "copy": {"out": True},
+    "foreach": {"out": True, "inplace": "function"},
+}
 _PROMOTED_KINDS = ("pointwise", "reduction", "scan")
 _TAGS_OF_KIND = {"pointwise": "pointwise", "reduction": "reduction", "copy": "view_copy"}
 _FIELDS = (
@@ -52,6 +69,8 @@ _FIELDS = (
     "stands_for",
     "numbers_as_tensors",
     "aliases",
+    "foreach",
+    "element",
     "tags",
 )
 
@@ -99,6 +118,32 @@ class Entry:
     tags: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     alias_of: str = ""
+    foreach: bool = False
+    element: str = ""
+
+    def over_lists(self) -> Entry:
+        """The operator that takes a list where this one takes its only tensor."""
+        tensors, _ = parse_type("Tensor[]")
+        first, *others = self.schema.arguments
+        name = OperatorName("", f"_foreach_{self.schema.name.name}", "")
+        arguments = (Argument(tensors, first.name), *others)
+        return replace(
+            self,
+            schema=FunctionSchema(name, arguments, (Return(tensors),)),
+            variants=("function",),
+            inplace=InplaceSpecification(("function",), None) if self.inplace else None,
+            out=OutSpecification("out", ()) if self.out else None,
+            kind="foreach",
+            promotion="",
+            function="",
+            native="",
+            stands_for=(),
+            numbers_as_tensors=False,
+            tags=(),
+            aliases=(),
+            foreach=False,
+            element=self.schema.name.without_namespace,
+        )
 
     def under(self, alias: str) -> Entry:
         """The same operator by another name. torch's core set has the first name only."""
@@ -111,6 +156,7 @@ class Entry:
             inplace=None if in_namespace else self.inplace,
             tags=tuple(tag for tag in self.tags if tag != "core"),
             aliases=(),
+            foreach=False,
             alias_of=self.schema.name.without_namespace,
         )
 
@@ -175,11 +221,12 @@ class _EntryReader:
         if schema.name.namespace:
             raise self._error("func", "write the schema without its namespace")
         kind = self._choice("kind", KINDS, required=True)
-        promotion = self._choice("promotion", PROMOTIONS)
+        self._take_implied(kind, functional=schema.kind == "functional")
+        # Some reductions give a type of their own.
+        unpromoted = kind == "reduction" and self._text("promotion") == "none"
+        promotion = "" if unpromoted else self._choice("promotion", PROMOTIONS)
         if promotion and kind not in _PROMOTED_KINDS:
             raise self._error("promotion", f"an operator of kind {kind} promotes nothing")
-        if kind == "pointwise" and not promotion:
-            promotion = "default"
         inplace = self._inplace()
         if inplace and schema.kind != "functional":
             raise self._error("inplace", f"{schema.name} is {schema.kind}, not functional")
@@ -201,7 +248,19 @@ class _EntryReader:
             numbers_as_tensors=self._flag("numbers_as_tensors"),
             tags=self._tags(kind),
             aliases=self._aliases(),
+            foreach=self._foreach(schema),
+            element=self._element(kind),
         )
+
+    def _take_implied(self, kind: str, *, functional: bool) -> None:
+        """Fill in what the row leaves to its kind. What it says all the same, it repeats."""
+        for field, value in IMPLIED.get(kind, {}).items():
+            if field in ("inplace", "out") and not functional:
+                continue
+            if field not in self.lines:
+                self.fields[field] = value
+            elif self.fields[field] == value:
+                raise self._error(field, "follows from the kind; leave it out")
 
     def _text(self, field: str, *, required: bool = False) -> str:
         value = self.fields.get(field, "")
@@ -271,6 +330,19 @@ class _EntryReader:
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             raise self._error("aliases", f"expected a list of names, found {value!r}")
         return tuple(value)
+
+    def _foreach(self, schema: FunctionSchema) -> bool:
+        foreach = self._flag("foreach")
+        tensors = [str(one.type) for one in schema.arguments if one.type.base == "Tensor"]
+        if foreach and (tensors != ["Tensor"] or schema.arguments[0].type.base != "Tensor"):
+            raise self._error("foreach", "the operator must take one tensor, as its first argument")
+        return foreach
+
+    def _element(self, kind: str) -> str:
+        element = self._text("element", required=kind == "foreach")
+        if element and kind != "foreach":
+            raise self._error("element", f"an operator of kind {kind} has none")
+        return element
 
     def _stands_for(self) -> tuple[str, ...]:
         value = self.fields.get("stands_for", [])

@@ -1,4 +1,4 @@
-"""Where the `@op` functions are, found by reading `ops/*.py` without importing it."""
+"""Where the `@op` functions are, found by reading files without importing them."""
 
 from __future__ import annotations
 
@@ -28,21 +28,24 @@ class Parameters:
 class OperatorFunction:
     """A function that defines operators."""
 
-    location: str  # "aten.ops.pointwise:add"
+    location: str  # "aten.ops.pointwise.pointwise:add"
     source: str  # file:line
     names: tuple[str, ...]  # "add" for all overloads, "add.Scalar" for that one
     parameters: Parameters
 
 
-def find_functions(directory: Path) -> dict[str, OperatorFunction]:
-    """Functions decorated with `@op` (named like the function) or `@op("name", …)`, by name.
+def find_functions(directory: Path, package: str) -> dict[str, OperatorFunction]:
+    """Functions of `package`, in `directory`, decorated with `@op` (named like the function) or
+    `@op("name", …)`, by name.
 
     Raises:
         RegistryError: two functions define the same name, or a file is no Python.
     """
     found: dict[str, OperatorFunction] = {}
-    for path in sorted(directory.glob("*.py")):
-        for function in _functions_of(path, f"{directory.name}/{path.name}"):
+    for path in sorted(directory.rglob("*.py")):
+        inner = path.relative_to(directory)
+        module = ".".join((package, *inner.with_suffix("").parts))
+        for function in _functions_of(path, f"{directory.name}/{inner}", module):
             for name in function.names:
                 if name in found:
                     raise RegistryError(
@@ -52,7 +55,7 @@ def find_functions(directory: Path) -> dict[str, OperatorFunction]:
     return found
 
 
-def _functions_of(path: Path, file: str) -> Iterator[OperatorFunction]:
+def _functions_of(path: Path, file: str, module_name: str) -> Iterator[OperatorFunction]:
     try:
         module = ast.parse(path.read_text())
     except SyntaxError as error:
@@ -62,7 +65,7 @@ def _functions_of(path: Path, file: str) -> Iterator[OperatorFunction]:
             continue
         names = tuple(name for decorator in node.decorator_list for name in _names(decorator, node))
         if names:
-            location = f"aten.ops.{path.stem}:{node.name}"
+            location = f"{module_name}:{node.name}"
             yield OperatorFunction(
                 location, f"{file}:{node.lineno}", names, _parameters_of(node.args)
             )

@@ -183,7 +183,7 @@ def _installed_text(tensor: type) -> str:
     """What is written in Python among Tensor's methods and attributes."""
     lines = [_HEADER.format(title="Methods of `aten.Tensor` written in Python.")]
     lines = [line.replace("import Tensor as Tensor", "import Tensor") for line in lines]
-    lines += ["from aten._core.sizes import Size", "", "class InstalledMethods:"]
+    lines += ["from aten._core.base.sizes import Size", "", "class InstalledMethods:"]
     for name, value in sorted(_installed(tensor)):
         declared = list(_member(name, value))
         lines += [f"    {line}" for line in declared]
@@ -201,7 +201,7 @@ def _installed(tensor: type) -> Iterator[tuple[str, Any]]:
 
 def _declared_by_hand() -> frozenset[str]:
     """What the stub of the compiled class says itself."""
-    stub = Path(__file__).parents[1] / "_core/tensor.pyi"
+    stub = Path(__file__).parents[1] / "_core/tensor/tensor.pyi"
     classes = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ClassDef)]
     return frozenset(
         node.name

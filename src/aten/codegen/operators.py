@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aten.codegen.entries import Entry, RegistryError
 from aten.codegen.functions import OperatorFunction
@@ -24,6 +24,10 @@ _TRIED_FIRST = {
 }
 
 
+# Kinds of operators that may have a kernel of their own on the CPU.
+_WITH_KERNELS = ("explicit", "kernel")
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One overload."""
@@ -32,7 +36,9 @@ class Operator:
     entry: Entry
     base: str  # key of the overload it was made from; its own for the entry's own
     places: tuple[str, ...]
-    function: str  # "aten.ops.pointwise:add", or "" where none is written
+    function: str  # "aten.ops.pointwise.pointwise:add", or "" where none is written
+    cpu: str = ""  # "aten.backends.cpu.operators.scatter:scatter_add", likewise
+    element: str = ""  # of operators over lists: key of the overload called for each element
 
     @property
     def key(self) -> str:
@@ -47,44 +53,98 @@ class Operator:
         return self.entry.numbers_as_tensors
 
 
-def expand(entries: Iterable[Entry], functions: dict[str, OperatorFunction]) -> list[Operator]:
+def expand(
+    entries: Iterable[Entry],
+    functions: dict[str, OperatorFunction],
+    kernels: dict[str, OperatorFunction] | None = None,
+) -> list[Operator]:
     """All operators, each entry's own overload before its variants.
+
+    `functions` are the definitions by operator, `kernels` the CPU's own functions.
 
     Raises:
         RegistryError: an overload is defined twice, a function belongs to no operator, or has no
             parameter for one of its operator's arguments.
     """
     operators: dict[str, Operator] = {}
+    kernels = kernels or {}
     used: set[str] = set()
+    used_kernels: set[str] = set()
     for entry in entries:
         function = _function_of(entry, functions, used)
-        for operator in _operators_of(entry, function.location if function else ""):
-            if function is not None:
-                _check_arguments(operator, function)
+        kernel = _kernel_of(entry, kernels, used_kernels)
+        _check_kind(entry, function, kernel)
+        for operator in _operators_of(entry, function, kernel):
+            for one in (function, kernel):
+                if one is not None and entry.kind == operator.entry.kind:
+                    _check_arguments(operator, one)
             known = operators.get(operator.key)
             if known is not None:
                 raise RegistryError(
                     f"{entry.source}: {operator.key} is defined at {known.entry.source} already"
                 )
             operators[operator.key] = operator
-    for operator in operators.values():
+    for operator in tuple(operators.values()):
+        if operator.entry.element:
+            operators[operator.key] = replace(operator, element=_element_of(operator, operators))
         for name in operator.entry.stands_for:
             if name not in operators:
                 raise RegistryError(
                     f"{operator.entry.source}: {operator.key} stands for {name}, which has no entry"
                 )
-    for name, definition in functions.items():
-        if name not in used:
-            raise RegistryError(
-                f"{definition.source}: {name!r} has no entry in native_functions.yaml"
-            )
+    for found, names in ((functions, used), (kernels, used_kernels)):
+        for name, definition in found.items():
+            if name not in names:
+                raise RegistryError(
+                    f"{definition.source}: {name!r} has no entry in native_functions.yaml"
+                )
     return list(operators.values())
 
 
-def _operators_of(entry: Entry, function: str) -> Iterator[Operator]:
+def _element_of(operator: Operator, operators: dict[str, Operator]) -> str:
+    """The overload for one element: in place where the lists are changed in place.
+
+    Raises RegistryError where there is none.
+    """
+    element = operator.entry.element
+    name, dot, overload = element.partition(".")
+    wanted = "inplace" if operator.schema.kind == "inplace" else "functional"
+    for one in operators.values():
+        if one.schema.kind == wanted and (
+            one.base == element or one.key == f"{name}_{dot}{overload}"
+        ):
+            return one.key
+    raise RegistryError(f"{operator.entry.source}: {operator.key}: no {wanted} {element}")
+
+
+def _check_kind(
+    entry: Entry, function: OperatorFunction | None, kernel: OperatorFunction | None
+) -> None:
+    """Raises RegistryError for a kernel beside a kind that has none, or nothing beside it."""
+    if kernel is not None and entry.kind not in _WITH_KERNELS:
+        raise RegistryError(
+            f"{kernel.source}: {entry.schema.name} is of kind {entry.kind}, which has no kernels "
+            "of its own"
+        )
+    if kernel is not None and entry.kind == "explicit" and function is None:
+        raise RegistryError(
+            f"{entry.source}: {entry.schema.name} is explicit, but no function in ops/ defines it"
+        )
+
+
+def _operators_of(
+    entry: Entry, function: OperatorFunction | None, kernel: OperatorFunction | None
+) -> Iterator[Operator]:
+    locations = ("" if one is None else one.location for one in (function, kernel))
+    definition, cpu = locations
     for named in (entry, *map(entry.under, entry.aliases)):
+        name = named.schema.name.without_namespace
         for schema, places in _schemas_of(named):
-            yield Operator(schema, named, named.schema.name.without_namespace, places, function)
+            yield Operator(schema, named, name, places, definition, cpu)
+    if entry.foreach:
+        listed = entry.over_lists()
+        for schema, places in _schemas_of(listed):
+            yield Operator(schema, listed, listed.schema.name.without_namespace, places, "")
 
 
 def _schemas_of(entry: Entry) -> list[tuple[FunctionSchema, tuple[str, ...]]]:
@@ -151,6 +211,16 @@ def _function_of(
             used.add(name)
             return functions[name]
     return None
+
+
+def _kernel_of(
+    entry: Entry, kernels: dict[str, OperatorFunction], used: set[str]
+) -> OperatorFunction | None:
+    """A name without overload means those overloads that have kernels."""
+    named = entry.schema.name.without_namespace in kernels
+    if entry.kind not in _WITH_KERNELS and not named:
+        return None
+    return _function_of(entry, kernels, used)
 
 
 def packets(operators: Iterable[Operator]) -> dict[str, tuple[Operator, ...]]:

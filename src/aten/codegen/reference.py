@@ -74,6 +74,8 @@ def _facts(operator: Operator) -> str:
         facts.append(f"tags {', '.join(tags)}")
     if entry.alias_of:
         facts.append(f"alias of `{entry.alias_of}`")
+    if operator.element:
+        facts.append(f"calls `{operator.element}`")
     if entry.native:
         facts.append(f"compiled kernel `{entry.native}`")
     if operator.function:

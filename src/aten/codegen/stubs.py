@@ -19,16 +19,25 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
-from aten._core.device import device as _device, layout as _layout, memory_format as _memory_format
-from aten._core.dispatcher import OpOverload as _OpOverload
-from aten._core.dtypes import dtype as _dtype
-from aten._core.generator import Generator as _Generator
-from aten._core.packets import OpOverloadPacket as _OpOverloadPacket
-from aten._core.storage import Storage as _Storage
-from aten._core.tensor import Tensor
+from aten._core.base.device import device as _device
+from aten._core.base.device import layout as _layout, memory_format as _memory_format
+from aten._core.base.dtypes import dtype as _dtype
+from aten._core.dispatch.dispatcher import OpOverload as _OpOverload
+from aten._core.dispatch.packets import OpOverloadPacket as _OpOverloadPacket
+from aten._core.memory.storage import Storage as _Storage
+from aten._core.random.generator import Generator as _Generator
+from aten._core.tensor.tensor import Tensor
 from aten import return_types as _results
 
 '''
+# One overload, asked for by its name: what it gives is told, what it takes is looked at in a call.
+_GIVING = """\
+from typing import Generic as _Generic, TypeVar as _TypeVar
+
+_Result = _TypeVar("_Result", covariant=True)
+class _Giving(_OpOverload, _Generic[_Result]):
+    def __call__(self, *args: Any, **kwargs: Any) -> _Result: ...
+"""
 _TENSOR = re.compile(r"\bTensor\b")
 
 
@@ -60,25 +69,28 @@ def results_text(operators: Iterable[Operator]) -> str:
     """The named tuples that operators with several results return."""
     header = HEADER.format(title="Named results.").splitlines()
     lines = [line for line in header if not line.endswith("import return_types as _results")]
-    classes: dict[str, tuple[str, ...]] = {}
+    classes: dict[str, list[str]] = {}
     for operator in operators:
-        names = result_names(operator.packet, operator.schema.returns)
+        returns = operator.schema.returns
+        names = result_names(operator.packet, returns)
         if names:
-            classes.setdefault(operator.packet, names)
-    for name, names in sorted(classes.items()):
-        lines += [f"class {name}(NamedTuple):", *(f"    {one}: Tensor" for one in names), ""]
+            kinds = ["tuple[Tensor, ...]" if one.type.is_list else "Tensor" for one in returns]
+            told = [f"    {name}: {kind}" for name, kind in zip(names, kinds, strict=True)]
+            classes.setdefault(operator.packet, told)
+    for name, told in sorted(classes.items()):
+        lines += [f"class {name}(NamedTuple):", *told, ""]
     return "\n".join([*lines, ""])
 
 
 def operators_text(operators: Iterable[Operator]) -> str:
     """The namespace `aten.ops.aten`: a class for every operator, called as its overloads are."""
     header = HEADER.format(title="The operators of `aten.ops.aten`.")
-    lines = [header.replace("import Tensor\n", "import Tensor as _Tensor\n")]
+    lines = [header.replace("import Tensor\n", "import Tensor as _Tensor\n"), _GIVING]
     grouped = by_packet(operators)
     for name, overloads in grouped.items():
         lines.append(f"class packet_{name}(_OpOverloadPacket):")
         lines += [
-            f"    {one.schema.name.overload or 'default'}: _OpOverload"
+            f"    {one.schema.name.overload or 'default'}: _Giving[{_result(one)}]"
             for one in overloads
             if not iskeyword(one.schema.name.overload)
             and one.schema.name.overload not in ("name", "Sequence")
@@ -89,6 +101,11 @@ def operators_text(operators: Iterable[Operator]) -> str:
     lines += ["", "class AtenOperators:"]
     lines += [f"    {name}: packet_{name}" for name in grouped]
     return "\n".join([*lines, ""])
+
+
+def _result(operator: Operator) -> str:
+    """What a call of one overload gives, as an annotation."""
+    return _TENSOR.sub("_Tensor", signatures([operator])[0].returns)
 
 
 def documented(called: str, overloads: Iterable[Operator]) -> str:

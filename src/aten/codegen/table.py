@@ -12,7 +12,8 @@ _INTRODUCTION = '''\
 OPERATORS   "add.Tensor" → (schema, kind, variant, base, function, options)
             variant: functional | inplace | out | mutable; base: the overload it was made from;
             function: "module:name" of its definition, or ""; options: promotion, tags, native,
-            stands_for, numbers_as_tensors, alias_of
+            cpu (as function: the CPU's own), stands_for, numbers_as_tensors, alias_of,
+            element
 PACKETS     "add" → its overloads, in the order in which a call tries them
 FUNCTIONS   packets that are functions of the package
 METHODS     packets that are methods of Tensor
@@ -52,12 +53,16 @@ def _row(operator: Operator) -> tuple[object, ...]:
         options["promotion"] = entry.promotion
     if entry.native:
         options["native"] = entry.native
+    if operator.cpu:
+        options["cpu"] = operator.cpu
     if entry.stands_for:
         options["stands_for"] = entry.stands_for
     if entry.numbers_as_tensors:
         options["numbers_as_tensors"] = True
     if entry.alias_of:
         options["alias_of"] = entry.alias_of
+    if operator.element:
+        options["element"] = operator.element
     if entry.tags:
         options["tags"] = entry.tags
     return (

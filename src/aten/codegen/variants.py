@@ -19,7 +19,8 @@ def inplace_variant(schema: FunctionSchema, overload: str | None = None) -> Func
     written = Annotation(("a",), is_write=True)
     first, *others = schema.arguments
     self_argument = Argument(first.type, first.name, written)
-    returns = (Return(first.type, written),)
+    # A list of tensors is changed, not returned.
+    returns = () if first.type.is_list else (Return(first.type, written),)
     name = _inplace_name(schema.name, schema.name.overload if overload is None else overload)
     return FunctionSchema(name, (self_argument, *others), returns)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from aten._core.errors import AcceleratorError, OutOfMemoryError
+from aten._core.base.errors import AcceleratorError, OutOfMemoryError
 from aten.absent_devices import answers, chosen_device
 from aten.cuda import amp
 from aten.tensor_types import CUDA_TYPES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten._core.dtypes import dtype
+from aten._core.base.dtypes import dtype
 from aten.settings import autocast as _autocast
 
 __all__ = ["autocast"]

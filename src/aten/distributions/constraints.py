@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 
 __all__ = [
     "Constraint",
@@ -121,4 +121,4 @@ positive_definite = Constraint(
 def _is_definite(matrices: Tensor) -> Tensor:
     from aten.registry import ops
 
-    return ops.aten.linalg_cholesky_ex(matrices)[1] == 0  # type: ignore[no-any-return]
+    return ops.aten.linalg_cholesky_ex(matrices)[1] == 0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.distributions import constraints
 from aten.distributions.distribution import (
     Distribution,
@@ -51,7 +51,7 @@ class Normal(Distribution):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        return ops.aten.normal(self.loc.expand(shape), self.scale.expand(shape))  # type: ignore[no-any-return]
+        return ops.aten.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.loc + normal(self._extended(sample_shape), self.loc) * self.scale
@@ -142,7 +142,7 @@ class HalfNormal(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        return ops.aten.zeros_like(self.scale)  # type: ignore[no-any-return]
+        return ops.aten.zeros_like(self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -154,7 +154,7 @@ class HalfNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._check_value(value)
         density = self._base().log_prob(value) + math.log(2)
-        return ops.aten.where(value >= 0, density, -math.inf)  # type: ignore[no-any-return]
+        return ops.aten.where(value >= 0, density, -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         return 2 * self._base().cdf(self._check_value(value)) - 1
@@ -235,7 +235,7 @@ class Exponential(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        return ops.aten.zeros_like(self.rate)  # type: ignore[no-any-return]
+        return ops.aten.zeros_like(self.rate)
 
     @property
     def stddev(self) -> Tensor:
@@ -322,9 +322,7 @@ class Cauchy(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     def _everywhere(self, number: float) -> Tensor:
-        return ops.aten.full(  # type: ignore[no-any-return]
-            self.batch_shape, number, dtype=self.loc.dtype, device=self.loc.device
-        )
+        return ops.aten.full(self.batch_shape, number, dtype=self.loc.dtype, device=self.loc.device)
 
     @property
     def mean(self) -> Tensor:
@@ -372,11 +370,11 @@ class HalfCauchy(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return ops.aten.full_like(self.scale, math.inf)  # type: ignore[no-any-return]
+        return ops.aten.full_like(self.scale, math.inf)
 
     @property
     def mode(self) -> Tensor:
-        return ops.aten.zeros_like(self.scale)  # type: ignore[no-any-return]
+        return ops.aten.zeros_like(self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -388,7 +386,7 @@ class HalfCauchy(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._check_value(value)
         density = self._base().log_prob(value) + math.log(2)
-        return ops.aten.where(value >= 0, density, -math.inf)  # type: ignore[no-any-return]
+        return ops.aten.where(value >= 0, density, -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         return 2 * self._base().cdf(self._check_value(value)) - 1

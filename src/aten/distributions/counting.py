@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.tensor import Tensor
 from aten.distributions import constraints
 from aten.distributions.distribution import (
     Distribution,
@@ -33,6 +33,9 @@ def _inner(probabilities: Tensor) -> Tensor:
 
 class _Binary(Distribution):
     """Given by the probability `probs` of 1, or its `logits`: the other one follows."""
+
+    probs: Tensor
+    logits: Tensor
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}  # noqa: RUF012
 
@@ -72,20 +75,20 @@ class Bernoulli(_Binary):
 
     @property
     def mean(self) -> Tensor:
-        return self.probs  # type: ignore[no-any-return]
+        return self.probs
 
     @property
     def mode(self) -> Tensor:
         found = (self.probs >= 0.5).to(self.probs)
         found[self.probs == 0.5] = math.nan
-        return found  # type: ignore[no-any-return]
+        return found
 
     @property
     def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)  # type: ignore[no-any-return]
+        return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return ops.aten.bernoulli(self.probs.expand(self._extended(sample_shape)))  # type: ignore[no-any-return]
+        return ops.aten.bernoulli(self.probs.expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._check_value(value)
@@ -128,15 +131,15 @@ class Geometric(_Binary):
 
     @property
     def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0  # type: ignore[no-any-return]
+        return 1.0 / self.probs - 1.0
 
     @property
     def mode(self) -> Tensor:
-        return ops.aten.zeros_like(self.probs)  # type: ignore[no-any-return]
+        return ops.aten.zeros_like(self.probs)
 
     @property
     def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs  # type: ignore[no-any-return]
+        return (1.0 / self.probs - 1.0) / self.probs
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         drawn = uniform(self._extended(sample_shape), self.probs).clamp(min=smallest(self.probs))
@@ -147,10 +150,10 @@ class Geometric(_Binary):
         value, probs = ops.aten.broadcast_tensors([self._check_value(value), self.probs])
         probs = probs.clone()
         probs[(probs == 1) & (value == 0)] = 0
-        return value * (-probs).log1p() + self.probs.log()  # type: ignore[no-any-return]
+        return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        return _cross_entropy(self.logits, self.probs) / self.probs  # type: ignore[no-any-return]
+        return _cross_entropy(self.logits, self.probs) / self.probs
 
 
 class Poisson(Distribution):
@@ -176,7 +179,7 @@ class Poisson(Distribution):
         return self.rate
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return ops.aten.poisson(self.rate.expand(self._extended(sample_shape)))  # type: ignore[no-any-return]
+        return ops.aten.poisson(self.rate.expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast(self.rate, self._check_value(value))
@@ -212,26 +215,26 @@ class Binomial(_Binary):
 
     @property
     def mean(self) -> Tensor:
-        return self.total_count * self.probs  # type: ignore[no-any-return]
+        return self.total_count * self.probs
 
     @property
     def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)  # type: ignore[no-any-return]
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     @property
     def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)  # type: ignore[no-any-return]
+        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        return ops.aten.binomial(self.total_count.expand(shape), self.probs.expand(shape))  # type: ignore[no-any-return]
+        return ops.aten.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         value, count, logits = self._check_value(value), self.total_count, self.logits
         ways = (count + 1).lgamma() - (value + 1).lgamma() - (count - value + 1).lgamma()
         # log(1 + exp(logits)), without overflow.
         softplus = logits.clamp(min=0) + (-logits.abs()).exp().log1p()
-        return ways + value * logits - count * softplus  # type: ignore[no-any-return]
+        return ways + value * logits - count * softplus
 
     def entropy(self) -> Tensor:
         count = int(self.total_count.max())
@@ -273,22 +276,22 @@ class NegativeBinomial(_Binary):
 
     @property
     def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()  # type: ignore[no-any-return]
+        return self.total_count * self.logits.exp()
 
     @property
     def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)  # type: ignore[no-any-return]
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @property
     def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()  # type: ignore[no-any-return]
+        return self.mean / (-self.logits).sigmoid()
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         from aten.distributions.gamma import standard_gamma
 
         shape = self._extended(sample_shape)
         rates = standard_gamma(self.total_count.expand(shape)) * self.logits.exp()
-        return ops.aten.poisson(rates)  # type: ignore[no-any-return]
+        return ops.aten.poisson(rates)
 
     def log_prob(self, value: Tensor) -> Tensor:
         from aten.nn.functional import logsigmoid
@@ -306,6 +309,9 @@ class Categorical(Distribution):
 
     They need not sum to 1; or their logarithms are given, as `logits`.
     """
+
+    probs: Tensor
+    logits: Tensor
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}  # noqa: RUF012
     has_enumerate_support = True
@@ -348,11 +354,11 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return self.probs.new_full(self.batch_shape, math.nan)  # type: ignore[no-any-return]
+        return self.probs.new_full(self.batch_shape, math.nan)
 
     @property
     def mode(self) -> Tensor:
-        return self.probs.argmax(-1)  # type: ignore[no-any-return]
+        return self.probs.argmax(-1)
 
     @property
     def variance(self) -> Tensor:
@@ -362,17 +368,17 @@ class Categorical(Distribution):
         shape = self._extended(sample_shape)
         rows = self.probs.reshape(-1, self._events)
         drawn = ops.aten.multinomial(rows, math.prod(tuple(sample_shape)), True)
-        return drawn.t().reshape(shape)  # type: ignore[no-any-return]
+        return drawn.t().reshape(shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._check_value(value).to(dtype=DTYPES["int64"]).unsqueeze(-1)
         shape = ops.aten.broadcast_tensors([value, self.logits[..., :1]])[0].shape[:-1]
         logits = self.logits.expand((*shape, self._events))
-        return logits.gather(-1, value.expand((*shape, 1))).squeeze(-1)  # type: ignore[no-any-return]
+        return logits.gather(-1, value.expand((*shape, 1))).squeeze(-1)
 
     def entropy(self) -> Tensor:
         least = _least(self.logits)
-        return -(self.logits.clamp(min=least) * self.probs).sum((-1,))  # type: ignore[no-any-return]
+        return -(self.logits.clamp(min=least) * self.probs).sum((-1,))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = ops.aten.arange(self._events, device=self.probs.device)
@@ -405,12 +411,12 @@ class OneHotCategorical(Distribution):
     @property
     def probs(self) -> Tensor:
         """The probabilities."""
-        return self._categories.probs  # type: ignore[no-any-return]
+        return self._categories.probs
 
     @property
     def logits(self) -> Tensor:
         """Their logarithms."""
-        return self._categories.logits  # type: ignore[no-any-return]
+        return self._categories.logits
 
     @property
     def mean(self) -> Tensor:
@@ -425,7 +431,7 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def _vectors(self, categories: Tensor) -> Tensor:
-        return ops.aten.one_hot(categories, self.event_shape[0]).to(self.probs)  # type: ignore[no-any-return]
+        return ops.aten.one_hot(categories, self.event_shape[0]).to(self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._vectors(self._categories.sample(sample_shape))
@@ -466,12 +472,12 @@ class Multinomial(Distribution):
     @property
     def probs(self) -> Tensor:
         """The probabilities."""
-        return self._categories.probs  # type: ignore[no-any-return]
+        return self._categories.probs
 
     @property
     def logits(self) -> Tensor:
         """Their logarithms."""
-        return self._categories.logits  # type: ignore[no-any-return]
+        return self._categories.logits
 
     @property
     def support(self) -> constraints.Constraint:
@@ -496,7 +502,7 @@ class Multinomial(Distribution):
         logits, value = ops.aten.broadcast_tensors([self.logits, self._check_value(value)])
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
         ways = (value.sum((-1,)) + 1).lgamma() - (value + 1).lgamma().sum((-1,))
-        return ways + (logits * value).sum((-1,))  # type: ignore[no-any-return]
+        return ways + (logits * value).sum((-1,))
 
     def entropy(self) -> Tensor:
         # Of draws in their order, less that of the order: E log of the multinomial coefficient.

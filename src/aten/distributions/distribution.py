@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from aten._core.device import device
-from aten._core.dtypes import DTYPES, get_default_dtype
-from aten._core.sizes import Size
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES, get_default_dtype
+from aten._core.base.sizes import Size
+from aten._core.tensor.tensor import Tensor
 from aten.construction import tensor
 from aten.distributions.constraints import Constraint
 from aten.registry import ops
@@ -190,12 +190,12 @@ class Distribution:
 
 def uniform(shape: Sequence[int], like: Tensor) -> Tensor:
     """Evenly from [0, 1), of the type of `like`."""
-    return ops.aten.rand(tuple(shape), dtype=like.dtype, device=like.device)  # type: ignore[no-any-return]
+    return ops.aten.rand(tuple(shape), dtype=like.dtype, device=like.device)
 
 
 def normal(shape: Sequence[int], like: Tensor) -> Tensor:
     """Of the standard normal distribution, of the type of `like`."""
-    return ops.aten.randn(tuple(shape), dtype=like.dtype, device=like.device)  # type: ignore[no-any-return]
+    return ops.aten.randn(tuple(shape), dtype=like.dtype, device=like.device)
 
 
 def smallest(like: Tensor) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.distributions import constraints
 from aten.distributions.distribution import (
     Distribution,
@@ -38,7 +38,7 @@ def standard_gamma(concentration: Tensor) -> Tensor:
         accepted = accepted | found | ~(step == step)
     lowered = (1 - uniform(drawn.shape, drawn)).pow(concentration.reciprocal())
     drawn = ops.aten.where(small, drawn * lowered, drawn)
-    return drawn.clamp(min=smallest(drawn))  # type: ignore[no-any-return]
+    return drawn.clamp(min=smallest(drawn))
 
 
 def _attempt(step: Tensor, spread: Tensor) -> tuple[Tensor, Tensor]:
@@ -90,7 +90,7 @@ class Gamma(Distribution):
 
     def cdf(self, value: Tensor) -> Tensor:
         reached = self.rate * self._check_value(value)
-        return ops.aten.special_gammainc(self.concentration, reached)  # type: ignore[no-any-return]
+        return ops.aten.special_gammainc(self.concentration, reached)
 
     def entropy(self) -> Tensor:
         shape = self.concentration
@@ -130,7 +130,7 @@ class InverseGamma(Distribution):
     def mean(self) -> Tensor:
         shape = self.concentration
         found = self.rate / (shape - 1)
-        return ops.aten.where(shape > 1, found, math.inf)  # type: ignore[no-any-return]
+        return ops.aten.where(shape > 1, found, math.inf)
 
     @property
     def mode(self) -> Tensor:
@@ -140,7 +140,7 @@ class InverseGamma(Distribution):
     def variance(self) -> Tensor:
         shape = self.concentration
         found = self.rate.square() / ((shape - 1).square() * (shape - 2))
-        return ops.aten.where(shape > 2, found, math.inf)  # type: ignore[no-any-return]
+        return ops.aten.where(shape > 2, found, math.inf)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._base().rsample(sample_shape).reciprocal()
@@ -283,7 +283,7 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return ops.aten.where(self.df > 1, self.loc, math.nan)  # type: ignore[no-any-return]
+        return ops.aten.where(self.df > 1, self.loc, math.nan)
 
     @property
     def mode(self) -> Tensor:
@@ -293,7 +293,7 @@ class StudentT(Distribution):
     def variance(self) -> Tensor:
         found = self.scale.pow(2) * self.df / (self.df - 2)
         found = ops.aten.where(self.df > 2, found, math.inf)
-        return ops.aten.where(self.df > 1, found, math.nan)  # type: ignore[no-any-return]
+        return ops.aten.where(self.df > 1, found, math.nan)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
@@ -334,18 +334,18 @@ class FisherSnedecor(Distribution):
     @property
     def mean(self) -> Tensor:
         found = self.df2 / (self.df2 - 2)
-        return ops.aten.where(self.df2 > 2, found, math.nan)  # type: ignore[no-any-return]
+        return ops.aten.where(self.df2 > 2, found, math.nan)
 
     @property
     def mode(self) -> Tensor:
         found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return ops.aten.where(self.df1 > 2, found, math.nan)  # type: ignore[no-any-return]
+        return ops.aten.where(self.df1 > 2, found, math.nan)
 
     @property
     def variance(self) -> Tensor:
         one, two = self.df1, self.df2
         found = 2 * two.pow(2) * (one + two - 2) / (one * (two - 2).pow(2) * (two - 4))
-        return ops.aten.where(two > 4, found, math.nan)  # type: ignore[no-any-return]
+        return ops.aten.where(two > 4, found, math.nan)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)

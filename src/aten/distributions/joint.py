@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.distributions import constraints
 from aten.distributions.counting import Categorical
 from aten.distributions.distribution import Distribution, normal
@@ -240,7 +240,7 @@ def _lower_factor(name: str, matrix: Tensor) -> Tensor:
     if name == "scale_tril":
         return matrix
     if name == "covariance_matrix":
-        return ops.aten.linalg_cholesky(matrix)  # type: ignore[no-any-return]
+        return ops.aten.linalg_cholesky(matrix)
     # The factor of the inverse: that of the matrix read from its end, turned over.
     flipped = ops.aten.linalg_cholesky(matrix.flip((-2, -1)))
     turned = flipped.flip((-2, -1)).mT

@@ -14,7 +14,7 @@ from aten.schema import FunctionSchema
 if TYPE_CHECKING:
     import inspect
 
-    from aten._core.packets import OpOverloadPacket
+    from aten._core.dispatch.packets import OpOverloadPacket
 
 
 def documentation_of(packet: OpOverloadPacket, *, is_method: bool = False) -> str:

@@ -11,7 +11,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def documentation_at(location: str) -> str:
-    """The docstring of the function at "aten.ops.pointwise:add"; empty where there is none."""
+    """The docstring of the function at "aten.ops.pointwise.pointwise:add", or nothing."""
     module, _, name = location.partition(":")
     return _docstrings(path_of(module)).get(name, "") if name else ""
 

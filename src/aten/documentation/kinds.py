@@ -8,7 +8,9 @@ KINDS = {
     "copy": "a copy of what the view of the same name without _copy shows",
     "factory": "makes a tensor from sizes and values",
     "composite": "calls other operators",
-    "extern": "a library kernel, or Python code of its own",
+    "explicit": "calls other operators; has a derivative of its own, and perhaps kernels",
+    "foreach": "calls an operator for each element of lists",
+    "kernel": "has a kernel for each device",
 }
 PROMOTIONS = {
     "default": "the operands' common dtype",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["cdist", "chain_matmul", "einsum", "tensordot"]
@@ -28,7 +28,7 @@ def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
         >>> aten.einsum("ij,j->i", aten.tensor([[1, 2], [3, 4]]), aten.tensor([1, 1]))
         tensor([3, 7])
     """
-    from aten.ops.einsum import sublist_equation
+    from aten.ops.linear_algebra.einsum import sublist_equation
 
     if len(args) < 2:
         raise ValueError("einsum: expected an equation and operands, or operands and their labels")
@@ -37,7 +37,7 @@ def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
         equation, operands = sublist_equation(args)
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
-    return ops.aten.einsum(equation, operands, path=path)  # type: ignore[no-any-return]
+    return ops.aten.einsum(equation, operands, path=path)
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
@@ -60,7 +60,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         dims = list(range(a.dim() - dims, a.dim())), list(range(dims))
     pairs = [[one] if isinstance(one, int) else list(one) for one in dims]
     left, right = pairs if len(pairs) > 1 else (pairs[0], [])
-    return ops.aten.tensordot(a, b, left, right, **_given(out=out))  # type: ignore[no-any-return]
+    return ops.aten.tensordot(a, b, left, right, **_given(out=out))
 
 
 def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
@@ -73,7 +73,7 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
                 [12.]])
     """
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
-    return ops.aten.chain_matmul(list(given), **_given(out=out))  # type: ignore[no-any-return]
+    return ops.aten.chain_matmul(list(given), **_given(out=out))
 
 
 def cdist(
@@ -93,7 +93,7 @@ def cdist(
     """
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"cdist: {compute_mode!r} is not one of {', '.join(_COMPUTE_MODES)}")
-    return ops.aten.cdist(x1, x2, p, _COMPUTE_MODES[compute_mode])  # type: ignore[no-any-return]
+    return ops.aten.cdist(x1, x2, p, _COMPUTE_MODES[compute_mode])
 
 
 def _given(**arguments: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from aten._core.dtypes import DTYPES
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.tensor import Tensor
 from aten.construction import tensor
 from aten.registry import ops
 
@@ -38,9 +38,9 @@ def nonzero(
     if as_tuple:
         if out is not None:
             raise RuntimeError("nonzero: out is for a result that is one tensor")
-        return ops.aten.where(input)  # type: ignore[no-any-return]
+        return ops.aten.where(input)
     given = {} if out is None else {"out": out}
-    return ops.aten.nonzero(input, **given)  # type: ignore[no-any-return]
+    return ops.aten.nonzero(input, **given)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
@@ -70,4 +70,4 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 def _segment_reduce(data: Tensor, reduce: str, **options: Any) -> Tensor:
     """Another name of `segment_reduce`."""
-    return ops.aten.segment_reduce(data, reduce, **options)  # type: ignore[no-any-return]
+    return ops.aten.segment_reduce(data, reduce, **options)

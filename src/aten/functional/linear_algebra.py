@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core.dtypes import dtype
-from aten._core.memory import write_out
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.memory import write_out
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["lu", "norm", "pca_lowrank", "svd_lowrank"]
@@ -32,9 +32,9 @@ def norm(
     dims = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
     if isinstance(p, str) and (p != "fro" or len(dims or ()) > 2):
         over = list(range(input.dim())) if dims is None else dims
-        return ops.aten.linalg_matrix_norm(input, p, over, keepdim, dtype=dtype, out=out)  # type: ignore[no-any-return]
+        return ops.aten.linalg_matrix_norm(input, p, over, keepdim, dtype=dtype, out=out)
     order = p if isinstance(p, (int, float)) else 2
-    return ops.aten.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)  # type: ignore[no-any-return]
+    return ops.aten.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
 
 
 def lu(
@@ -75,7 +75,7 @@ def svd_lowrank(
         >>> aten.svd_lowrank(aten.tensor([[3.0, 0.0], [0.0, 0.0]]), q=1)[1]
         tensor([3.])
     """
-    from aten.ops.low_rank import svd_lowrank
+    from aten.ops.linear_algebra.low_rank import svd_lowrank
 
     return svd_lowrank(A, 6 if q is None else q, 2 if niter is None else niter, M)
 
@@ -95,6 +95,6 @@ def pca_lowrank(
         >>> aten.pca_lowrank(aten.tensor([[1.0, 1.0], [-1.0, -1.0]]), q=1)[1]
         tensor([2.])
     """
-    from aten.ops.low_rank import pca_lowrank
+    from aten.ops.linear_algebra.low_rank import pca_lowrank
 
     return pca_lowrank(A, q, center, niter)

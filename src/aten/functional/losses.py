@@ -9,8 +9,9 @@ sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -39,7 +40,7 @@ def binary_cross_entropy_with_logits(
         tensor([0.6931, 0.1269])
     """
     loss = ops.aten.binary_cross_entropy_with_logits
-    return loss(input, target, weight, pos_weight, reduction)  # type: ignore[no-any-return]
+    return loss(input, target, weight, pos_weight, reduction)
 
 
 def cosine_embedding_loss(
@@ -54,7 +55,7 @@ def cosine_embedding_loss(
         tensor([0., 1.])
     """
     loss = ops.aten.cosine_embedding_loss
-    return loss(input1, input2, target, margin, reduction)  # type: ignore[no-any-return]
+    return loss(input1, input2, target, margin, reduction)
 
 
 def ctc_loss(
@@ -76,10 +77,11 @@ def ctc_loss(
         >>> aten.ctc_loss(scores, aten.tensor([[1, 2]]), [4], [2])
         tensor([1.6864])
     """
-    loss = ops.aten.ctc_loss
-    return loss(  # type: ignore[no-any-return]
+    loss: Any = ops.aten.ctc_loss  # two operators: lengths are tensors in one
+    result: Tensor = loss(
         log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
     )
+    return result
 
 
 def hinge_embedding_loss(
@@ -92,7 +94,7 @@ def hinge_embedding_loss(
         >>> aten.hinge_embedding_loss(aten.tensor([0.25, 0.25]), aten.tensor([1.0, -1.0]))
         tensor([0.2500, 0.7500])
     """
-    return ops.aten.hinge_embedding_loss(input, target, margin, reduction)  # type: ignore[no-any-return]
+    return ops.aten.hinge_embedding_loss(input, target, margin, reduction)
 
 
 def kl_div(
@@ -105,7 +107,7 @@ def kl_div(
         >>> aten.kl_div(aten.tensor([0.5]).log(), aten.tensor([1.0]))
         tensor([0.6931])
     """
-    return ops.aten.kl_div(input, target, reduction, log_target=log_target)  # type: ignore[no-any-return]
+    return ops.aten.kl_div(input, target, reduction, log_target=log_target)
 
 
 def margin_ranking_loss(
@@ -120,7 +122,7 @@ def margin_ranking_loss(
         tensor([2., 0.])
     """
     loss = ops.aten.margin_ranking_loss
-    return loss(input1, input2, target, margin, reduction)  # type: ignore[no-any-return]
+    return loss(input1, input2, target, margin, reduction)
 
 
 def triplet_margin_loss(
@@ -142,6 +144,4 @@ def triplet_margin_loss(
         tensor([1.])
     """
     loss = ops.aten.triplet_margin_loss
-    return loss(  # type: ignore[no-any-return]
-        anchor, positive, negative, margin, p, eps, swap, reduction
-    )
+    return loss(anchor, positive, negative, margin, p, eps, swap, reduction)

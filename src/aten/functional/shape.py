@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
-from aten._core.sizes import Size
-from aten._core.tensor import Tensor
+from aten._core.base.sizes import Size
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -38,7 +38,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
         tensor([[1, 2],
                 [1, 2]])
     """
-    return ops.aten.broadcast_tensors(_listed(tensors))  # type: ignore[no-any-return]
+    return ops.aten.broadcast_tensors(_listed(tensors))
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
@@ -89,7 +89,7 @@ def meshgrid(
         tensor([[1, 1],
                 [2, 2]])
     """
-    return ops.aten.meshgrid.indexing(  # type: ignore[no-any-return]
+    return ops.aten.meshgrid.indexing(
         _listed(tensors), indexing="ij" if indexing is None else indexing
     )
 
@@ -105,7 +105,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
                 [2, 3],
                 [2, 4]])
     """
-    return ops.aten.cartesian_prod(_listed(tensors))  # type: ignore[no-any-return]
+    return ops.aten.cartesian_prod(_listed(tensors))
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
         tensor([[1, 2, 0],
                 [0, 0, 3]])
     """
-    return ops.aten.block_diag(tensors)  # type: ignore[no-any-return]
+    return ops.aten.block_diag(tensors)
 
 
 @overload
@@ -189,5 +189,5 @@ def split(
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if isinstance(split_size_or_sections, int):
-        return ops.aten.split.Tensor(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]
-    return ops.aten.split_with_sizes(tensor, split_size_or_sections, dim)  # type: ignore[no-any-return]
+        return ops.aten.split.Tensor(tensor, split_size_or_sections, dim)
+    return ops.aten.split_with_sizes(tensor, split_size_or_sections, dim)

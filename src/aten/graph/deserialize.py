@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from aten._core.device import LAYOUTS, MEMORY_FORMATS, device, layout, memory_format
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.device import LAYOUTS, MEMORY_FORMATS, device, layout, memory_format
+from aten._core.base.dtypes import DTYPES, dtype
 from aten.graph.errors import FormatError
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.graph.json_values import checked, field, number, optional, shown, union

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import InputError
 from aten.graph.ir import TensorMeta
 from aten.graph.signature import ConstantArgument, InputSpec

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from aten._core.device import device, layout
-from aten._core.dtypes import dtype
+from aten._core.base.device import device, layout
+from aten._core.base.dtypes import dtype
 from aten.graph.symbolic import Expression, Number
 
 Size = int | Expression

@@ -13,9 +13,9 @@ import zipfile
 import zlib
 from typing import IO
 
-from aten._core.dtypes import DTYPES
-from aten._core.making import tensor_from_buffer
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import ArchiveError, FormatError
 
 _MAGIC = b"\x93NUMPY"

@@ -11,8 +11,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from aten._core.dispatcher import FallthroughKernel
-from aten._core.keys import DispatchKey
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import FallthroughKernel
 from aten.graph import higher_order
 from aten.graph.errors import UnknownOperatorError
 from aten.graph.ir import Graph

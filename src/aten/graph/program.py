@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.tensor.tensor import Tensor
 from aten.graph import pytree
 from aten.graph.errors import FormatError, InputError
 from aten.graph.inputs import InputChecker
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.graph.operators import resolve_graph
+from aten.graph.placement import moved_graph, moved_tensors
 from aten.graph.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -251,6 +253,24 @@ class ExportedProgram:
             if target is not result:
                 self._copy(target, result)
 
+    def to(self, place: str | device) -> ExportedProgram:
+        """The program on a device: its weights there, and `place` wherever a step names a device.
+
+        Raises what copying to the device raises.
+        """
+        target = place if isinstance(place, device) else device(place)
+        return ExportedProgram(
+            moved_graph(self.graph, target),
+            self.graph_signature,
+            moved_tensors(self.state_dict, target),
+            moved_tensors(self.constants, target),
+            self.range_constraints,
+            call_spec=self.call_spec,
+            guards=self.guards,
+            dialect=self.dialect,
+            torch_version=self.torch_version,
+        )
+
     def module(self) -> ProgramModule:
         """The program as a callable with the arguments of the exported module."""
         return ProgramModule(self)
@@ -308,6 +328,11 @@ class ProgramModule:
         return self._out_spec.unflatten(results)
 
     forward = __call__
+
+    def to(self, place: str | device) -> ProgramModule:
+        """The module itself, moved to a device with its program."""
+        self.program = self.program.to(place)
+        return self
 
     def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         names = [name for name, _ in self._arguments]

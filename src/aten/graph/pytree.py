@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import keyword
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import FormatError, InputError
 from aten.graph.json_values import checked, shown
 
@@ -88,6 +90,22 @@ class TreeSpec(NamedTuple):
             for key, child in zip(self._item_names(), self.children, strict=True)
             for path in child.paths(f"{prefix}[{key!r}]")
         ]
+
+
+def rebuilt(like: Any, items: list[Any]) -> Any:
+    """A list, tuple or named tuple of the type of `like` with other items."""
+    return type(like)(*items) if hasattr(like, "_fields") else type(like)(items)
+
+
+def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
+    """A value nested of tuples, lists and dicts, with `function` of every tensor in its place."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, dict):
+        return type(value)((key, map_tensors(function, one)) for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return rebuilt(value, [map_tensors(function, one) for one in value])
+    return value
 
 
 def parse(text: str, named_tuples: dict[str, list[str]], where: str) -> TreeSpec:

@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.making import tensor_from_buffer
-from aten._core.storage import storage_from_buffer
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.memory.storage import storage_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.graph.archive import map_file, read_file
 from aten.graph.errors import ArchiveError, FormatError
 from aten.graph.json_values import checked, decode, field, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import ArchiveError
 from aten.graph.numpy_format import read_arrays
 from aten.graph.safetensors_format import read_mapped

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten._core.making import tensor_from_buffer
-from aten._core.storage import Storage, storage_from_buffer
-from aten._core.tensor import Tensor
+from aten._core.memory.storage import Storage, storage_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.graph.archive import Archive
 from aten.graph.deserialize import read_tensor_meta
 from aten.graph.errors import ArchiveError, FormatError

@@ -1,6 +1,6 @@
 """Linear algebra: the operators `linalg_…` by their short names."""
 
-from aten.ops.matrix_checks import LinAlgError as LinAlgError
+from aten.ops.linear_algebra.matrix_checks import LinAlgError as LinAlgError
 from aten.refusals import names_of
 from aten.registry import prefixed_functions
 

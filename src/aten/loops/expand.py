@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims import elementwise as p
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from aten._core.dtypes import dtype
+from aten._core.base.dtypes import dtype
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.tensor import Tensor, wrap_dimension
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.tensor.tensor import Tensor, wrap_dimension
 from aten.registry import ops
 
 __all__ = [
@@ -84,9 +84,7 @@ def _filled(input: Tensor, mask: Tensor | None, identity: Callable[[dtype], floa
     """`input` with the identity of its type where the mask is False."""
     if mask is None:
         return input
-    return _aten.where(  # type: ignore[no-any-return]
-        _fitting(mask, input), input, input.new_full((), identity(input.dtype))
-    )
+    return _aten.where(_fitting(mask, input), input, input.new_full((), identity(input.dtype)))
 
 
 def _fitting(mask: Tensor, input: Tensor) -> Tensor:
@@ -313,10 +311,10 @@ def median(
     values = input if floating else input.to(DTYPES["float32"])
     found = _aten.nanmedian(_filled(values, mask, _nan), _dims(dim, input)[0], keepdim)[0]
     if floating:
-        return found  # type: ignore[no-any-return]
+        return found
     if bool(found.isnan().any().item()):
         raise ValueError("masked.median: of integers, some element of every row must count")
-    return found.to(dtype or input.dtype)  # type: ignore[no-any-return]
+    return found.to(dtype or input.dtype)
 
 
 def logsumexp(
@@ -359,7 +357,7 @@ def logaddexp(
         tensor([0.6931])
     """
     left, right = _filled(input, input_mask, _least), _filled(other, other_mask, _least)
-    return _aten.logaddexp(left, right).to(dtype or input.dtype)  # type: ignore[no-any-return]
+    return _aten.logaddexp(left, right).to(dtype or input.dtype)
 
 
 def norm(
@@ -382,7 +380,7 @@ def norm(
     """
     order = 2.0 if ord is None else ord
     filled = _filled(input, mask, _greatest if order == -math.inf else _zero)
-    return _aten.linalg_vector_norm(  # type: ignore[no-any-return]
+    return _aten.linalg_vector_norm(
         filled, order, _dims(dim, input), bool(keepdim), dtype=dtype or input.dtype
     )
 
@@ -510,5 +508,4 @@ def normalize(
         tensor([0.6000, 0.8000, 0.0000])
     """
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    made: Tensor = _filled(input, mask, _zero) / _aten.maximum(size, size.new_full((), eps))
-    return made
+    return _filled(input, mask, _zero) / _aten.maximum(size, size.new_full((), eps))

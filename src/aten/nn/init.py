@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 import warnings
 
-from aten._core.generator import Generator
-from aten._core.tensor import Tensor
+from aten._core.random.generator import Generator
+from aten._core.tensor.making import has_data
+from aten._core.tensor.tensor import Tensor
+from aten.grad_mode import no_grad
 from aten.registry import ops
 
 __all__ = [
@@ -56,6 +58,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+@no_grad()
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -63,6 +66,7 @@ def uniform_(
     return tensor.uniform_(a, b, generator=generator)
 
 
+@no_grad()
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -70,6 +74,7 @@ def normal_(
     return tensor.normal_(mean, std, generator=generator)
 
 
+@no_grad()
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -87,7 +92,7 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the values may be off",
             stacklevel=2,
         )
-    if tensor.is_meta:
+    if not has_data(tensor):
         return tensor
     low, high = ((1 + math.erf((end - mean) / std / math.sqrt(2))) / 2 for end in (a, b))
     draw = _within_bounds if high - low > 0.3 else _thinned
@@ -123,8 +128,7 @@ def _thinned(
 
     def dropped(drawn: Tensor) -> Tensor:
         level = ops.aten.empty_like(drawn).uniform_(generator=generator).log_()
-        found: Tensor = level > drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
-        return found
+        return level > drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
 
     tensor.uniform_(*bounds, generator=generator)
     left = dropped(tensor)
@@ -135,21 +139,25 @@ def _thinned(
     return tensor
 
 
+@no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """One number everywhere."""
     return tensor.fill_(val)
 
 
+@no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """1 everywhere."""
     return tensor.fill_(1.0)
 
 
+@no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """0 everywhere."""
     return tensor.zero_()
 
 
+@no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """1 on the diagonal of a matrix, 0 elsewhere. Raises ValueError for other ranks."""
     if tensor.dim() != 2:
@@ -157,6 +165,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor.copy_(ops.aten.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
+@no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """A kernel of convolution that leaves channels as they are.
 
@@ -184,6 +193,7 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * kernel, tensor.shape[0] * kernel
 
 
+@no_grad()
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -192,6 +202,7 @@ def xavier_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal, with the variance gain² · 2 / (fan in + fan out). Raises ValueError for vectors."""
     deviation = gain * math.sqrt(2.0 / float(sum(_fans(tensor))))
@@ -206,6 +217,7 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@no_grad()
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -221,6 +233,7 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@no_grad()
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -235,6 +248,7 @@ def kaiming_normal_(
     return tensor.normal_(0, _kaiming(tensor, a, mode, nonlinearity), generator=generator)
 
 
+@no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Orthogonal rows, or columns where they are fewer. Raises ValueError for vectors."""
     if tensor.dim() < 2:
@@ -255,6 +269,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor.mul_(gain)
 
 
+@no_grad()
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:

@@ -1,4 +1,4 @@
-"""Floor 3: one function per operator, a file per family.
+"""Floor 3: one function per operator, a folder per family. What all share stands beside these.
 
 `aten.ops.aten.add.Tensor` and the other operators are reached through this package too.
 """

@@ -11,8 +11,8 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
-from aten._core.dispatcher import OpOverload
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.dispatch.dispatcher import OpOverload
 from aten.prims import Graph, GraphInterpreter, Prim, Value
 from aten.prims.prim import Shape
 
@@ -50,8 +50,10 @@ class Options:
         "constants",
         "exact_out",
         "forwarding",
+        "gaps_out",
         "inplace",
         "integer_check",
+        "knows_meta",
         "meta",
         "repeatable",
         "row_major_out",
@@ -67,15 +69,19 @@ class Options:
         exact_out: bool = False,
         repeatable: bool = False,
         meta: Callable[..., Any] | None = None,
-        row_major_out: bool = False,
+        row_major_out: bool | str = False,
+        gaps_out: bool = False,
         forwarding: Forwarding | None = None,
         writes: tuple[str, ...] = (),
+        knows_meta: bool = False,
     ) -> None:
+        self.knows_meta = knows_meta
         self.writes = writes
         self.forwarding = forwarding
         self.repeatable = repeatable
         self.meta = meta
         self.row_major_out = row_major_out
+        self.gaps_out = gaps_out
         self.exact_out = exact_out or inplace != ""
         self.inplace = inplace
         self.check = check
@@ -101,9 +107,11 @@ def op(
     exact_out: bool = ...,
     repeatable: bool = ...,
     meta: Callable[..., Any] | None = ...,
-    row_major_out: bool = ...,
+    row_major_out: bool | str = ...,
+    gaps_out: bool = ...,
     forwarding: Forwarding | None = ...,
     writes: tuple[str, ...] = ...,
+    knows_meta: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -116,14 +124,18 @@ def op(*marked: Any, **options: Any) -> Any:
     `integer_check`, before each call that computes integers or bool, may go by elements, too.
     `constants` names arguments (numbers) and the values for which there is to be code of its own:
     the function gets these as Python numbers.
-    `inplace` says that the function of an extern operator writes to its first argument and returns
+    `inplace` says that the function of an operator writes to its first argument and returns
     it; the functional form hands it a copy in the memory format named here. `exact_out` says that
     nothing is cast for out=, which takes no tensor that shares memory with another argument.
     `repeatable` says that an output's elements may share memory, as they get one value.
     `meta`, a function of tensors, serves calls with tensors of the meta device instead.
+    `knows_meta`: a function of the CPU's serves tensors of the meta device, too, because it knows
+    the strides of results where the operator's definition gives others.
     `forwarding` lets ordinary calls of a composite go straight to the operator that its function
     would call; the function serves the others, and has to give the same.
-    `row_major_out`: out= tensors that are resized get row-major, whatever order results have.
+    `row_major_out`: out= tensors that are resized get row-major, whatever order results have;
+    with "complex" those of complex operands. `gaps_out`: out= tensors without elements get the gaps
+    that results have between theirs.
     `writes` names arguments that the function writes to though the schema, torch's, is silent.
     A function that names `types` gets the operands' element types before conversion, by name; one
     that names `operator` the operator's name. Composites, factories and library calls whose first
@@ -227,8 +239,9 @@ def _accepted_names(function: Callable[..., Any], parameters: list[Parameter]) -
 
 def place_of(function: Callable[..., Any]) -> str:
     """file:line of a function of the package."""
-    code = getattr(function, "__wrapped__", function).__code__
-    return f"{'/'.join(code.co_filename.rsplit('/', 3)[1:])}:{code.co_firstlineno}"
+    function = getattr(function, "__wrapped__", function)
+    code, depth = function.__code__, function.__module__.count(".") + 1
+    return f"{'/'.join(code.co_filename.rsplit('/', depth)[1:])}:{code.co_firstlineno}"
 
 
 def load_function(location: str) -> Callable[..., Any]:
@@ -359,7 +372,7 @@ def normalized_dims(dim: int | Sequence[int] | None, rank: int) -> Shape:
 
     Raises IndexError for a dimension out of range, RuntimeError for one named twice.
     """
-    from aten._core.tensor import wrap_dimension
+    from aten._core.tensor.tensor import wrap_dimension
 
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(rank))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES, dtype, get_default_dtype
-from aten._core.promotion import result_type
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype
+from aten._core.tensor.promotion import result_type
+from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import Definition, converted, normalized_dims, operation_type
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims.prim import Shape
@@ -67,7 +67,7 @@ def run_reduction(
 ) -> tuple[tuple[Value, ...], bool]:
     """The results of a reduction on values made of its tensors, and whether it has just one."""
     named = dict(zip((p.name for p in definition.parameters), arguments, strict=True))
-    tensors = [value for value in arguments if isinstance(value, Tensor)]
+    tensors = list(filter(_is_tensor, arguments))
     compute = _compute_type(definition, tensors, named)
     types = {name: value.dtype for name, value in named.items() if isinstance(value, Tensor)}
     for name in types:
@@ -88,13 +88,18 @@ def reduction_graph(
 
     def value_of(tensor: Tensor) -> Value:
         made = interpreter.input(len(inputs), tensor.dtype, tuple(tensor.shape))
-        tensors.append(tensor)
+        # Not by `append`, nor in a comprehension: for want of memory they release it twice.
+        tensors.extend((tensor,))
         inputs.append(made.payload)
         return made
 
     results, single = run_reduction(definition, arguments, value_of)
     graph = Graph(definition.name, inputs, [result.payload for result in results])
     return graph, tensors, single
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, Tensor)
 
 
 def _compute_type(definition: Definition, tensors: list[Tensor], named: dict[str, Any]) -> dtype:

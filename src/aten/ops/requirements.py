@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aten._core.dtypes import dtype
+from aten._core.base.dtypes import dtype
 from aten.prims import Value
 
 

@@ -5,8 +5,8 @@ The functions get the arguments they name, tensors and numbers, and raise torch'
 
 from __future__ import annotations
 
-from aten._core.iterator import contains_zero
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.moving.iterator import contains_zero
 from aten.prims import Number
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.prims.elementwise import (
     abs,
     ceil,

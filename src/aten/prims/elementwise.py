@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES, dtype
 from aten.prims.prim import Prim, Shape, broadcast_shapes, numpy_function
 
 _OPERANDS = {
@@ -84,10 +84,15 @@ def _bitcast(array: Any, *, dtype: dtype) -> Any:
 def _convert(array: Any, *, dtype: dtype) -> Any:
     import numpy
 
-    from aten._core.numpy_types import numpy_dtype
+    from aten._core.base.numpy_types import numpy_dtype
 
     with numpy.errstate(all="ignore"):
         return array.astype(numpy_dtype(dtype))
+
+
+def _difference(left: Any, right: Any) -> Any:
+    """NumPy refuses bool, of which the difference is what differs."""
+    return left ^ right if left.dtype.kind == "b" else left - right
 
 
 def _erf_function(name: str) -> Callable[..., Any]:
@@ -96,7 +101,13 @@ def _erf_function(name: str) -> Callable[..., Any]:
 
         import numpy
 
-        return numpy.vectorize(getattr(math, name), otypes=[array.dtype])(array)
+        def one(x: float) -> float:
+            try:
+                return float(getattr(math, name)(x))
+            except ValueError:  # a pole
+                return math.inf
+
+        return numpy.vectorize(one, otypes=[array.dtype])(array)
 
     return call
 
@@ -163,8 +174,13 @@ def _digamma(array: Any) -> Any:
     return numpy.vectorize(one, otypes=[array.dtype])(array)
 
 
-def _complex(real: Any, imag: Any) -> Any:
-    return real + 1j * imag
+def _complex(real: Any, imaginary: Any) -> Any:
+    """Part by part: times the imaginary unit, an infinity would make the other part NaN."""
+    import numpy
+
+    made = numpy.empty(real.shape, numpy.result_type(real.dtype, numpy.complex64))
+    made.real, made.imag = real, imaginary
+    return made
 
 
 def _where(condition: Any, left: Any, right: Any, *, rare: str = "") -> Any:
@@ -203,7 +219,7 @@ def _lookup(index: Any, *, table: Sequence[float]) -> Any:
 
 # Arithmetic
 add = elementwise("add", 2, "add")
-sub = elementwise("sub", 2, "subtract")
+sub = elementwise("sub", 2, _difference)
 mul = elementwise("mul", 2, "multiply")
 div = elementwise("div", 2, _divide, doc="Integers divide toward zero.")
 fma = elementwise("fma", 3, _fma, doc="self * other + addend, rounded once.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES, dtype
 
 Number = bool | int | float | complex
 Shape = tuple[int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES, dtype
 from aten.prims.prim import Prim, Shape
 
 
@@ -67,10 +67,31 @@ def reduction(
     )
 
 
+def _extreme_reference(name: str, highest: bool) -> Callable[..., Any]:
+    """NumPy's function; of no elements the number that is the least, or the greatest, there is."""
+
+    def call(array: Any, *, dims: Shape) -> Any:
+        import numpy
+
+        if 0 not in array.shape:
+            return getattr(numpy, name)(array, axis=tuple(dims))
+        kind = array.dtype.kind
+        if kind == "b":
+            limit: Any = highest
+        elif kind in "iu":
+            information = numpy.iinfo(array.dtype)
+            limit = information.max if highest else information.min
+        else:
+            limit = numpy.inf if highest else -numpy.inf
+        return getattr(numpy, name)(array, axis=tuple(dims), initial=limit)
+
+    return call
+
+
 sum = reduction("sum", _reference("sum"))
 prod = reduction("prod", _reference("prod"))
-amax = reduction("amax", _reference("max"), doc="NaN if any element is.")
-amin = reduction("amin", _reference("min"), doc="NaN if any element is.")
+amax = reduction("amax", _extreme_reference("max", False), doc="NaN if any element is.")
+amin = reduction("amin", _extreme_reference("min", True), doc="NaN if any element is.")
 xor = reduction(
     "xor",
     _numpy_xor,
@@ -93,7 +114,7 @@ argmin = reduction(
 def _extent_reference(array: Any, *, dims: Shape, dtype: dtype) -> Any:
     import numpy
 
-    from aten._core.numpy_types import numpy_dtype
+    from aten._core.base.numpy_types import numpy_dtype
 
     count = 1
     for dim in dims:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aten._core.dtypes import dtype
+from aten._core.base.dtypes import dtype
 from aten.prims.prim import Prim, Shape
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from aten._core.dtypes import dtype
+from aten._core.base.dtypes import dtype
 from aten.prims.prim import Prim, Shape
 
 

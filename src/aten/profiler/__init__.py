@@ -14,6 +14,7 @@ from typing import Any
 from aten.profiler.annotation import record_function
 from aten.profiler.averages import FunctionEventAvg
 from aten.profiler.events import EventList, FunctionEvent
+from aten.profiler.planning import Plan, plan_of, plan_program
 from aten.profiler.profiling import (
     ProfilerActivity,
     profile,
@@ -27,8 +28,11 @@ __all__ = [
     "EventList",
     "FunctionEvent",
     "FunctionEventAvg",
+    "Plan",
     "ProfilerAction",
     "ProfilerActivity",
+    "plan_of",
+    "plan_program",
     "profile",
     "record_function",
     "schedule",

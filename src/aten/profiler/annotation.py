@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from typing import Any
 
-from aten._core.recording import Block, open_block
+from aten._core.dispatch.recording import Block, open_block
 
 
 class record_function(ContextDecorator):  # noqa: N801 (torch's name)

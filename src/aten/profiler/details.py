@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import aten._core
-from aten._core.recording import Known, Seen
+from aten._core.dispatch.recording import Known, Seen
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(aten._core.__file__))) + os.sep
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aten._core.dispatcher import OpOverload
+from aten._core.dispatch.dispatcher import OpOverload
 from aten.profiler.details import Details
 from aten.profiler.flops import flops_of
 from aten.profiler.units import format_time
 
 if TYPE_CHECKING:
-    from aten._core.recording import Session
+    from aten._core.dispatch.recording import Session
     from aten.profiler.averages import FunctionEventAvg
 
 STEP = "ProfilerStep#"  # and a number: a block that is a step; all have one name

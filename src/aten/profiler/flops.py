@@ -21,7 +21,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from aten._core.dispatcher import OpOverload
+from aten._core.dispatch.dispatcher import OpOverload
 from aten.profiler.details import Details
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from aten._core.recording import Session
+from aten._core.dispatch.recording import Session
 from aten.profiler.annotation import record_function
 from aten.profiler.details import callers
 from aten.profiler.events import STEP, EventList, events_of, threads_of

@@ -11,9 +11,9 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union, get_args, get_origin
 
-from aten._core.device import device
-from aten._core.dtypes import dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.tensor import Tensor
 
 _TYPES: dict[object, str] = {
     Tensor: "Tensor",

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from aten._core.device import device, layout
-from aten._core.dtypes import dtype, get_default_dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device, layout
+from aten._core.base.dtypes import dtype, get_default_dtype
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -61,7 +61,7 @@ def _window(
     if points < 0:
         raise ValueError(f"windows: expected M >= 0, got {points}")
     if points < 2:
-        return ops.aten.ones((points,), **options)  # type: ignore[no-any-return]
+        return ops.aten.ones((points,), **options)
     last = first + (points - 1) * step(points - sym)
     return weights(ops.aten.linspace(first, last, points, **options))
 
@@ -221,6 +221,6 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
 
     def weights(k: Tensor) -> Tensor:
         heights = (beta * beta - k.square()).clamp(min=0).sqrt()
-        return ops.aten.i0(heights) / ops.aten.i0(ops.aten.full_like(k, beta))  # type: ignore[no-any-return]
+        return ops.aten.i0(heights) / ops.aten.i0(ops.aten.full_like(k, beta))
 
     return _window(M, sym, options, -beta, lambda period: 2 * beta / period, weights)

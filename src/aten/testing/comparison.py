@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from aten._core.dtypes import dtype, promote_types
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import dtype, promote_types
+from aten._core.tensor.tensor import Tensor
 from aten.construction import tensor
 from aten.interop import from_numpy
 from aten.registry import ops
@@ -171,7 +171,7 @@ def _as_tensor(value: Any, other: Any, place: str) -> Tensor:
 
 
 def _type_of_number(value: Any) -> dtype:
-    from aten._core.dtypes import DTYPES
+    from aten._core.base.dtypes import DTYPES
 
     if isinstance(value, bool):
         return DTYPES["bool"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.device import device
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.tensor import Tensor
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 
@@ -56,11 +56,11 @@ def _range(element: dtype, low: float | None, high: float | None) -> tuple[float
 
 def _drawn(sizes: tuple[int, ...], element: dtype, low: float, high: float) -> Tensor:
     if element.kind in ("bool", "signed", "unsigned"):
-        return ops.aten.randint(int(low), int(high), sizes).to(dtype=element)  # type: ignore[no-any-return]
+        return ops.aten.randint(int(low), int(high), sizes).to(dtype=element)
     if element.is_complex:
         real = element.to_real()
         wide = DTYPES["float32"] if real.name == "float16" else real
         parts = [ops.aten.empty(sizes, dtype=wide).uniform_(low, high) for _ in range(2)]
-        return ops.aten.complex(*parts).to(dtype=element)  # type: ignore[no-any-return]
+        return ops.aten.complex(*parts).to(dtype=element)
     drawn = ops.aten.empty(sizes, dtype=DTYPES["float64"]).uniform_(low, high)
-    return drawn.to(dtype=element)  # type: ignore[no-any-return]
+    return drawn.to(dtype=element)

@@ -351,9 +351,11 @@ def forward(x):
 
 y = forward(torch.ones(2, 4))
 
-# %% refused: a module of one's own
+# %% a module of one's own
 import torch
 import torch.nn as nn
+
+torch.manual_seed(0)
 
 
 class Net(nn.Module):
@@ -361,13 +363,31 @@ class Net(nn.Module):
         super().__init__()
         self.fc = nn.Linear(4, 2)
 
-# %% refused: an optimizer
+    def forward(self, x):
+        return self.fc(x).relu()
+
+
+net = Net().eval()
+with torch.no_grad():
+    y = net(torch.ones(1, 4))
+names = [name for name, _ in net.named_parameters()]
+
+# %% an optimizer
 import torch
 
-optimizer = torch.optim.SGD([torch.ones(2)], lr=0.1)
+weight = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+(weight * weight).sum().backward()
+optimizer.step()
+gradient, values = weight.grad, weight.tolist()
+del weight
 
-# %% refused: a data loader
-from torch.utils.data import DataLoader
+# %% a data loader
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.arange(6)), batch_size=4)
+batches = [batch[0].tolist() for batch in loader]
 
 # %% refused: weights in a pickle
 import torch
@@ -386,11 +406,6 @@ def f(x):
 import torch
 
 model = torch.jit.load("model.pt")
-
-# %% refused: gradients
-import torch
-
-x = torch.ones(2, requires_grad=True)
 
 # %% refused: bfloat16 autocast on the processor
 import torch

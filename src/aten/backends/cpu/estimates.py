@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aten._core.dtypes import dtype
+from aten._core.base.dtypes import dtype
 from aten.backends.cpu import variants
 from aten.backends.cpu.variants import OUT_OF_LINE, Emitter
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from aten import registry
-from aten._core.construct import empty_strided
-from aten._core.device import device
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.tensor.construct import empty_strided
 from aten.backends import structured
 from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.jit import assembly

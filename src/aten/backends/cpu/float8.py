@@ -1,4 +1,4 @@
-"""LLVM IR that reads and rounds 8-bit floats; `aten._core.float8` says what the formats are.
+"""LLVM IR that reads and rounds 8-bit floats; `aten._core.base.float8` says what the formats are.
 
 In memory and in registers they are i8. Reading looks the float32 up in a table of 256.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from aten._core.dtypes import dtype
-from aten._core.float8 import EXPONENTS, FORMATS, Float8, decode
+from aten._core.base.dtypes import dtype
+from aten._core.base.float8 import EXPONENTS, FORMATS, Float8, decode
 
 if TYPE_CHECKING:
     from aten.backends.cpu.scalar import ScalarEmitter

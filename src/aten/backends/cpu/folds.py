@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.scalar import literal, register_type
 from aten.loops.program import SCANS, Instruction, Program

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from aten import config
-from aten._core import forks
+from aten._core.threads import forks
 from aten.backends.cpu.variants import VARIANT
 
 _MAGIC = b"ATENOBJ1"

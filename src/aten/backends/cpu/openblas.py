@@ -1,8 +1,8 @@
 """OpenBLAS: the shared library of the scipy-openblas64 package, opened when first needed.
 
 It serves factorizations, products of complex matrices, and large real ones where the processor's
-vectors are short. Its own threads stay off: products are cut into tiles by `aten._core.gemm`,
-which shares them out over the thread pool that all operators use.
+vectors are short. Its own threads stay off: `kernels/matrix/gemm.pyx` cuts products into tiles, and
+shares these out over the thread pool that all operators use.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def library() -> ctypes.CDLL:
 
 
 def product_addresses() -> dict[str, int]:
-    """Addresses of the functions that `aten._core.gemm` calls, by short name."""
+    """Addresses of the functions that `kernels/matrix/gemm.pyx` calls, by short name."""
     opened = library()
     addresses = {}
     for name in _PRODUCTS:

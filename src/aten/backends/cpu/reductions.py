@@ -12,7 +12,7 @@ So the order depends on a row's own length and step alone, not on the rows besid
 
 from __future__ import annotations
 
-from aten._core.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.folds import Folder, has_lanes
 from aten.backends.cpu.lanes import Part, groups_of, lanes_of, parts_of
 from aten.backends.cpu.loops import KernelEmitter

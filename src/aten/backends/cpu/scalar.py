@@ -12,8 +12,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from aten._core.dtypes import DTYPES, dtype
-from aten._core.float8 import encode
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.float8 import encode
 from aten.backends.cpu import estimates, float8, lookups
 from aten.backends.cpu.jit import session
 from aten.loops.program import Instruction

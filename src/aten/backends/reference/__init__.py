@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from aten import registry
-from aten._core import construct
-from aten._core.device import device
-from aten._core.keys import DispatchKey
-from aten._core.numpy_types import numpy_dtype, numpy_for
-from aten._core.tensor import Tensor
-from aten.prims import Prim
+from aten._core.base.device import device
+from aten._core.base.dtypes import dtype
+from aten._core.base.keys import DispatchKey
+from aten._core.base.numpy_types import numpy_dtype, numpy_for
+from aten._core.tensor import construct
+from aten._core.tensor.tensor import Tensor
+from aten.prims import Prim, StructuralPrim
 
 
 def register() -> None:
@@ -25,6 +26,42 @@ def register() -> None:
             continue
         op = registry.operator(f"prims::{prim.name}")
         op.register(DispatchKey.Reference, _kernel(prim), f"aten/prims: reference of {prim.name}")
+    for structural in StructuralPrim.table.values():
+        op = registry.operator(f"prims::{structural.name}")
+        if op.registrations.resolve(DispatchKey.Reference)[0] is not None:
+            continue
+        place = f"aten/prims: reference of {structural.name}"
+        op.register(DispatchKey.Reference, _structural_kernel(structural), place)
+
+
+def _structural_kernel(prim: StructuralPrim) -> Callable[..., Any]:
+    def reference(*arguments: Any, **named: Any) -> Any:
+        numpy_for(f"prims.{prim.name} on the reference device")
+        made = prim.reference(*map(_as_arrays, arguments), **named)
+        if prim.depends_on_values:
+            return tensor(made)
+        described = prim.result(*arguments, **named)
+        if not isinstance(described, list):
+            return _of_type(made, described[0])
+        pairs = zip(made, described, strict=True)
+        return tuple(_of_type(one, element) for one, (element, _) in pairs)
+
+    return reference
+
+
+def _as_arrays(value: Any) -> Any:
+    """Arrays in the place of tensors, alone or in a list."""
+    if isinstance(value, Tensor):
+        return array(value)
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
+        return [array(one) for one in value]
+    return value
+
+
+def _of_type(made: Any, element: dtype) -> Tensor:
+    import numpy
+
+    return tensor(numpy.asarray(made).astype(numpy_dtype(element), copy=False))
 
 
 def _kernel(prim: Prim) -> Callable[..., Tensor]:
@@ -62,5 +99,13 @@ def tensor(made: Any) -> Tensor:
     """A reference tensor with the elements of an array."""
     import numpy
 
-    contiguous = numpy.ascontiguousarray(made).reshape(made.shape)
-    return construct.on_device(construct.from_numpy_array(contiguous), device("reference"))
+    dense = numpy.ascontiguousarray(made)
+    if not dense.flags.owndata:
+        dense = dense.copy()  # A window on an operand, or on what nobody else keeps.
+    whole = construct.from_numpy_array(dense.reshape((-1,)))
+    # A NumPy array of one element may have any stride, and one of several dimensions too few.
+    strides = [1] * made.ndim
+    for dim in range(made.ndim - 1, 0, -1):
+        strides[dim - 1] = strides[dim] * max(made.shape[dim], 1)
+    shaped = whole.as_strided(made.shape, strides, 0)
+    return construct.on_device(shaped, device("reference"))

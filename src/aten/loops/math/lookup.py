@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core.dtypes import DTYPES
+from aten._core.base.dtypes import DTYPES
 from aten.prims import Value
 from aten.prims import arithmetic as a
 

@@ -6,7 +6,7 @@ an operator takes the very same arguments, it is the function itself.
 
 from __future__ import annotations
 
-from aten._core.packets import OpOverloadPacket
+from aten._core.dispatch.packets import OpOverloadPacket
 from aten.naming import show_as_own
 from aten.nn.functional.activation import *
 from aten.nn.functional.attention import *

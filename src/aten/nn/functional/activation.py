@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aten._core.device import MEMORY_FORMATS
-from aten._core.tensor import Tensor
+from aten._core.base.device import MEMORY_FORMATS
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -43,8 +43,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.relu(aten.tensor([-1.0, 0.0, 2.0]))
         tensor([0., 0., 2.])
     """
-    result: Tensor = (ops.aten.relu_ if inplace else ops.aten.relu)(input)
-    return result
+    return (ops.aten.relu_ if inplace else ops.aten.relu)(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -55,8 +54,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.relu6(aten.tensor([-1.0, 3.0, 9.0]))
         tensor([0., 3., 6.])
     """
-    result: Tensor = (ops.aten.relu6_ if inplace else ops.aten.relu6)(input)
-    return result
+    return (ops.aten.relu6_ if inplace else ops.aten.relu6)(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -67,8 +65,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.elu(aten.tensor([-1.0, 0.0, 2.0]))
         tensor([-0.6321,  0.0000,  2.0000])
     """
-    result: Tensor = (ops.aten.elu_ if inplace else ops.aten.elu)(input, alpha)
-    return result
+    return (ops.aten.elu_ if inplace else ops.aten.elu)(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -79,8 +76,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.selu(aten.tensor([-1.0, 0.0, 1.0]))
         tensor([-1.1113,  0.0000,  1.0507])
     """
-    result: Tensor = (ops.aten.selu_ if inplace else ops.aten.selu)(input)
-    return result
+    return (ops.aten.selu_ if inplace else ops.aten.selu)(input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -91,8 +87,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.celu(aten.tensor([-1.0, 0.0, 2.0]))
         tensor([-0.6321,  0.0000,  2.0000])
     """
-    result: Tensor = (ops.aten.celu_ if inplace else ops.aten.celu)(input, alpha)
-    return result
+    return (ops.aten.celu_ if inplace else ops.aten.celu)(input, alpha)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -103,10 +98,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         >>> aten.nn.functional.leaky_relu(aten.tensor([-10.0, 0.0, 2.0]))
         tensor([-0.1000,  0.0000,  2.0000])
     """
-    result: Tensor = (ops.aten.leaky_relu_ if inplace else ops.aten.leaky_relu)(
-        input, negative_slope
-    )
-    return result
+    return (ops.aten.leaky_relu_ if inplace else ops.aten.leaky_relu)(input, negative_slope)
 
 
 def hardtanh(
@@ -121,8 +113,7 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val must not be above max_val: {min_val} > {max_val}")
-    result: Tensor = (ops.aten.hardtanh_ if inplace else ops.aten.hardtanh)(input, min_val, max_val)
-    return result
+    return (ops.aten.hardtanh_ if inplace else ops.aten.hardtanh)(input, min_val, max_val)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -133,8 +124,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.hardswish(aten.tensor([-4.0, 1.0, 4.0]))
         tensor([-0.0000, 0.6667, 4.0000])
     """
-    result: Tensor = (ops.aten.hardswish_ if inplace else ops.aten.hardswish)(input)
-    return result
+    return (ops.aten.hardswish_ if inplace else ops.aten.hardswish)(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -145,8 +135,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.hardsigmoid(aten.tensor([-4.0, 0.0, 4.0]))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    result: Tensor = (ops.aten.hardsigmoid_ if inplace else ops.aten.hardsigmoid)(input)
-    return result
+    return (ops.aten.hardsigmoid_ if inplace else ops.aten.hardsigmoid)(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -157,8 +146,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.silu(aten.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
     """
-    result: Tensor = (ops.aten.silu_ if inplace else ops.aten.silu)(input)
-    return result
+    return (ops.aten.silu_ if inplace else ops.aten.silu)(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -169,8 +157,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> aten.nn.functional.mish(aten.tensor([-1.0, 0.0, 2.0]))
         tensor([-0.3034,  0.0000,  1.9440])
     """
-    result: Tensor = (ops.aten.mish_ if inplace else ops.aten.mish)(input)
-    return result
+    return (ops.aten.mish_ if inplace else ops.aten.mish)(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -181,10 +168,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         >>> aten.nn.functional.threshold(aten.tensor([-1.0, 0.5, 2.0]), 0.5, 20.0)
         tensor([20., 20.,  2.])
     """
-    result: Tensor = (ops.aten.threshold_ if inplace else ops.aten.threshold)(
-        input, threshold, value
-    )
-    return result
+    return (ops.aten.threshold_ if inplace else ops.aten.threshold)(input, threshold, value)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -217,7 +201,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> aten.nn.functional.glu(aten.tensor([1.0, 2.0, 0.0, 0.0]))
         tensor([0.5000, 1.0000])
     """
-    return ops.aten.glu(input, dim)  # type: ignore[no-any-return]
+    return ops.aten.glu(input, dim)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -253,7 +237,7 @@ def relu_(input: Tensor) -> Tensor:
         >>> aten.nn.functional.relu_(aten.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
-    return ops.aten.relu_(input)  # type: ignore[no-any-return]
+    return ops.aten.relu_(input)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -319,8 +303,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
         >>> aten.nn.functional.threshold_(aten.tensor([-1.0, 2.0]), 0.5, 9.0)
         tensor([9., 2.])
     """
-    result: Tensor = ops.aten.threshold_(input, threshold, value)
-    return result
+    return ops.aten.threshold_(input, threshold, value)
 
 
 def gumbel_softmax(
@@ -345,5 +328,4 @@ def gumbel_softmax(
     index = soft.max(dim, keepdim=True)[1]
     zeros = ops.aten.zeros_like(logits, memory_format=MEMORY_FORMATS["contiguous_format"])
     # As where gradients flow through the soft sample: the same value, rounded twice.
-    hardened: Tensor = zeros.scatter_(dim, index, 1.0) - soft + soft
-    return hardened
+    return zeros.scatter_(dim, index, 1.0) - soft + soft

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["multi_head_attention_forward"]

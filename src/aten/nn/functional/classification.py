@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.nn.functional.reduction import reduction_number
+from aten.ops.definition import operation_type
 from aten.registry import ops
 
 __all__ = [
@@ -34,8 +35,7 @@ def nll_loss(
         tensor(0.5000)
     """
     number = reduction_number(reduction, size_average, reduce)
-    result: Tensor = ops.aten.nll_loss_nd(input, target, weight, number, ignore_index)
-    return result
+    return ops.aten.nll_loss_nd(input, target, weight, number, ignore_index)
 
 
 def cross_entropy(
@@ -57,10 +57,7 @@ def cross_entropy(
         tensor(0.2395)
     """
     number = reduction_number(reduction, size_average, reduce)
-    result: Tensor = ops.aten.cross_entropy_loss(
-        input, target, weight, number, ignore_index, label_smoothing
-    )
-    return result
+    return ops.aten.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
 
 def linear_cross_entropy(
@@ -78,7 +75,8 @@ def linear_cross_entropy(
     """`cross_entropy` of a linear layer's results.
 
     input (N, I) or (I); linear_weight (C, I) or, for an input of several rows, (C, *, I); target as
-    for scores (N, C, *). `options` are hints how to save memory, and change nothing.
+    for scores (N, C, *). `options` are hints how to save memory; with them half types are widened
+    before the scores are made, as torch's pieces are, and the result alone is rounded.
     Raises RuntimeError for sizes that do not go together.
 
     Example:
@@ -93,15 +91,19 @@ def linear_cross_entropy(
         raise RuntimeError("linear_cross_entropy: probabilities have no class to be ignored")
     outer = linear_weight.shape[:-1]
     bias = None if linear_bias is None else linear_bias.reshape(-1)
-    rows: Tensor = ops.aten.linear(input, linear_weight.reshape(-1, input.shape[-1]), bias)
-    return cross_entropy(
+    table = linear_weight.reshape(-1, input.shape[-1])
+    element = input.dtype if options is None else operation_type(input.dtype)
+    bias, weight = (one if one is None else one.to(element) for one in (bias, weight))
+    rows = ops.aten.linear(input.to(element), table.to(element), bias)
+    loss = cross_entropy(
         rows.view((*input.shape[:-1], *outer)),
-        target,
+        target.to(element) if target.is_floating_point() else target,
         weight,
         ignore_index=_IGNORE_INDEX if ignore_index is None else ignore_index,
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
+    return loss.to(input.dtype)
 
 
 def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -138,8 +140,7 @@ def multi_margin_loss(
     number = reduction_number(reduction, size_average, reduce)
     if weight is not None and weight.dim() != 1:
         raise ValueError(f"multi_margin_loss: weight must be 1-d, but it is {weight.dim()}-d")
-    result: Tensor = ops.aten.multi_margin_loss(input, target, p, margin, weight, number)
-    return result
+    return ops.aten.multi_margin_loss(input, target, p, margin, weight, number)
 
 
 def multilabel_margin_loss(
@@ -160,5 +161,4 @@ def multilabel_margin_loss(
         tensor(0.1000)
     """
     number = reduction_number(reduction, size_average, reduce)
-    result: Tensor = ops.aten.multilabel_margin_loss(input, target, number)
-    return result
+    return ops.aten.multilabel_margin_loss(input, target, number)

@@ -5,7 +5,7 @@ All raise ValueError for a probability outside of [0, 1].
 
 from __future__ import annotations
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -132,7 +132,7 @@ def rrelu(
         tensor([-5.5000,  0.0000,  2.0000])
     """
     call = ops.aten.rrelu_ if inplace else ops.aten.rrelu
-    return call(input, lower, upper, training)  # type: ignore[no-any-return]
+    return call(input, lower, upper, training)
 
 
 def rrelu_(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -19,7 +19,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         tensor([[1, 0, 0],
                 [0, 0, 1]])
     """
-    return ops.aten.one_hot(tensor, num_classes)  # type: ignore[no-any-return]
+    return ops.aten.one_hot(tensor, num_classes)
 
 
 def embedding(
@@ -50,9 +50,7 @@ def embedding(
         padding_idx += rows if padding_idx < 0 else 0
     if max_norm is not None:
         ops.aten.embedding_renorm_(weight, input, max_norm, norm_type)
-    return ops.aten.embedding(  # type: ignore[no-any-return]
-        weight, input, padding_idx, scale_grad_by_freq, sparse
-    )
+    return ops.aten.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def embedding_bag(
@@ -112,7 +110,7 @@ def embedding_bag(
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights are for mode 'sum' only, not {mode!r}"
         )
-    return ops.aten.embedding_bag(  # type: ignore[no-any-return]
+    return ops.aten.embedding_bag(
         weight,
         input,
         offsets,

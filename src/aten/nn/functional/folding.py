@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["fold", "unfold"]
@@ -26,7 +26,7 @@ def unfold(
                  [2.],
                  [3.]]])
     """
-    return ops.aten.im2col(input, kernel_size, dilation, padding, stride)  # type: ignore[no-any-return]
+    return ops.aten.im2col(input, kernel_size, dilation, padding, stride)
 
 
 def fold(
@@ -45,6 +45,4 @@ def fold(
         tensor([[[[1., 1.],
                   [1., 1.]]]])
     """
-    return ops.aten.col2im(  # type: ignore[no-any-return]
-        input, output_size, kernel_size, dilation, padding, stride
-    )
+    return ops.aten.col2im(input, output_size, kernel_size, dilation, padding, stride)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.nn.functional.reduction import reduction_number
 from aten.registry import ops
 
@@ -500,7 +501,8 @@ def ctc_loss(
         tensor(1.0986)
     """
     number = reduction_number(reduction)
-    result: Tensor = ops.aten.ctc_loss(
+    loss: Any = ops.aten.ctc_loss  # two operators: lengths are tensors in one
+    result: Tensor = loss(
         log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity
     )
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -45,10 +45,9 @@ def batch_norm(
     """
     if training:
         _require_several("batch_norm", prod(input.shape[:1] + input.shape[2:]), input.shape)
-    result: Tensor = ops.aten.batch_norm(
+    return ops.aten.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, True
     )
-    return result
 
 
 def instance_norm(
@@ -70,10 +69,9 @@ def instance_norm(
     """
     if use_input_stats:
         _require_several("instance_norm", prod(input.shape[2:]), input.shape)
-    result: Tensor = ops.aten.instance_norm(
+    return ops.aten.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )
-    return result
 
 
 def group_norm(
@@ -94,8 +92,7 @@ def group_norm(
     if input.dim() >= 2 and num_groups > 0:
         count = input.shape[0] * input.shape[1] // num_groups * prod(input.shape[2:])
         _require_several("group_norm", count, input.shape)
-    result: Tensor = ops.aten.group_norm(input, num_groups, weight, bias, eps)
-    return result
+    return ops.aten.group_norm(input, num_groups, weight, bias, eps)
 
 
 def layer_norm(
@@ -112,8 +109,7 @@ def layer_norm(
         >>> aten.nn.functional.layer_norm(aten.tensor([[1.0, 2.0, 3.0]]), (3,))
         tensor([[-1.2247,  0.0000,  1.2247]])
     """
-    result: Tensor = ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
-    return result
+    return ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(
@@ -129,8 +125,7 @@ def rms_norm(
         >>> aten.nn.functional.rms_norm(aten.tensor([[3.0, 4.0]]), (2,))
         tensor([[0.8485, 1.1314]])
     """
-    result: Tensor = ops.aten.rms_norm(input, normalized_shape, weight, eps)
-    return result
+    return ops.aten.rms_norm(input, normalized_shape, weight, eps)
 
 
 def local_response_norm(
@@ -157,8 +152,7 @@ def local_response_norm(
     total = squares.unfold(1, size, 1).sum([-1])
     mode = None if input.is_floating_point() else "trunc"
     mean = ops.aten.div.Tensor_mode(total, size, rounding_mode=mode)
-    result: Tensor = input / (mean * alpha + k).pow(beta)
-    return result
+    return input / (mean * alpha + k).pow(beta)
 
 
 def normalize(
@@ -178,7 +172,4 @@ def normalize(
     dims = [dim] if isinstance(dim, int) else list(dim)
     length: Tensor = ops.aten.norm.ScalarOpt_dim(input, p, dims, True)
     length = length.clamp_min(eps).expand(input.shape)
-    result: Tensor = (
-        ops.aten.div(input, length) if out is None else ops.aten.div(input, length, out=out)
-    )
-    return result
+    return ops.aten.div(input, length) if out is None else ops.aten.div(input, length, out=out)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -219,7 +219,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
                  [10.5000, 12.5000]]])
     """
     sizes = _kept_sizes(input, output_size, 2)
-    return ops.aten.adaptive_avg_pool2d(input, sizes)  # type: ignore[no-any-return]
+    return ops.aten.adaptive_avg_pool2d(input, sizes)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
@@ -231,7 +231,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
         tensor([[[[3.5000]]]])
     """
     sizes = _kept_sizes(input, output_size, 3)
-    return ops.aten.adaptive_avg_pool3d(input, sizes)  # type: ignore[no-any-return]
+    return ops.aten.adaptive_avg_pool3d(input, sizes)
 
 
 def _power_averages(
@@ -356,7 +356,7 @@ def max_unpool1d(
     """
     sizes, _, _ = _unpool_arguments(input, kernel_size, stride, padding, output_size, 1)
     plane = ops.aten.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*sizes, 1])
-    return plane.squeeze(-1)  # type: ignore[no-any-return]
+    return plane.squeeze(-1)
 
 
 def max_unpool2d(
@@ -376,7 +376,7 @@ def max_unpool2d(
                  [0., 4.]]])
     """
     sizes, _, _ = _unpool_arguments(input, kernel_size, stride, padding, output_size, 2)
-    return ops.aten.max_unpool2d(input, indices, sizes)  # type: ignore[no-any-return]
+    return ops.aten.max_unpool2d(input, indices, sizes)
 
 
 def max_unpool3d(
@@ -396,7 +396,7 @@ def max_unpool3d(
         tensor([0., 0., 0., 0., 0., 0., 0., 8.])
     """
     arguments = _unpool_arguments(input, kernel_size, stride, padding, output_size, 3)
-    return ops.aten.max_unpool3d(input, indices, *arguments)  # type: ignore[no-any-return]
+    return ops.aten.max_unpool3d(input, indices, *arguments)
 
 
 def _unpool_arguments(

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.tensor import Tensor
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = [
@@ -185,7 +185,7 @@ def grid_sample(
             f"grid_sample: padding_mode is one of {list(_PADDING_MODES)}, but got {padding_mode!r}"
         )
     corners = _with_corners("grid_sample", align_corners)
-    return ops.aten.grid_sampler(  # type: ignore[no-any-return]
+    return ops.aten.grid_sampler(
         input, grid, _SAMPLING_MODES[mode], _PADDING_MODES[padding_mode], corners
     )
 
@@ -225,4 +225,4 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     corners = _with_corners("affine_grid", align_corners)
     if min(size) <= 0:
         raise ValueError(f"affine_grid: expected sizes above zero, got {list(size)}")
-    return ops.aten.affine_grid_generator(theta, size, corners)  # type: ignore[no-any-return]
+    return ops.aten.affine_grid_generator(theta, size, corners)

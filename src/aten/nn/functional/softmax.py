@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from aten._core.dtypes import dtype
-from aten._core.tensor import Tensor
+from aten._core.base.dtypes import dtype
+from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["log_softmax", "softmax", "softmin"]
@@ -23,7 +23,7 @@ def softmax(
     """
     if dim is None:
         dim = _chosen("softmax", input, _stacklevel)
-    return ops.aten.softmax(input, dim, dtype)  # type: ignore[no-any-return]
+    return ops.aten.softmax(input, dim, dtype)
 
 
 def softmin(
@@ -38,7 +38,7 @@ def softmin(
     """
     if dim is None:
         dim = _chosen("softmin", input, _stacklevel)
-    return ops.aten.softmax(-input, dim, dtype)  # type: ignore[no-any-return]
+    return ops.aten.softmax(-input, dim, dtype)
 
 
 def log_softmax(
@@ -53,7 +53,7 @@ def log_softmax(
     """
     if dim is None:
         dim = _chosen("log_softmax", input, _stacklevel)
-    return ops.aten.log_softmax(input, dim, dtype)  # type: ignore[no-any-return]
+    return ops.aten.log_softmax(input, dim, dtype)
 
 
 def _chosen(name: str, input: Tensor, stacklevel: int) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from aten._core.device import MEMORY_FORMATS
-from aten._core.tensor import Tensor
+from aten._core.base.device import MEMORY_FORMATS
+from aten._core.tensor.tensor import Tensor
 from aten.refusals import refuse
 from aten.registry import ops
 
@@ -73,7 +73,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     if permutation is None:
         return None
     places = ops.aten.arange(permutation.numel(), device=permutation.device)
-    return ops.aten.empty_like(permutation).scatter_(  # type: ignore[no-any-return]
+    return ops.aten.empty_like(permutation).scatter_(
         0, permutation, places.to(dtype=permutation.dtype)
     )
 

@@ -1,8 +1,0 @@
-from typing import Any, Literal, overload
-
-from aten._core.dtypes import dtype
-
-@overload
-def dtype_argument(function: str, value: Any, nullable: Literal[False]) -> dtype: ...
-@overload
-def dtype_argument(function: str, value: Any, nullable: bool = True) -> dtype | None: ...

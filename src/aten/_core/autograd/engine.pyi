@@ -1,0 +1,19 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aten._core.tensor.tensor import Tensor
+
+def set_operators(
+    add: Callable[..., Any],
+    add_in_place: Callable[..., Any],
+    owned: Callable[..., Any],
+    fitted: Callable[..., Any],
+    has_nan: Callable[..., bool],
+) -> None: ...
+def run_backward(
+    tensors: tuple[Tensor, ...],
+    gradients: tuple[Any, ...],
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[tuple[Any, int]] | None = None,
+) -> Any: ...

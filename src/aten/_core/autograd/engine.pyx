@@ -1,0 +1,359 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""The way back through the graph: nodes run when the gradients of all their results are complete.
+
+Of those that are ready the one recorded last comes first. Nothing here recurses: a graph may be as
+deep as memory is large.
+"""
+
+from heapq import heappop, heappush
+
+from cpython.object cimport PyObject
+from libc.stdint cimport INT64_MAX, int64_t
+
+from aten._core.autograd.node cimport (
+    AccumulateGrad, Node, OutputInfo, checks_nan, detects_anomalies, edge_of, nexts_of,
+    takes_gradients,
+)
+from aten._core.base.keys cimport NO_GRAD, LocalState, local_state, settle_recording
+from aten._core.tensor.tensor cimport AutogradMeta, Tensor, TensorImpl, is_view
+
+cdef extern from "Python.h":
+    Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept
+
+# The operators that gradients are put together with; the package above brings them.
+cdef object _add = None
+cdef object _add_in_place = None
+cdef object _owned = None       # (gradient, variable, may be kept): what becomes its first `grad`
+cdef object _fitted = None      # (gradient, OutputInfo, title, index): of other sizes or type
+cdef object _has_nan = None
+
+
+def set_operators(add, add_in_place, owned, fitted, has_nan):
+    """Says what gradients are added, owned, reshaped and looked through with."""
+    global _add, _add_in_place, _owned, _fitted, _has_nan
+    _add, _add_in_place, _owned, _fitted, _has_nan = add, add_in_place, owned, fitted, has_nan
+
+
+cdef class _Run:
+    """One walk over the graph."""
+
+    cdef dict waiting           # how many gradients a node still waits for
+    cdef dict gradients         # what has arrived, a list by result
+    cdef list ready             # a heap of (order, node)
+    cdef bint keeps_graph
+    cdef bint creates_graph
+    cdef dict captures          # (node, result) → places among the inputs, or None
+    cdef list captured
+    cdef set needed             # nodes that lead to inputs, or None: all are run
+
+
+cdef int64_t _order(Node node) noexcept:
+    return -INT64_MAX if isinstance(node, AccumulateGrad) else -node.sequence
+
+
+def run_backward(tuple tensors not None, tuple gradients not None, bint retain_graph,
+                 bint create_graph, inputs=None):
+    """Sends `gradients` back from `tensors`; to leaves, or to `inputs` alone.
+
+    Without inputs leaves add what arrives to their `grad`, and None is returned. With inputs, pairs
+    of a node and which of its results is meant, a list of what arrived there is: None for nothing.
+    """
+    cdef _Run run = _Run.__new__(_Run)
+    cdef LocalState* state = local_state()
+    cdef int64_t modes = state.no_gradients
+    cdef int below = state.below_recording
+    run.gradients = {}
+    run.ready = []
+    run.keeps_graph = retain_graph
+    run.creates_graph = create_graph
+    roots = _roots(run, tensors, gradients)
+    _count(run, roots)
+    if inputs is not None:
+        _choose(run, roots, inputs)
+    for node in roots:
+        if run.waiting[node] == 0:
+            heappush(run.ready, (_order(node), id(node), node))
+    state.no_gradients = modes & ~NO_GRAD if create_graph else modes | NO_GRAD
+    state.below_recording = 0
+    settle_recording(state)
+    try:
+        while run.ready:
+            _step(run, <Node>(<tuple>heappop(run.ready))[2])
+    finally:
+        state.no_gradients = modes
+        state.below_recording = below
+        settle_recording(state)
+    return run.captured
+
+
+cdef list _roots(_Run run, tuple tensors, tuple gradients):
+    cdef TensorImpl tensor
+    cdef Node node
+    cdef list roots = []
+    for index in range(len(tensors)):
+        tensor = <TensorImpl?>tensors[index]
+        if not takes_gradients(tensor):
+            raise RuntimeError(
+                f"backward: tensor {index} does not require grad and has no grad_fn"
+            )
+        node = edge_of(tensor)
+        if node not in run.gradients:
+            roots.append(node)
+        _receive(run, node, tensor.autograd.output, gradients[index])
+    return roots
+
+
+cdef int _count(_Run run, list roots) except -1:
+    """Counts for every node that the roots lead to the edges by which they do."""
+    cdef list pending = list(roots)
+    cdef dict waiting = {node: 0 for node in roots}
+    cdef Node node
+    while pending:
+        node = <Node>pending.pop()
+        for following in nexts_of(node):
+            if following is None:
+                continue
+            if following in waiting:
+                waiting[following] += 1
+            else:
+                waiting[following] = 1
+                pending.append(following)
+    run.waiting = waiting
+    return 0
+
+
+cdef int _choose(_Run run, list roots, inputs) except -1:
+    """Which nodes lead to the inputs, so that only they are run."""
+    cdef dict captures = {}
+    cdef Node node
+    cdef bint leads
+    for index, (target, output) in enumerate(inputs):
+        if target is not None:
+            captures.setdefault(target, {}).setdefault(output, []).append(index)
+    run.captures = captures
+    run.captured = [None] * len(inputs)
+    run.needed = set()
+    seen = set()
+    pending = [(root, False) for root in roots]
+    while pending:
+        found, complete = pending.pop()
+        node = <Node>found
+        if complete:
+            leads = node in captures
+            for following in nexts_of(node):
+                if following is not None and following in run.needed:
+                    leads = True
+                    break
+            if leads:
+                run.needed.add(node)
+        elif node not in seen:
+            seen.add(node)
+            pending.append((node, True))
+            for following in nexts_of(node):
+                if following is not None and following not in seen:
+                    pending.append((following, False))
+    return 0
+
+
+cdef int _receive(_Run run, Node node, Py_ssize_t output, object gradient) except -1:
+    cdef list arrived = run.gradients.get(node)
+    if arrived is None:
+        arrived = [None] * max(node.output_count, 1)
+        run.gradients[node] = arrived
+    if gradient is None:
+        return 0
+    earlier = arrived[output]
+    arrived[output] = gradient if earlier is None else _add(earlier, gradient)
+    return 0
+
+
+cdef int _step(_Run run, Node node) except -1:
+    cdef list arrived = run.gradients.pop(node, None)
+    cdef list given
+    cdef Py_ssize_t index
+    cdef Node following
+    if run.needed is not None and node not in run.needed:
+        return _pass_on(run, node, None)
+    if arrived is None:
+        arrived = [None] * max(node.output_count, 1)
+    arrived = _hooked(node, arrived)
+    if run.captures is not None and node in run.captures:
+        for output, places in (<dict>run.captures[node]).items():
+            for index in places:
+                run.captured[index] = arrived[output]
+        if not any([following is not None and following in run.needed for following in nexts_of(node)]):
+            return _pass_on(run, node, None)
+    if isinstance(node, AccumulateGrad):
+        if run.captures is None and arrived[0] is not None:
+            gradient = arrived[0]
+            arrived[0] = None
+            _accumulate((<AccumulateGrad>node).variable, gradient, run.creates_graph)
+            if node.post_hooks:
+                for hook in tuple(node.post_hooks):
+                    hook[0]((), (gradient,))
+        return 0
+    if _is_nothing(arrived):
+        given = None
+    else:
+        given = _applied(node, arrived)
+        if node.post_hooks:
+            given = _after_hooks(node, given, arrived)
+    if not run.keeps_graph:
+        node.forget()
+    return _pass_on(run, node, given)
+
+
+cdef bint _is_nothing(list gradients) noexcept:
+    for gradient in gradients:
+        if gradient is not None:
+            return False
+    return True
+
+
+cdef int _pass_on(_Run run, Node node, list given) except -1:
+    cdef Py_ssize_t index
+    cdef Node following
+    cdef int64_t left
+    cdef int place
+    cdef tuple nexts = nexts_of(node)
+    for index in range(len(nexts)):
+        if nexts[index] is None:
+            continue
+        following = <Node>nexts[index]
+        if given is not None and given[index] is not None:
+            place = node.place_of(index)
+            gradient = given[index]
+            # Nobody else is to hold it: the end of the way keeps what is its own.
+            given[index] = None
+            gradient = _checked(gradient, following, place, node, index)
+            _receive(run, following, place, gradient)
+            gradient = None
+        left = run.waiting[following] - 1
+        run.waiting[following] = left
+        if left == 0:
+            heappush(run.ready, (_order(following), id(following), following))
+    return 0
+
+
+cdef object _checked(object gradient, Node following, Py_ssize_t place, Node node,
+                     Py_ssize_t index):
+    """`gradient` in the sizes and the type of what it is the gradient of."""
+    cdef OutputInfo info
+    if not isinstance(gradient, TensorImpl):
+        raise TypeError(f"{node.title}: gradient {index} must be a tensor or None, not "
+                        f"{type(gradient).__name__}")
+    if following.fits(place, <TensorImpl>gradient):
+        return gradient
+    info = following.info(place)
+    return gradient if info is None else _fitted(gradient, info, node.title, index)
+
+
+cdef list _applied(Node node, list arrived):
+    cdef list given
+    if not detects_anomalies:
+        given = node.apply(arrived)
+    else:
+        given = _applied_watched(node, arrived)
+    if len(given) < len(nexts_of(node)):
+        raise RuntimeError(f"{node.title}: expected {len(nexts_of(node))} gradients, got {len(given)}")
+    return given
+
+
+cdef list _applied_watched(Node node, list arrived):
+    import warnings
+
+    cdef list given
+    try:
+        given = node.apply(arrived)
+        if checks_nan:
+            for index, gradient in enumerate(given):
+                if gradient is not None and _has_nan(gradient):
+                    raise RuntimeError(
+                        f"{node.title}: gradient {index} has nan among its elements"
+                    )
+    except Exception:
+        where = node.line or "no forward line is known: it was recorded before detection was on"
+        warnings.warn(
+            f"{node.title} failed on the way back. It was recorded here:\n{where}", stacklevel=2,
+        )
+        raise
+    return given
+
+
+cdef list _hooked(Node node, list arrived):
+    """What arrived, after the hooks of tensors and of the node."""
+    cdef AutogradMeta meta
+    hooks = node.hooks_of_outputs
+    if isinstance(node, AccumulateGrad):
+        meta = (<AccumulateGrad>node).variable.autograd
+        if meta.hooks and arrived[0] is not None:
+            arrived[0] = _after_tensor_hooks(meta.hooks, arrived[0])
+    elif hooks:
+        for output, listed in hooks.items():
+            if arrived[output] is not None:
+                arrived[output] = _after_tensor_hooks(listed, arrived[output])
+    if node.retained:
+        for output, reference in node.retained.items():
+            tensor = reference()
+            if tensor is not None and arrived[output] is not None:
+                meta = (<TensorImpl>tensor).autograd
+                meta.grad = (arrived[output] if meta.grad is None
+                             else _add(meta.grad, arrived[output]))
+    if node.pre_hooks:
+        for hook in tuple(node.pre_hooks):
+            changed = hook[0](tuple(arrived))
+            if changed is not None:
+                arrived = list(changed) if isinstance(changed, (tuple, list)) else [changed]
+    return arrived
+
+
+cdef object _after_tensor_hooks(list hooks, object gradient):
+    for hook in tuple(hooks):
+        changed = hook[0](gradient)
+        if changed is None:
+            continue
+        if not isinstance(changed, TensorImpl):
+            raise TypeError(f"a gradient's hook must return a tensor or None, not "
+                            f"{type(changed).__name__}")
+        if changed.shape != gradient.shape:
+            raise RuntimeError(f"the hook {getattr(hook[0], '__name__', hook[0])!r} gave a gradient "
+                               f"of shape {list(changed.shape)} for one of {list(gradient.shape)}")
+        gradient = changed
+    return gradient
+
+
+cdef list _after_hooks(Node node, list given, list arrived):
+    for hook in tuple(node.post_hooks):
+        changed = hook[0](tuple(given), tuple(arrived))
+        if changed is not None:
+            given = list(changed) if isinstance(changed, (tuple, list)) else [changed]
+    return given
+
+
+cdef int _accumulate(TensorImpl variable, object gradient, bint creates_graph) except -1:
+    cdef AutogradMeta meta = variable.autograd
+    # Two: the caller's name and this one.
+    cdef bint alone = (reference_count(<PyObject*>gradient) <= 2
+                       and not is_view(<TensorImpl>gradient))
+    if meta.grad is None:
+        if creates_graph or alone and _same_strides(<TensorImpl>gradient, variable):
+            meta.grad = gradient
+        else:
+            meta.grad = _owned(gradient, variable, alone)
+    elif creates_graph:
+        meta.grad = _add(meta.grad, gradient)
+    else:
+        _add_in_place(meta.grad, gradient)
+    if meta.post_hooks:
+        for hook in tuple(meta.post_hooks):
+            hook[0](variable)
+    return 0
+
+
+cdef bint _same_strides(TensorImpl gradient, TensorImpl variable) noexcept:
+    cdef int dim
+    for dim in range(variable.rank):
+        if gradient.strides[dim] != variable.strides[dim]:
+            return False
+    return True

@@ -1,0 +1,539 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Nodes of the recorded graph, and how tensors hang on it.
+
+A tensor that an operator with gradients has made knows its node; a node knows the nodes of its
+operands. Results that a node saves are kept without their own place in the graph, so that no node
+holds itself.
+"""
+
+import threading
+import weakref
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from aten._core.base.device cimport device_from_codes
+from aten._core.base.dtypes cimport dtype_from_code
+from aten._core.base.keys cimport recording_bit
+from aten._core.base.sizes cimport int_tuple
+from aten._core.tensor.making cimport make_alias
+from aten._core.tensor.tensor cimport (
+    AutogradMeta, Tensor, TensorImpl, has_autograd, has_own_versions, is_view, set_autograd_field,
+    set_base_field,
+)
+from aten._core.tensor.tensor import install_node_lookup
+
+cdef int64_t _sequence = 0
+# Functions of (base, view) that give the node of a view whose base was written to.
+cdef object _view_replay = None
+# Packing and unpacking of what is saved, as the thread says.
+cdef object _saving = threading.local()
+cdef int _saving_users = 0
+cdef bint detects_anomalies = False
+cdef bint checks_nan = False
+
+
+def set_anomaly_detection(bint enabled, bint check_nan):
+    """Says whether nodes note where they were recorded, and whether gradients are looked through."""
+    global detects_anomalies, checks_nan
+    detects_anomalies, checks_nan = enabled, check_nan
+
+
+def anomaly_detection():
+    """Whether anomalies are looked for, and whether NaN is one."""
+    return detects_anomalies, checks_nan
+
+
+def install_view_replay(function):
+    """Let `function(base, view)` give the node of a view of which an operator wrote to the base."""
+    global _view_replay
+    _view_replay = function
+
+
+def push_saving_hooks(pack, unpack):
+    """What operators save from now on in this thread goes through `pack`, and comes from `unpack`."""
+    global _saving_users
+    if not hasattr(_saving, "hooks"):
+        _saving.hooks = []
+    _saving.hooks.append((pack, unpack))
+    _saving_users += 1
+
+
+def pop_saving_hooks():
+    """Takes the last `push_saving_hooks` of this thread back."""
+    global _saving_users
+    _saving.hooks.pop()
+    _saving_users -= 1
+
+
+cdef class OutputInfo:
+    """What a gradient has to be like: sizes, dtype, device."""
+
+    @property
+    def dtype(self):
+        return dtype_from_code(self.dtype_code)
+
+
+cdef OutputInfo _info_of(TensorImpl tensor):
+    cdef OutputInfo info = OutputInfo.__new__(OutputInfo)
+    info.sizes = int_tuple(tensor.rank, tensor.sizes)
+    info.dtype_code = tensor.dtype_code
+    info.device_type = tensor.device_type
+    info.device = tensor.device
+    return info
+
+
+@cython.trashcan(True)
+cdef class Node:
+    """A recorded operator: a way from gradients of its results to gradients of its operands."""
+
+    def __dealloc__(self):
+        PyMem_Free(self.places)
+
+    def name(self):
+        """The name that errors and printed tensors call it by."""
+        return self.title
+
+    @property
+    def next_functions(self):
+        """For each operand the node its gradient goes to, or None, and which of its results it is."""
+        nexts = nexts_of(self)
+        return tuple([(nexts[edge], self.place_of(edge)) for edge in range(len(nexts))])
+
+    @property
+    def metadata(self):
+        """A dictionary for whatever users note of the node."""
+        if self.user_metadata is None:
+            self.user_metadata = {}
+        return self.user_metadata
+
+    @property
+    def output_infos(self):
+        return tuple([self.info(place) for place in range(self.output_count)])
+
+    def register_hook(self, hook):
+        """`hook(gradients of the operands, gradients of the results)` runs after the node.
+
+        What it returns, unless None, takes the place of the former. Returns a handle with `remove()`.
+        """
+        if self.post_hooks is None:
+            self.post_hooks = []
+        return RemovableHandle(self.post_hooks, hook)
+
+    def register_prehook(self, hook):
+        """`hook(gradients of the results)` runs before the node; what it returns, unless None, takes
+        their place. Returns a handle with `remove()`."""
+        if self.pre_hooks is None:
+            self.pre_hooks = []
+        return RemovableHandle(self.pre_hooks, hook)
+
+    def __repr__(self):
+        return f"<{self.title} object at {hex(<size_t><PyObject*>self)}>"
+
+    def __call__(self, *gradients):
+        """The gradients of the operands for those of the results."""
+        given = self.apply(list(gradients))
+        return given[0] if len(given) == 1 else tuple(given)
+
+    def run(self, gradients):
+        """What subclasses in Python do instead of `apply`."""
+        raise NotImplementedError(f"{self.title} has no way back")
+
+    def connect(self, operands, results):
+        """Edges to the nodes of `operands` (tensors or None), and the node as that of `results`."""
+        nodes = []
+        places = []
+        for operand in operands:
+            wanted = operand is not None and takes_gradients(<TensorImpl?>operand)
+            nodes.append(edge_of(<TensorImpl>operand) if wanted else None)
+            places.append((<TensorImpl>operand).autograd.output if wanted else 0)
+        self.extend_edges(nodes, places)
+        for result in results:
+            self.add_output(result)
+
+    def extend_edges(self, nodes, places):
+        """More edges, to these nodes (or None) and their results."""
+        cdef Py_ssize_t edge, before = len(nexts_of(self))
+        cdef Py_ssize_t count = before + len(nodes)
+        cdef int* room = <int*>PyMem_Malloc((count + 1) * sizeof(int))
+        if room == NULL:
+            raise MemoryError()
+        for edge in range(before):
+            room[edge] = self.place_of(edge)
+        for edge in range(before, count):
+            room[edge] = places[edge - before]
+        try:
+            self.set_edges(nexts_of(self) + tuple(nodes), room)
+        finally:
+            PyMem_Free(room)
+
+    cdef list apply(self, list gradients):
+        return list(self.run(gradients))
+
+    cdef int forget(self) except -1:
+        return 0
+
+    cdef int set_edges(self, tuple nodes, const int* places) except -1:
+        cdef Py_ssize_t edge, count = len(nodes)
+        cdef int* room = NULL
+        if count > INLINE_EDGES:
+            room = <int*>PyMem_Malloc(count * sizeof(int))
+            if room == NULL:
+                raise MemoryError()
+        for edge in range(count):
+            if room != NULL:
+                room[edge] = places[edge]
+            else:
+                self.inline_places[edge] = places[edge]
+        PyMem_Free(self.places)
+        self.places = room
+        self.nexts = nodes
+        if self.sequence == 0:
+            self.sequence = next_sequence()
+        return 0
+
+    cdef int place_of(self, Py_ssize_t edge) noexcept:
+        return self.inline_places[edge] if self.places == NULL else self.places[edge]
+
+    cdef int describe_output(self, TensorImpl result) except -1:
+        """One more result, as which its gradients are checked; None keeps the place."""
+        cdef int dim
+        if self.output_count == 0:
+            self.first.rank = -1
+            if result is not None and result.rank <= INLINE_DIMS:
+                self.first.rank = result.rank
+                self.first.dtype_code = result.dtype_code
+                self.first.device_type = result.device_type
+                self.first.device_index = result.device_index
+                for dim in range(result.rank):
+                    self.first.sizes[dim] = result.sizes[dim]
+            elif result is not None:
+                self.first.rank = -2
+                self.infos = [_info_of(result)]
+        else:
+            if self.infos is None:
+                self.infos = [None]
+            while len(self.infos) < self.output_count:
+                self.infos.append(None)
+            self.infos.append(None if result is None else _info_of(result))
+        self.output_count += 1
+        return 0
+
+    cdef int add_output(self, TensorImpl result) except -1:
+        """One more result; None, or one without gradients, keeps the place."""
+        self.describe_output(result)
+        if result is not None:
+            set_history(result, self, self.output_count - 1)
+        return 0
+
+    cdef bint fits(self, Py_ssize_t place, TensorImpl gradient) noexcept:
+        cdef int dim
+        if place != 0 or self.first.rank != gradient.rank:
+            return False
+        if (self.first.dtype_code != gradient.dtype_code
+                or self.first.device_type != gradient.device_type):
+            return False
+        for dim in range(gradient.rank):
+            if self.first.sizes[dim] != gradient.sizes[dim]:
+                return False
+        return True
+
+    cdef OutputInfo info(self, Py_ssize_t place):
+        cdef OutputInfo made
+        if place >= self.output_count:
+            return None
+        if place == 0 and self.first.rank != -2:
+            if self.first.rank < 0:
+                return None
+            made = OutputInfo.__new__(OutputInfo)
+            made.sizes = int_tuple(self.first.rank, self.first.sizes)
+            made.dtype_code = self.first.dtype_code
+            made.device_type = self.first.device_type
+            made.device = device_from_codes(self.first.device_type, self.first.device_index)
+            return made
+        return <OutputInfo>self.infos[place]
+
+
+cdef tuple nexts_of(Node node):
+    return () if node.nexts is None else node.nexts
+
+
+cdef int64_t next_sequence() noexcept:
+    global _sequence
+    _sequence += 1
+    return _sequence
+
+
+class RemovableHandle:
+    """Takes a hook back with `remove()`; also a context that does so at its end."""
+
+    def __init__(self, hooks, hook):
+        self.hooks = hooks
+        self.entry = [hook]
+        hooks.append(self.entry)
+
+    def remove(self):
+        """Takes the hook back; a second time does nothing."""
+        if self.entry is not None and any(one is self.entry for one in self.hooks):
+            self.hooks[:] = [one for one in self.hooks if one is not self.entry]
+        self.entry = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.remove()
+
+
+@cython.no_gc_clear
+cdef class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to its `grad`."""
+
+    def __init__(self, TensorImpl variable not None):
+        self.title = "AccumulateGrad"
+        self.variable = variable
+        self.meta = meta_of(variable)
+        self.meta.accumulator = <PyObject*>self
+        self.describe_output(variable)
+
+    def __dealloc__(self):
+        if self.meta is not None and self.meta.accumulator == <PyObject*>self:
+            self.meta.accumulator = NULL
+
+    cdef list apply(self, list gradients):
+        raise AssertionError("the engine itself adds to the gradients of leaves")
+
+
+cdef uint32_t version_of(TensorImpl tensor) noexcept:
+    if has_own_versions(tensor):
+        return tensor.versions.count
+    if tensor.storage.left is not None:
+        return tensor.storage.left.count
+    return tensor.storage.version
+
+
+cdef AutogradMeta meta_of(TensorImpl tensor):
+    cdef AutogradMeta meta
+    if has_autograd(tensor):
+        return tensor.autograd
+    meta = AutogradMeta.__new__(AutogradMeta)
+    set_autograd_field(tensor, <PyObject*>meta)
+    return meta
+
+
+cdef bint takes_gradients(TensorImpl tensor) noexcept:
+    return has_autograd(tensor) and (
+        tensor.autograd.requires_grad or tensor.autograd.node is not None
+    )
+
+
+cdef Node node_of(TensorImpl tensor):
+    cdef AutogradMeta meta
+    if not has_autograd(tensor):
+        return None
+    meta = tensor.autograd
+    if (meta.node is None or not is_view(tensor) or meta.version == version_of(tensor)
+            or not takes_gradients(tensor.base)):
+        return meta.node
+    # The base, or another view of it, was written to since: what the view shows has a new history.
+    meta.node = _view_replay(tensor.base, tensor)
+    meta.output = 0
+    meta.version = version_of(tensor)
+    return meta.node
+
+
+def current_node(TensorImpl tensor not None):
+    """The tensor's `grad_fn`."""
+    return node_of(tensor)
+
+
+install_node_lookup(current_node)
+
+
+cdef Node edge_of(TensorImpl tensor):
+    cdef Node node = node_of(tensor)
+    cdef AutogradMeta meta
+    if node is not None:
+        return node
+    meta = tensor.autograd
+    return AccumulateGrad(tensor) if meta.accumulator == NULL else <Node>meta.accumulator
+
+
+cdef int set_history(TensorImpl tensor, Node node, Py_ssize_t output) except -1:
+    cdef AutogradMeta meta = meta_of(tensor)
+    if meta.hooks is not None and meta.node is not None:
+        # Hooks stay with the value they were registered for.
+        meta.hooks = None
+    meta.node = node
+    meta.output = output
+    meta.requires_grad = False
+    meta.retains_grad = False
+    meta.version = version_of(tensor)
+    tensor.keys |= recording_bit()
+    return 0
+
+
+@cython.freelist(64)
+cdef class SavedTensor:
+    """A tensor that a node needs on the way back, as it was: later writes to it are an error."""
+
+    cdef TensorImpl given(self, Node owner):
+        cdef TensorImpl tensor
+        if self.unpack is not None:
+            tensor = <TensorImpl?>self.unpack(self.packed)
+            if not self.is_result:
+                return tensor
+            tensor = make_alias(tensor)
+            set_base_field(tensor, NULL)
+            set_history(tensor, owner, self.output)
+            return tensor
+        tensor = self.tensor
+        if tensor is None:
+            raise RuntimeError(
+                f"{owner.title}: what it had saved is gone since the first walk back; a second one "
+                "needs retain_graph=True in the first"
+            )
+        if version_of(tensor) != self.version:
+            raise RuntimeError(
+                f"{owner.title} needs a tensor ({tensor.dtype}, {list(tensor.shape)}), "
+                f"{'its result ' + str(self.output) if self.is_result else 'an operand of it'}, that "
+                f"was written to in place since: it has version {version_of(tensor)}, and had "
+                f"{self.version}.{_hint_of(owner)}"
+            )
+        if self.is_result:
+            tensor = make_alias(tensor)
+            set_base_field(tensor, NULL)
+            set_history(tensor, owner, self.output)
+        return tensor
+
+
+cdef str _hint_of(Node owner):
+    if owner.line is not None:
+        return f" It was recorded at:\n{owner.line}"
+    return " aten.autograd.set_detect_anomaly(True) tells where it was recorded."
+
+
+cdef SavedTensor _saved(TensorImpl tensor):
+    cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
+    saved.version = version_of(tensor)
+    if _saving_users and getattr(_saving, "hooks", None):
+        hooks = _saving.hooks
+        pack, saved.unpack = hooks[len(hooks) - 1]
+        saved.packed = pack(tensor)
+        return saved
+    saved.tensor = tensor
+    return saved
+
+
+cdef SavedTensor saved_operand(TensorImpl tensor):
+    return _saved(tensor)
+
+
+cdef SavedTensor saved_result(TensorImpl tensor, Py_ssize_t output):
+    # Without its place in the graph: the node would hold itself.
+    cdef Tensor detached = make_alias(tensor)
+    set_base_field(detached, NULL)
+    cdef SavedTensor saved = _saved(detached)
+    saved.is_result = True
+    saved.output = output
+    return saved
+
+
+# What tensors say and are told of gradients.
+
+
+def set_requires_grad(TensorImpl tensor not None, bint wanted):
+    """Says whether gradients flow to a leaf. The caller has checked that it is one, and its dtype."""
+    cdef AutogradMeta meta
+    if not wanted and not has_autograd(tensor):
+        return
+    meta = meta_of(tensor)
+    meta.requires_grad = wanted
+    if wanted:
+        tensor.keys |= recording_bit()
+    else:
+        tensor.keys &= ~recording_bit()
+
+
+def gradient_of(TensorImpl tensor not None):
+    """What `grad` holds: a tensor or None."""
+    return tensor.autograd.grad if has_autograd(tensor) else None
+
+
+def set_gradient(TensorImpl tensor not None, TensorImpl gradient):
+    """Puts a tensor of the same sizes, or None, into `grad`."""
+    if gradient is not None or has_autograd(tensor):
+        meta_of(tensor).grad = gradient
+
+
+def forget_history(TensorImpl tensor not None):
+    """Takes a tensor out of the graph: it is a leaf to which no gradients flow."""
+    cdef AutogradMeta meta
+    if not has_autograd(tensor):
+        return
+    meta = tensor.autograd
+    meta.node = None
+    meta.output = 0
+    meta.requires_grad = False
+    meta.hooks = None
+    tensor.keys &= ~recording_bit()
+
+
+def saved_tensor(TensorImpl tensor not None, owner=None, Py_ssize_t output=-1):
+    """A SavedTensor for nodes in Python; with `output`, of that result of theirs."""
+    return saved_operand(tensor) if output < 0 else saved_result(tensor, output)
+
+
+def given_back(SavedTensor saved not None, Node owner not None):
+    """The tensor that was saved. Raises RuntimeError where it was written to, or let go of."""
+    return saved.given(owner)
+
+
+def add_tensor_hook(TensorImpl tensor not None, hook):
+    """`hook(gradient)` when the tensor's gradient is known; its result, unless None, is taken on."""
+    cdef AutogradMeta meta = meta_of(tensor)
+    cdef Node node = node_of(tensor)
+    if node is not None:
+        if node.hooks_of_outputs is None:
+            node.hooks_of_outputs = {}
+        return RemovableHandle(node.hooks_of_outputs.setdefault(meta.output, []), hook)
+    if meta.hooks is None:
+        meta.hooks = []
+    return RemovableHandle(meta.hooks, hook)
+
+
+def add_post_hook(TensorImpl tensor not None, hook):
+    """`hook(tensor)` after the gradient of a leaf has grown."""
+    cdef AutogradMeta meta = meta_of(tensor)
+    if meta.post_hooks is None:
+        meta.post_hooks = []
+    return RemovableHandle(meta.post_hooks, hook)
+
+
+def retain_gradient(TensorImpl tensor not None):
+    """Has the engine keep the gradient of a tensor that is no leaf in its `grad`."""
+    cdef AutogradMeta meta = meta_of(tensor)
+    cdef Node node = node_of(tensor)
+    if node is None or meta.retains_grad:
+        return
+    meta.retains_grad = True
+    if node.retained is None:
+        node.retained = {}
+    node.retained[meta.output] = weakref.ref(tensor)
+
+
+def gradient_node(TensorImpl tensor not None):
+    """The node that a gradient of the tensor goes to, and which result of it the tensor is."""
+    if not takes_gradients(tensor):
+        return None, 0
+    return edge_of(tensor), tensor.autograd.output
+
+
+def share_autograd(TensorImpl tensor not None, TensorImpl of not None):
+    """Lets `tensor` hang on the graph where `of` does; it is another object for the same value."""
+    if has_autograd(of):
+        set_autograd_field(tensor, <PyObject*>of.autograd)
+        tensor.keys |= of.keys & recording_bit()

@@ -1,0 +1,619 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Operators recorded for gradients: the kernel of the key AutogradRecording, for all of them.
+
+It asks once for an operator's rule, runs the operator below the key, and leaves a node with what the
+rule's formulas need. A formula is another operator, whose arguments come from what was saved and
+from gradients, or a function of these.
+"""
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+
+from aten._core.autograd.node cimport (
+    INLINE_EDGES, Node, SavedTensor, detects_anomalies, edge_of, saved_operand, saved_result,
+    set_history, takes_gradients,
+)
+from aten._core.base.dtypes cimport category_of
+from aten._core.base.keys cimport (
+    NO_GRAD, LocalState, local_state, recording_bit, settle_recording,
+)
+from aten._core.base.sizes cimport int_tuple
+from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, LargeStack, OpOverload, release
+from aten._core.tensor.tensor cimport (
+    AutogradMeta, Tensor, TensorImpl, has_autograd, is_view,
+)
+
+cdef extern from "Python.h":
+    void own "Py_INCREF"(PyObject*) noexcept
+    tuple PyTuple_New(Py_ssize_t)
+    void PyTuple_SET_ITEM(PyObject*, Py_ssize_t, PyObject*) noexcept
+
+cdef enum:
+    FLOATING = 2                # the category from which on elements have gradients
+    # Where a formula's argument comes from: a position in the operator's stack, or
+    GRADIENTS = 1000            # the gradient of result 0, 1, …
+    RESULTS = 2000              # result 0, 1, …
+    CONSTANTS = 3000
+    NEEDED = 4000               # whether each operand's gradient is wanted, a tuple
+    ALL_GRADIENTS = 4001        # gradients of all results, a tuple
+    GIVEN = 4002                # the same, with None where none is known
+    SIZES = 5000                # the sizes of the tensor, or tensors, at a position
+
+cdef object _rule_of = None
+cdef object _written_view = None
+cdef object _zeros = None
+
+
+def set_rules(rule_of, written_view, zeros):
+    """Says who finds an operator's rule, `rule_of(op)`, and two things that rules need:
+
+    the node after a write to a view, `written_view(node, view)`, and `zeros(info)`.
+    """
+    global _rule_of, _written_view, _zeros
+    _rule_of, _written_view, _zeros = rule_of, written_view, zeros
+
+
+cdef class Formula:
+    """The gradients of operands at `positions`, from what `sources` name.
+
+    `compute` is an OpOverload, which gets one argument for each source, or a function. A formula of
+    several positions gives a tuple.
+    """
+
+    cdef readonly tuple positions
+    cdef readonly object compute
+    cdef readonly tuple sources
+    cdef readonly tuple constants
+    cdef OpOverload operator
+    cdef int count
+    cdef int codes[INLINE_ARGUMENTS]
+    cdef Py_ssize_t position        # the only one of `positions`, or -1
+
+    def __init__(self, tuple positions not None, compute not None, tuple sources not None,
+                 tuple constants=()):
+        if len(sources) > INLINE_ARGUMENTS:
+            raise ValueError("a formula has too many arguments")
+        self.positions = positions
+        self.compute = compute
+        self.sources = sources
+        self.constants = constants
+        self.operator = compute if isinstance(compute, OpOverload) else None
+        self.count = <int>len(sources)
+        self.position = positions[0] if len(positions) == 1 else -1
+        for place, code in enumerate(sources):
+            self.codes[place] = code
+
+
+cdef class Rule:
+    """How an operator is recorded.
+
+    `title` is what its nodes are called. `through` runs it, recording what it calls, where there is
+    one. `formulas` is None where the operator cuts the way, and empty with `missing` where nobody
+    has said how to go back. `without` numbers results that have no gradients.
+    """
+
+    cdef readonly str title
+    cdef readonly list formulas
+    cdef readonly Kernel through
+    cdef readonly str missing
+    cdef readonly frozenset without
+    cdef readonly bint in_place
+    cdef readonly bint refuses
+    cdef readonly frozenset keeps       # positions whose value before a write formulas need
+    cdef tuple slots                    # positions that formulas read, in the order of `saved`
+    cdef tuple sized                    # codes of sizes that they read
+    cdef int results                    # how many results they read, counted to the last of them
+
+    def __init__(self, str title, list formulas, Kernel through=None, str missing=None,
+                 frozenset without=frozenset(), bint in_place=False, bint refuses=False,
+                 frozenset keeps=frozenset()):
+        self.title = title
+        self.formulas = formulas
+        self.through = through
+        self.missing = missing
+        self.without = without
+        self.in_place = in_place
+        self.refuses = refuses
+        self.keeps = keeps
+        codes = {code for formula in formulas or () for code in formula.sources}
+        self.slots = tuple(sorted(code for code in codes if code < GRADIENTS))
+        self.sized = tuple(sorted(code for code in codes if code >= SIZES))
+        self.results = max((code - RESULTS + 1 for code in codes if RESULTS <= code < CONSTANTS),
+                           default=0)
+
+
+@cython.freelist(64)
+@cython.trashcan(True)
+cdef class OperatorNode(Node):
+    """A recorded call of an operator with a rule."""
+
+    cdef readonly Rule rule
+    cdef readonly OpOverload op
+    cdef list saved             # by slot of the rule: SavedTensors, lists of them, other values
+    cdef list results           # SavedTensors
+    cdef dict sizes             # by code
+    cdef list firsts            # where operands are lists: the first edge of each position, or -1
+    cdef list lengths           # and how many edges it has, -1 for no list
+
+    cdef list apply(self, list gradients):
+        cdef list given = [None] * len(self.nexts)
+        cdef Formula formula
+        cdef Py_ssize_t place, first
+        if self.rule.missing is not None:
+            raise NotImplementedError(f"the derivative of {self.op} is not implemented: "
+                                      f"{self.rule.missing}")
+        for formula in self.rule.formulas:
+            if not self.is_read(formula):
+                continue
+            computed = self.computed(formula, gradients)
+            if formula.position >= 0:
+                self.put(given, formula.position, computed)
+                continue
+            for place in range(len(formula.positions)):
+                self.put(given, formula.positions[place], computed[place])
+        return given
+
+    cdef bint is_read(self, Formula formula) except -1:
+        if formula.position >= 0:
+            return self.is_wanted(formula.position)
+        for position in formula.positions:
+            if self.is_wanted(position):
+                return True
+        return False
+
+    cdef Py_ssize_t first_edge(self, Py_ssize_t position) except -2:
+        """The edge of the operand at a position, the first one of a list; -1 where it has none."""
+        cdef Py_ssize_t place
+        if self.firsts is not None:
+            return self.firsts[position]
+        for place in range(self.op.tensor_count):
+            if self.op.tensor_positions[place] == position:
+                return place
+        return -1
+
+    cdef int put(self, list given, Py_ssize_t position, object computed) except -1:
+        cdef Py_ssize_t first = self.first_edge(position)
+        cdef Py_ssize_t length = -1 if self.lengths is None else self.lengths[position]
+        cdef Py_ssize_t place
+        if first < 0 or computed is None:
+            return 0
+        if length < 0:
+            given[first] = computed
+            return 0
+        for place in range(length):
+            given[first + place] = computed[place]
+        return 0
+
+    cdef object computed(self, Formula formula, list gradients):
+        cdef PyObject* stack[INLINE_ARGUMENTS]
+        cdef int filled = 0
+        try:
+            while filled < formula.count:
+                value = self.value(formula, formula.codes[filled], gradients)
+                own(<PyObject*>value)
+                stack[filled] = <PyObject*>value
+                filled += 1
+            if formula.operator is not None:
+                return formula.operator.call_stack(stack)
+            return formula.compute(*[<object>stack[place] for place in range(filled)])
+        finally:
+            release(stack, filled)
+
+    cdef object value(self, Formula formula, int code, list gradients):
+        if code < GRADIENTS:
+            return self.unpacked(self.saved[self.rule.slots.index(code)])
+        if code < RESULTS:
+            return self.gradient(gradients, code - GRADIENTS)
+        if code < CONSTANTS:
+            return self.unpacked(self.results[code - RESULTS])
+        if code < NEEDED:
+            return formula.constants[code - CONSTANTS]
+        if code >= SIZES:
+            return self.sizes[code]
+        if code == GIVEN:
+            return tuple(gradients)
+        if code == ALL_GRADIENTS:
+            return tuple([self.gradient(gradients, place) for place in range(len(gradients))])
+        return tuple([self.is_wanted(position) for position in formula.positions])
+
+    cdef object gradient(self, list gradients, Py_ssize_t place):
+        gradient = gradients[place]
+        if gradient is None:
+            info = self.info(place)
+            return None if info is None else _zeros(info)
+        return gradient
+
+    cdef bint is_wanted(self, Py_ssize_t position) except -1:
+        cdef Py_ssize_t first = self.first_edge(position)
+        cdef Py_ssize_t place
+        if first < 0:
+            return False
+        if self.lengths is None or self.lengths[position] < 0:
+            return self.nexts[first] is not None
+        for place in range(self.lengths[position]):
+            if self.nexts[first + place] is not None:
+                return True
+        return False
+
+    cdef object unpacked(self, object kept):
+        if isinstance(kept, SavedTensor):
+            return (<SavedTensor>kept).given(self)
+        if type(kept) is _SavedList:
+            return [self.unpacked(one) for one in (<_SavedList>kept).members]
+        return kept
+
+    cdef int forget(self) except -1:
+        if self.saved is not None:
+            for slot in range(len(self.saved)):
+                if isinstance(self.saved[slot], (SavedTensor, _SavedList)):
+                    self.saved[slot] = _FORGOTTEN
+        if self.results is not None:
+            self.results = [None if one is None else _FORGOTTEN for one in self.results]
+        return 0
+
+    def __getattr__(self, name):
+        # What was saved, by the names of the schema: `_saved_self`, `_saved_result`.
+        if not name.startswith("_saved_"):
+            raise AttributeError(f"{self.title!r} has no attribute {name!r}")
+        wanted = name.removeprefix("_saved_")
+        for position, argument in enumerate(self.op._schema.arguments):
+            if argument.name == wanted and position in self.rule.slots:
+                return self.unpacked(self.saved[self.rule.slots.index(position)])
+        numbered = [name for name in ("result", "out") if wanted.startswith(name)]
+        for prefix in numbered:
+            number = wanted.removeprefix(prefix) or "0"
+            kept = self.results or []
+            if number.isdecimal() and int(number) < len(kept) and kept[int(number)] is not None:
+                return self.unpacked(kept[int(number)])
+        raise AttributeError(f"{self.title!r} has no attribute {name!r}")
+
+
+cdef class _SavedList:
+    cdef list members
+
+
+cdef SavedTensor _FORGOTTEN = SavedTensor.__new__(SavedTensor)
+
+
+cdef class RecordingKernel(Kernel):
+    """Serves the key AutogradRecording for every operator that is not a composite."""
+
+    def describe(self):
+        return "recording for gradients"
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef Rule rule
+        if op.derivative is None:
+            op.derivative = _rule_of(op)
+        rule = <Rule>op.derivative
+        if rule.through is not None:
+            return rule.through.call(op, keys, stack)
+        if not _any_wanted(op, stack):
+            return _below(op, keys, stack)
+        if rule.formulas is None:
+            return _cut(op, rule, keys, stack)
+        if rule.refuses:
+            _refuse_out(op, stack)
+        return _recorded(op, rule, keys, stack)
+
+
+cdef object _below(OpOverload op, uint64_t keys, PyObject** stack):
+    """What the operator gives; nothing that it calls is recorded."""
+    cdef LocalState* state = local_state()
+    state.below_recording += 1
+    state.excluded |= recording_bit()
+    try:
+        return op.redispatch_stack(keys & ~recording_bit(), stack)
+    finally:
+        state.below_recording -= 1
+        settle_recording(state)
+
+
+cdef bint _any_wanted(OpOverload op, PyObject** stack):
+    cdef Py_ssize_t place
+    for place in range(op.tensor_count):
+        if _is_wanted(<object>stack[op.tensor_positions[place]]):
+            return True
+    return False
+
+
+cdef bint _is_wanted(object value):
+    if isinstance(value, TensorImpl):
+        return takes_gradients(<TensorImpl>value)
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            if _is_wanted(one):
+                return True
+    return False
+
+
+cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
+    """An operator through which no gradients go: comparisons, indices."""
+    if rule.in_place:
+        _check_writable(op, <TensorImpl>stack[0])
+    return _below(op, keys, stack)
+
+
+cdef int _refuse_out(OpOverload op, PyObject** stack) except -1:
+    if _any_wanted(op, stack):
+        raise RuntimeError(f"{op.name}(): out= cannot be recorded for gradients, and an argument "
+                           f"requires grad")
+    return 0
+
+
+cdef int _check_writable(OpOverload op, TensorImpl written) except -1:
+    if not takes_gradients(written):
+        if is_view(written) and takes_gradients(written.base) and written.base.autograd.node is None:
+            raise _refused_write(op, "a view of a leaf")
+        return 0
+    if written.autograd.node is None:
+        raise _refused_write(op, "a leaf")
+    if is_view(written) and takes_gradients(written.base) and written.base.autograd.node is None:
+        raise _refused_write(op, "a view of a leaf")
+    return 0
+
+
+cdef object _refused_write(OpOverload op, str what):
+    return RuntimeError(f"{op.name}: {what} that requires grad cannot be written to in place where "
+                        f"operators are recorded")
+
+
+cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
+    cdef OperatorNode node
+    cdef TensorImpl written
+    cdef Node base_node
+    if rule.in_place:
+        _check_writable(op, <TensorImpl>stack[0])
+    node = OperatorNode.__new__(OperatorNode)
+    node.rule = rule
+    node.op = op
+    node.title = rule.title
+    _connect(node, op, stack)
+    _keep(node, op, rule, stack)
+    if detects_anomalies:
+        node.line = _place()
+    result = _below(op, keys, stack)
+    if rule.in_place:
+        written = <TensorImpl>stack[0]
+        node.describe_output(written)
+        if is_view(written):
+            _written_view(node, written)
+        else:
+            set_history(written, node, 0)
+        _keep_results(node, rule, [written])
+        return result
+    if type(result) is Tensor or isinstance(result, TensorImpl):
+        if rule.results <= 1 and not rule.without:
+            _add_result(node, op, stack, <TensorImpl>result)
+            if rule.results:
+                _keep_result(node, rule, <TensorImpl>result)
+        else:
+            _add_results(node, rule, op, stack, [result])
+    elif isinstance(result, (tuple, list)):
+        _add_results(node, rule, op, stack, list(result))
+    return result
+
+
+cdef str _place():
+    """The lines that are being run, as tracebacks show them."""
+    import traceback
+
+    return "".join(traceback.format_stack())
+
+
+cdef int _connect(OperatorNode node, OpOverload op, PyObject** stack) except -1:
+    """Edges to the nodes of the operands: one for each tensor argument, where none is a list."""
+    cdef int places[INLINE_EDGES]
+    cdef Py_ssize_t place
+    cdef tuple nexts
+    cdef TensorImpl operand
+    cdef Node following
+    if op.tensor_count > INLINE_EDGES or _has_lists(op, stack):
+        return _connect_lists(node, op, stack)
+    nexts = PyTuple_New(op.tensor_count)
+    for place in range(op.tensor_count):
+        places[place] = 0
+        value = stack[op.tensor_positions[place]]
+        if value != <PyObject*>None and isinstance(<object>value, TensorImpl):
+            operand = <TensorImpl>value
+            if takes_gradients(operand):
+                following = edge_of(operand)
+                own(<PyObject*>following)
+                PyTuple_SET_ITEM(<PyObject*>nexts, place, <PyObject*>following)
+                places[place] = <int>operand.autograd.output
+                continue
+        own(<PyObject*>None)
+        PyTuple_SET_ITEM(<PyObject*>nexts, place, <PyObject*>None)
+    node.set_edges(nexts, places)
+    return 0
+
+
+cdef bint _has_lists(OpOverload op, PyObject** stack) noexcept:
+    cdef Py_ssize_t place
+    for place in range(op.tensor_count):
+        if isinstance(<object>stack[op.tensor_positions[place]], (list, tuple)):
+            return True
+    return False
+
+
+cdef int _connect_lists(OperatorNode node, OpOverload op, PyObject** stack) except -1:
+    cdef Py_ssize_t place, position
+    cdef list operands = []
+    node.firsts = [-1] * op.count
+    node.lengths = [-1] * op.count
+    for place in range(op.tensor_count):
+        position = op.tensor_positions[place]
+        value = <object>stack[position]
+        node.firsts[position] = len(operands)
+        if isinstance(value, (list, tuple)):
+            node.lengths[position] = len(value)
+            operands += [one if isinstance(one, TensorImpl) else None for one in value]
+        else:
+            operands.append(value if isinstance(value, TensorImpl) else None)
+    node.connect(operands, ())
+    return 0
+
+
+cdef int _keep(OperatorNode node, OpOverload op, Rule rule, PyObject** stack) except -1:
+    """Saves what the formulas that are wanted read."""
+    cdef Formula formula
+    cdef Py_ssize_t slot
+    cdef int place, code
+    if rule.sized:
+        node.sizes = {code: _sizes_of(<object>stack[code - SIZES]) for code in rule.sized}
+    if not rule.slots:
+        return 0
+    node.saved = [None] * len(rule.slots)
+    for formula in rule.formulas:
+        if not node.is_read(formula):
+            continue
+        for place in range(formula.count):
+            code = formula.codes[place]
+            if code >= GRADIENTS:
+                continue
+            slot = rule.slots.index(code)
+            if node.saved[slot] is None:
+                node.saved[slot] = _saved_value(<object>stack[code], code in rule.keeps)
+    return 0
+
+
+cdef object _sizes_of(object value):
+    if isinstance(value, TensorImpl):
+        return int_tuple((<TensorImpl>value).rank, (<TensorImpl>value).sizes)
+    if isinstance(value, (list, tuple)):
+        return [_sizes_of(one) for one in value]
+    return None
+
+
+cdef object _saved_value(object value, bint as_it_was):
+    cdef _SavedList kept
+    if isinstance(value, TensorImpl):
+        if as_it_was:
+            return saved_operand(<TensorImpl>_copy(value))
+        return saved_operand(<TensorImpl>value)
+    if isinstance(value, (list, tuple)) and any([isinstance(one, TensorImpl) for one in value]):
+        kept = _SavedList.__new__(_SavedList)
+        kept.members = [saved_operand(<TensorImpl>one) if isinstance(one, TensorImpl) else one
+                        for one in value]
+        return kept
+    return value
+
+
+cdef object _copy(object tensor):
+    """A tensor's value before it is written to, at its place in the graph."""
+    cdef LocalState* state = local_state()
+    state.below_recording += 1
+    state.excluded |= recording_bit()
+    try:
+        copied = tensor.clone()
+    finally:
+        state.below_recording -= 1
+        settle_recording(state)
+    if takes_gradients(<TensorImpl>tensor):
+        set_history(<TensorImpl>copied, edge_of(<TensorImpl>tensor),
+                    (<TensorImpl>tensor).autograd.output)
+    return copied
+
+
+cdef int _add_results(OperatorNode node, Rule rule, OpOverload op, PyObject** stack,
+                      list results) except -1:
+    cdef TensorImpl tensor
+    cdef Py_ssize_t number
+    for number in range(len(results)):
+        if isinstance(results[number], TensorImpl):
+            tensor = <TensorImpl>results[number]
+            if (category_of(tensor.dtype_code) >= FLOATING and number not in rule.without
+                    and not _is_operand(op, stack, tensor)):
+                node.add_output(tensor)
+                continue
+        node.describe_output(None)
+    return _keep_results(node, rule, results)
+
+
+cdef inline int _add_result(OperatorNode node, OpOverload op, PyObject** stack,
+                            TensorImpl result) except -1:
+    if category_of(result.dtype_code) >= FLOATING and not _is_operand(op, stack, result):
+        return node.add_output(result)
+    return node.describe_output(None)
+
+
+cdef bint _is_operand(OpOverload op, PyObject** stack, TensorImpl tensor) noexcept:
+    cdef Py_ssize_t place
+    for place in range(op.tensor_count):
+        if stack[op.tensor_positions[place]] == <PyObject*>tensor:
+            return True
+    return False
+
+
+cdef int _keep_results(OperatorNode node, Rule rule, list results) except -1:
+    cdef Formula formula
+    cdef int place, code
+    if rule.results == 0:
+        return 0
+    node.results = [None] * rule.results
+    for formula in rule.formulas:
+        if not node.is_read(formula):
+            continue
+        for place in range(formula.count):
+            code = formula.codes[place] - RESULTS
+            if not 0 <= code < CONSTANTS - RESULTS or node.results[code] is not None:
+                continue
+            if results[code] is not None:
+                node.results[code] = _saved_output(node, <TensorImpl>results[code], code)
+    return 0
+
+
+cdef int _keep_result(OperatorNode node, Rule rule, TensorImpl result) except -1:
+    """`_keep_results` of the only one."""
+    cdef Formula formula
+    cdef int place
+    for formula in rule.formulas:
+        for place in range(formula.count):
+            if formula.codes[place] == RESULTS and node.is_read(formula):
+                node.results = [_saved_output(node, result, 0)]
+                return 0
+    return 0
+
+
+cdef SavedTensor _saved_output(OperatorNode node, TensorImpl tensor, Py_ssize_t output):
+    if node.first.rank == -1 and output == 0 or output > 0 and node.infos[output] is None:
+        return saved_operand(tensor)
+    return saved_result(tensor, output)
+
+
+def below_recording(function, *args, **kwargs):
+    """`function(*args, **kwargs)`, of which no operator is recorded."""
+    cdef LocalState* state = local_state()
+    state.below_recording += 1
+    settle_recording(state)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        state.below_recording -= 1
+        settle_recording(state)
+
+
+def forget_rules(operators):
+    """Has the rules of these operators found anew."""
+    cdef OpOverload op
+    for op in operators:
+        op.derivative = None
+
+
+def take_edges(Node node not None, OperatorNode write not None):
+    """Gives `node` the edges of an operator that writes, but that of what it wrote to.
+
+    Returns the place of that one among the gradients that the operator gives.
+    """
+    cdef Py_ssize_t own_place = write.first_edge(0)
+    edges = [edge for edge in range(len(write.nexts)) if edge != own_place]
+    node.extend_edges([write.nexts[edge] for edge in edges],
+                      [write.place_of(edge) for edge in edges])
+    return own_place
+
+
+def applied(Node node not None, list gradients not None):
+    """The gradients of a node's operands."""
+    return node.apply(gradients)

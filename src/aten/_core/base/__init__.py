@@ -1,0 +1,1 @@
+"""What everything is said in: element types, devices, dispatch keys, sizes, strides, errors."""

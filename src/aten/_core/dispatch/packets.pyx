@@ -1,0 +1,354 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, nonecheck=False, cdivision=True, freethreading_compatible=False
+"""Packets: operators by name, whose overloads are tried in their order; methods and number slots.
+
+Two operands as they are do not try: the packet has learnt which overload takes them.
+"""
+
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport uint64_t
+
+from aten._core.base.keys cimport LocalState, local_state
+from aten._core.dispatch.dispatcher cimport (
+    INLINE_ARGUMENTS,
+    LargeStack,
+    OpOverload,
+    PyVectorcall_NARGS,
+    call_with_tuple,
+    call_without_match,
+    dispatch,
+    make_vectorcallable,
+    release,
+)
+from aten._core.dispatch.dispatcher import packet_named
+from aten._core.tensor.tensor cimport Tensor, TensorImpl, set_binary_call
+
+cdef extern from "Python.h":
+    const unsigned long TPFLAGS_METHOD_DESCRIPTOR "Py_TPFLAGS_METHOD_DESCRIPTOR"
+    object PyMethod_New(object, object)
+    PyTypeObject* Py_TYPE(PyObject*) noexcept
+    bint PyFloat_CheckExact(PyObject*) noexcept
+    bint PyLong_CheckExact(PyObject*) noexcept
+    Py_ssize_t PySequence_Fast_GET_SIZE(PyObject*) noexcept
+    PyObject** PySequence_Fast_ITEMS(PyObject*) noexcept
+    ctypedef struct AllocatingTypeObject "PyTypeObject":
+        object (*tp_alloc)(PyObject*, Py_ssize_t)
+    void PyTuple_SET_ITEM(object, Py_ssize_t, PyObject*)
+    void own "Py_INCREF"(PyObject*) noexcept
+
+
+# The registry brings it, which knows the namespaces.
+cdef object place_of_packet = None
+
+
+def set_place_lookup(lookup):
+    """Let `lookup(namespace, name)` say where users find an operator: the module and the name."""
+    global place_of_packet
+    place_of_packet = lookup
+# Who writes documentation and signatures, when somebody asks for them.
+describe = None
+
+
+def set_description(description):
+    """Has `description.documentation` and `description.signature` describe packets and methods."""
+    global describe
+    describe = description
+
+
+cdef object named_tuple(object type, tuple values):
+    """`values` as an object of `type`, a tuple's subclass with as many fields."""
+    cdef Py_ssize_t position
+    cdef PyObject* value
+    cdef Py_ssize_t count = PySequence_Fast_GET_SIZE(<PyObject*> values)
+    made = (<AllocatingTypeObject*> type).tp_alloc(<PyObject*> type, count)
+    for position in range(count):
+        value = PySequence_Fast_ITEMS(<PyObject*> values)[position]
+        own(value)
+        PyTuple_SET_ITEM(made, position, value)
+    return made
+
+
+cdef class OpOverloadPacket:
+    """All overloads of one operator, such as `aten.ops.aten.add`.
+
+    Calling it tries the overloads in their order and dispatches to the first whose schema fits.
+    `resolver(packet)` gives the overloads when they are first needed.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = <void*> call_packet
+
+    def __init__(self, str namespace not None, str name not None, resolver not None):
+        self.namespace = namespace
+        self.name = name
+        self.resolver = resolver
+
+    cdef int resolve(self) except -1:
+        if self.candidates is None:
+            found = tuple(self.resolver(self))
+            self.of_methods = tuple([one for one in found if not _writes_out(one)]) or found
+            self.candidates = found
+        return 0
+
+    def refresh(self):
+        """Asks the resolver again when next called, after an overload was added or taken away."""
+        self.candidates = None
+        self.binary = None
+        self.binary_state = 0
+        self.number_state = 0
+        for name, kept in tuple(vars(self).items()):
+            if isinstance(kept, OpOverload):
+                delattr(self, name)
+
+    def __call__(self, *args, **kwargs):
+        return call_with_tuple(self, args, kwargs)
+
+    cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                               object named):
+        if self.candidates is None:
+            self.resolve()
+        return self.call_one_of(self.candidates, args, nargs, kwnames, named)
+
+    cdef object call_one_of(self, tuple candidates, PyObject* const* args, Py_ssize_t nargs,
+                            PyObject* kwnames, object named):
+        cdef PyObject* inline_stack[INLINE_ARGUMENTS]
+        cdef PyObject** stack = inline_stack
+        cdef LargeStack larger
+        cdef OpOverload op
+        for candidate in candidates:
+            op = <OpOverload> candidate
+            if op.row == NULL:
+                op.prepare()
+            if op.count > INLINE_ARGUMENTS:
+                larger = LargeStack(op.count)
+                stack = larger.values
+            if op.parser.parse(args, nargs, kwnames, stack) == 0:
+                break
+        else:
+            return call_without_match(named, candidates, args, nargs, kwnames)
+        try:
+            result = dispatch(op, op.keys_of(stack), stack)
+        finally:
+            release(stack, op.count)
+        if op.results is None or type(result) is op.results or not isinstance(result, tuple):
+            return result
+        return named_tuple(op.results, tuple(result))
+
+    def overloads(self):
+        """The overloads' names, "default" for the one without."""
+        self.resolve()
+        return [candidate._overloadname for candidate in self.candidates]
+
+    @property
+    def op_overloads(self):
+        """The overloads themselves, in resolution order."""
+        self.resolve()
+        return self.candidates
+
+    def __getattr__(self, str name):
+        if not (name.startswith("__") and name.endswith("__")):
+            self.resolve()
+            for candidate in self.candidates:
+                if (<OpOverload> candidate).overload == ("" if name == "default" else name):
+                    # Found by the ordinary lookup from now on.
+                    setattr(self, name, candidate)
+                    return candidate
+        raise AttributeError(
+            f"The underlying op of '{self.namespace}.{self.name}' has no overload name '{name}'"
+        )
+
+    def __dir__(self):
+        return [*object.__dir__(self), *self.overloads()]
+
+    @property
+    def __name__(self):
+        return self.name
+
+    @property
+    def __module__(self):
+        return self.place()[0]
+
+    @property
+    def __qualname__(self):
+        return self.place()[1]
+
+    def place(self):
+        """The module and the name by which users find the operator."""
+        return place_of_packet(self.namespace, self.name)
+
+    @property
+    def __doc__(self):
+        return describe.documentation(self)
+
+    @property
+    def __signature__(self):
+        return describe.signature(self)
+
+    def __str__(self):
+        return f"{self.namespace}.{self.name}"
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self.namespace}.{self.name}')>"
+
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        return packet_named, (self.namespace, self.name)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+cdef class MethodDescriptor:
+    """An operator as a method of Tensor: `tensor.add(x)` calls the packet without a bound method."""
+
+    def __cinit__(self):
+        self.vectorcall = <void*> call_method
+
+    def __init__(self, OpOverloadPacket packet not None):
+        self.packet = packet
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        return call_with_tuple(self, args, kwargs)
+
+    @property
+    def __name__(self):
+        return self.packet.name
+
+    @property
+    def __qualname__(self):
+        return f"Tensor.{self.packet.name}"
+
+    @property
+    def __doc__(self):
+        return describe.documentation(self.packet, is_method=True)
+
+    @property
+    def __signature__(self):
+        return describe.signature(self.packet, is_method=True)
+
+    def __repr__(self):
+        return f"<method '{self.packet.name}' of 'Tensor' objects>"
+
+    def __reduce__(self):
+        return getattr, (Tensor, self.packet.name)
+
+
+cdef object call_packet(OpOverloadPacket self, PyObject* const* args, size_t nargsf,
+                        PyObject* kwnames):
+    return self.call_arguments(args, PyVectorcall_NARGS(nargsf), kwnames, self)
+
+
+cdef object call_method(MethodDescriptor self, PyObject* const* args, size_t nargsf,
+                        PyObject* kwnames):
+    cdef OpOverloadPacket packet = self.packet
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    if count == 0 or (Py_TYPE(args[0]) != <PyTypeObject*> Tensor
+                      and not isinstance(<object> args[0], TensorImpl)):
+        given = type(<object> args[0]).__name__ if count else "nothing"
+        raise TypeError(f"Tensor.{packet.name}(): argument 'self' must be Tensor, not {given}")
+    if packet.candidates is None:
+        packet.resolve()
+    return packet.call_one_of(packet.of_methods, args, count, kwnames, self)
+
+
+cdef bint _writes_out(OpOverload op) except -1:
+    return op.entry is not None and op.entry.variant == "out"
+
+
+cdef object call_binary(OpOverloadPacket packet, object left, object right):
+    cdef PyObject* stack[INLINE_ARGUMENTS]
+    cdef OpOverload op
+    cdef tuple defaults
+    cdef Py_ssize_t position
+    cdef uint64_t keys
+    cdef LocalState* state
+    cdef bint number = False
+    if Py_TYPE(<PyObject*> left) != <PyTypeObject*> Tensor:
+        return call_operands(packet, left, right)
+    keys = (<TensorImpl> left).keys
+    if Py_TYPE(<PyObject*> right) == <PyTypeObject*> Tensor:
+        keys |= (<TensorImpl> right).keys
+    elif PyFloat_CheckExact(<PyObject*> right) or PyLong_CheckExact(<PyObject*> right):
+        number = True
+    else:
+        return call_operands(packet, left, right)
+    if (packet.number_state if number else packet.binary_state) != 1:
+        if not learn_binary(packet, left, right, number):
+            return call_operands(packet, left, right)
+    op = packet.binary
+    stack[0] = <PyObject*> left
+    stack[1] = <PyObject*> right
+    # Owned, as `op` is: the call may refresh the packet.
+    defaults = packet.binary_defaults
+    for position in range(op.count - 2):
+        stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> defaults)[position]
+    state = local_state()
+    return dispatch(op, (keys | state.included) & ~state.excluded, stack)
+
+
+cdef object call_operands(OpOverloadPacket packet, object left, object right):
+    cdef PyObject* operands[2]
+    operands[0] = <PyObject*> left
+    operands[1] = <PyObject*> right
+    return packet.call_arguments(operands, 2, NULL, packet)
+
+
+cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:
+    """Whether the first candidate takes two such operands as they are; keeps its other defaults."""
+    cdef PyObject* stack[INLINE_ARGUMENTS]
+    cdef PyObject* operands[2]
+    cdef OpOverload op
+    cdef Py_ssize_t position
+    cdef bint fits
+    if (packet.number_state if number else packet.binary_state) == -1:
+        return False
+    packet.resolve()
+    op = <OpOverload> packet.candidates[0]
+    op.prepare()
+    operands[0] = <PyObject*> left
+    operands[1] = <PyObject*> right
+    fits = (
+        2 <= op.count <= INLINE_ARGUMENTS
+        and op.tensor_count >= 2
+        and op.tensor_positions[1] == 1
+        and op.parser.parse(operands, 2, NULL, stack) == 0
+    )
+    if fits:
+        # A parser that makes something else of an operand has to see every call.
+        fits = stack[0] == operands[0] and stack[1] == operands[1]
+        packet.binary_defaults = tuple(
+            [<object> stack[position] for position in range(2, op.count)]
+        )
+        release(stack, op.count)
+        packet.binary = op
+    if number:
+        packet.number_state = 1 if fits else -1
+    else:
+        packet.binary_state = 1 if fits else -1
+    return fits
+
+
+cdef object call_slot(PyObject* filled, object left, object right):
+    if Py_TYPE(filled) == <PyTypeObject*> OpOverloadPacket:
+        return call_binary(<OpOverloadPacket> filled, left, right)
+    return (<object> filled)(left, right)
+
+
+cdef void make_packets_callable() except *:
+    cdef OpOverloadPacket packet = OpOverloadPacket.__new__(OpOverloadPacket)
+    cdef MethodDescriptor method = MethodDescriptor.__new__(MethodDescriptor)
+    make_vectorcallable(
+        <PyTypeObject*> OpOverloadPacket, <char*> &packet.vectorcall - <char*> <PyObject*> packet, 0
+    )
+    make_vectorcallable(
+        <PyTypeObject*> MethodDescriptor, <char*> &method.vectorcall - <char*> <PyObject*> method,
+        TPFLAGS_METHOD_DESCRIPTOR,
+    )
+
+
+make_packets_callable()
+set_binary_call(call_slot)

@@ -1,0 +1,25 @@
+"""Kernels that compute ordinary calls at once, and leave all others to another kernel."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from aten._core.dispatch.dispatcher cimport Kernel
+
+cdef class CompiledFirst(Kernel):
+    cdef readonly str native
+    cdef readonly Kernel otherwise
+
+    # The result, or None where `otherwise` has to look at the call.
+    cdef object ordinary(self, PyObject** stack)
+
+cdef class StandIn(CompiledFirst):
+    cdef readonly tuple replaced    # names of the operators that `otherwise` calls
+    cdef object find                # gives the operator of a name
+    # What was found last: whether it stands, for these keys, unless a registration has changed.
+    cdef bint found
+    cdef uint64_t found_keys
+    cdef uint64_t found_epoch
+
+    # Whether the operators, called with these keys, are served as the package made them.
+    cdef bint stands(self, uint64_t keys) except -1
+    cdef bint look(self, uint64_t keys) except -1

@@ -1,0 +1,71 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Kernels that compute ordinary calls at once, and leave all others to another kernel.
+
+The compiled part looks at the arguments, and does what they ask for or declines. So errors, other
+devices and rare arguments are dealt with in one place, mostly a function, which could serve every
+call.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from aten._core.base.keys cimport local_state
+from aten._core.dispatch.dispatcher cimport Kernel, OpOverload, registration_epoch
+
+cdef class CompiledFirst(Kernel):
+    """Computes what is ordinary itself; `otherwise` serves the other calls."""
+
+    def __init__(self, str native not None, Kernel otherwise not None):
+        self.native = native
+        self.otherwise = otherwise
+
+    def describe(self):
+        return f"compiled {self.native}, else {self.otherwise.describe()}"
+
+    cdef object ordinary(self, PyObject** stack):
+        return None
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        made = self.ordinary(stack)
+        return self.otherwise.call(op, keys, stack) if made is None else made
+
+
+cdef class StandIn(CompiledFirst):
+    """Computes what `otherwise`, which calls the operators named in `replaced`, would give.
+
+    It stands for it only while each of these is served by the kernel it came with, with nothing
+    before it, and no trace is on: a kernel of whatever kind that is registered for one of them is
+    called as ever. `find` gives the operator of a name.
+    """
+
+    def __init__(self, str native not None, tuple replaced not None, find not None,
+                 Kernel otherwise not None):
+        CompiledFirst.__init__(self, native, otherwise)
+        self.replaced = replaced
+        self.find = find
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        if local_state().tracing == 0 and self.stands(op.keys_of(stack)):
+            made = self.ordinary(stack)
+            if made is not None:
+                return made
+        return self.otherwise.call(op, keys, stack)
+
+    cdef bint stands(self, uint64_t keys) except -1:
+        if keys == self.found_keys and registration_epoch == self.found_epoch:
+            return self.found
+        return self.look(keys)
+
+    cdef bint look(self, uint64_t keys) except -1:
+        # What changes while it looks, in Python code or another thread, is a change after it.
+        cdef uint64_t epoch = registration_epoch
+        cdef bint stands = True
+        for name in self.replaced:
+            if not (<OpOverload?>self.find(name)).is_as_made(keys):
+                stands = False
+                break
+        self.found = stands
+        self.found_keys = keys
+        self.found_epoch = epoch
+        return stands

@@ -1,6 +1,0 @@
-from typing import Any
-
-from aten._core.tensor import Tensor
-
-def export(tensor: Tensor, *, versioned: bool, copied: bool = False) -> Any: ...
-def import_capsule(capsule: Any, *, shared: bool = ...) -> Tensor: ...

@@ -1,5 +1,0 @@
-from aten._core.tensor import Tensor
-
-def transform(
-    given: Tensor, out: Tensor, dim: int, length: int, inverse: bool, scale: float
-) -> None: ...

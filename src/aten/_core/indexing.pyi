@@ -1,9 +1,0 @@
-from collections.abc import Callable
-from typing import Any
-
-from aten._core.dispatcher import OpOverload
-from aten._core.tensor import Tensor
-
-def install(operators: Callable[[], dict[str, OpOverload]]) -> None: ...
-def getitem(tensor: Tensor, index: Any) -> Tensor: ...
-def setitem(tensor: Tensor, index: Any, value: Any) -> None: ...

@@ -1,3 +1,0 @@
-from aten._core.tensor import Tensor
-
-def contains_zero(tensor: Tensor) -> bool: ...

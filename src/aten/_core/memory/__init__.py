@@ -1,0 +1,1 @@
+"""Memory: how much there is, who keeps it, the storages that own it."""

@@ -1,0 +1,1 @@
+"""Random numbers: the engine, and the Generator that holds its state."""

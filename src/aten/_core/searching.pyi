@@ -1,5 +1,0 @@
-from aten._core.tensor import Tensor
-
-def search_sorted(
-    boundaries: Tensor, values: Tensor, order: Tensor | None, out: Tensor, right: bool
-) -> None: ...

@@ -1,3 +1,0 @@
-from aten._core.dispatcher import PythonKernel
-
-class ShieldedKernel(PythonKernel): ...

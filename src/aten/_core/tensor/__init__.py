@@ -1,0 +1,1 @@
+"""A tensor, how it is made of other objects, and what shares its memory."""

@@ -1,0 +1,6 @@
+from typing import Any
+
+from aten._core.tensor.tensor import Tensor
+
+def export(tensor: Tensor, *, versioned: bool, copied: bool = False) -> Any: ...
+def import_capsule(capsule: Any, *, shared: bool = ...) -> Tensor: ...

@@ -1,0 +1,264 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Tensors made over storages: those that exist, fresh ones, and buffers of others."""
+
+from cpython.object cimport PyTypeObject
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+from aten._core.base.device cimport CPU, DEVICE_TYPE_COUNT, META, device
+from aten._core.base.dtypes cimport dtype, item_size
+from aten._core.base.keys cimport DispatchKeySet, dense_keys, recording_bit
+from aten._core.base.keys import DispatchKey
+from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
+from aten._core.base.strides cimport contiguous_strides, storage_extent
+from aten._core.memory.storage cimport Storage, allocate, is_aligned, storage_over
+from aten._core.tensor.tensor cimport (
+    Tensor, TensorImpl, note_base, refresh_geometry, reserve, share_versions,
+)
+
+cdef extern from *:
+    bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
+    bint __builtin_add_overflow(int64_t, int64_t, int64_t*) noexcept nogil
+
+cdef extern from *:
+    """
+    /* Tensors that died, for the next ones: one without a dict, which most never get, and past
+       tp_new costs a third. Fields that hold objects are NULL in them, which Cython's own
+       assignments do not expect. */
+    #define ATEN_KEPT_TENSORS 64
+    static PyTypeObject *aten_tensor_type = NULL;
+    static PyObject *aten_kept[ATEN_KEPT_TENSORS];
+    static int aten_kept_count = 0;
+
+    static void aten_keep(void *object) {
+        if (Py_TYPE((PyObject *)object) == aten_tensor_type && aten_kept_count < ATEN_KEPT_TENSORS)
+            aten_kept[aten_kept_count++] = (PyObject *)object;
+        else
+            PyObject_GC_Del(object);
+    }
+    static void aten_recycle(PyTypeObject *type) {
+        aten_tensor_type = type;
+        type->tp_free = aten_keep;
+    }
+    /* The collector of garbage runs finalizers, which may change the operands of the operator whose
+       result this is, when it has read their sizes already. So it has to wait for the next object
+       that something else makes. */
+    static PyObject *aten_new_tensor(void) {
+        int collects = PyGC_Disable();
+        PyObject *object = PyType_GenericAlloc(aten_tensor_type, 0);
+        if (collects)
+            PyGC_Enable();
+        return object;
+    }
+    static inline PyObject *aten_bare_tensor(void) {
+        PyObject *object;
+        if (aten_kept_count == 0)
+            return aten_new_tensor();
+        object = aten_kept[--aten_kept_count];
+        memset((char *)object + sizeof(PyObject), 0,
+               (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
+        PyObject_Init(object, aten_tensor_type);
+        PyObject_GC_Track(object);
+        return object;
+    }
+    #define ATEN_SET_FIRST(field, value) (Py_INCREF((PyObject *)(value)), (field) = (value))
+    #define ATEN_SET_STORAGE(tensor, value) ATEN_SET_FIRST((tensor)->storage, value)
+    """
+    void aten_recycle(PyTypeObject*) noexcept
+    object aten_bare_tensor()
+    void set_first_storage "ATEN_SET_STORAGE"(TensorImpl, Storage) noexcept
+
+cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
+cdef Storage _no_memory = allocate(0, CPU, -1)
+
+
+cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
+                        const int64_t* strides, int64_t offset):
+    """A tensor over `storage`; the caller vouches that the geometry stays inside it."""
+    cdef Tensor tensor = aten_bare_tensor()
+    cdef int dim
+    set_first_storage(tensor, storage)
+    reserve(tensor, ndim)
+    for dim in range(ndim):
+        tensor.sizes[dim] = sizes[dim]
+        tensor.strides[dim] = strides[dim]
+    tensor.offset = offset
+    tensor.dtype_code = dtype_code
+    tensor.device_type = storage.device_type
+    tensor.device_index = storage.device_index
+    tensor.keys = _KEYS_OF_DEVICE[storage.device_type]
+    refresh_geometry(tensor)
+    return tensor
+
+
+cdef Tensor make_alias(TensorImpl base):
+    """Another tensor that is the same window."""
+    cdef Tensor tensor = aten_bare_tensor()
+    set_first_storage(tensor, base.storage)
+    share_versions(tensor, base)
+    reserve(tensor, base.rank)
+    memcpy(tensor.sizes, base.sizes, 2 * base.rank * sizeof(int64_t))
+    tensor.count = base.count
+    tensor.contiguous = base.contiguous
+    tensor.offset = base.offset
+    tensor.dtype_code = base.dtype_code
+    tensor.device_type = base.device_type
+    tensor.device_index = base.device_index
+    tensor.keys = base.keys & ~recording_bit()
+    note_base(tensor, base)
+    return tensor
+
+
+cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
+                            int device_index):
+    """An uninitialized row-major tensor. Sizes must not be negative."""
+    cdef Tensor tensor = aten_bare_tensor()
+    cdef int64_t stride = 1, nbytes
+    cdef int dim
+    cdef bint empty = False, overflowed = False
+    set_first_storage(tensor, _no_memory)
+    reserve(tensor, ndim)
+    for dim in range(ndim - 1, -1, -1):
+        tensor.sizes[dim] = sizes[dim]
+        tensor.strides[dim] = stride
+        if sizes[dim] == 0:
+            empty = True
+        else:
+            overflowed |= __builtin_mul_overflow(stride, sizes[dim], &stride)
+    overflowed |= __builtin_mul_overflow(stride, item_size(dtype_code), &nbytes)
+    if overflowed:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes="
+                           f"{list(int_tuple(ndim, sizes))}")
+    tensor.count = 0 if empty else stride
+    tensor.contiguous = True
+    tensor.dtype_code = dtype_code
+    tensor.device_type = device_type
+    tensor.device_index = device_index
+    tensor.keys = _KEYS_OF_DEVICE[device_type]
+    tensor.storage = allocate(0 if empty else nbytes, device_type, device_index)
+    return tensor
+
+
+cdef Tensor make_strided(int dtype_code, int ndim, const int64_t* sizes, const int64_t* strides,
+                         int device_type, int device_index):
+    """An uninitialized tensor with these strides, on a storage just large enough."""
+    cdef int64_t extent = storage_extent(ndim, sizes, strides)
+    cdef int64_t nbytes
+    if extent < 0 or __builtin_mul_overflow(extent, item_size(dtype_code), &nbytes):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes="
+                           f"{list(int_tuple(ndim, sizes))}")
+    return make_tensor(allocate(nbytes, device_type, device_index), dtype_code, ndim, sizes,
+                       strides, 0)
+
+
+def tensor_from_buffer(buffer, dtype dtype not None, sizes, strides=None, int64_t byte_offset=0):
+    """A tensor over the memory of a writable buffer or of a Storage, without a copy.
+
+    `strides` are in elements and default to row-major; the buffer stays alive with the tensor.
+    Raises ValueError where the window leaves the buffer or is not aligned to the element size.
+    """
+    cdef int64_t size_values[MAXIMUM_DIMS]
+    cdef int64_t stride_values[MAXIMUM_DIMS]
+    cdef Storage storage
+    cdef Py_ssize_t dim
+    cdef int ndim = <int>read_sizes(sizes, size_values, MAXIMUM_DIMS)
+    storage = <Storage>buffer if isinstance(buffer, Storage) else storage_over(buffer)
+    for dim in range(ndim):
+        if size_values[dim] < 0:
+            raise ValueError(f"tensor_from_buffer: sizes must not be negative, got {tuple(sizes)}")
+    if strides is None:
+        contiguous_strides(ndim, size_values, stride_values)
+    elif read_sizes(strides, stride_values, MAXIMUM_DIMS) != ndim:
+        raise ValueError(f"tensor_from_buffer: {len(strides)} strides for {ndim} sizes")
+    _check_window(storage, dtype, ndim, size_values, stride_values, byte_offset)
+    return make_tensor(storage, dtype.code, ndim, size_values, stride_values,
+                       byte_offset // dtype.itemsize)
+
+
+cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* sizes,
+                       const int64_t* strides, int64_t byte_offset) except -1:
+    cdef int64_t extent = storage_extent(ndim, sizes, strides)
+    cdef int64_t end
+    cdef int dim
+    for dim in range(ndim):
+        if strides[dim] < 0:
+            raise ValueError("tensor_from_buffer: strides must not be negative")
+    if byte_offset < 0 or byte_offset % element.itemsize:
+        raise ValueError(f"tensor_from_buffer: byte_offset {byte_offset} is not a multiple of the "
+                         f"element size {element.itemsize}")
+    if extent > 0 and not is_aligned(storage.data, element.itemsize):
+        raise ValueError(f"tensor_from_buffer: the buffer begins at an address that is not a "
+                         f"multiple of the element size {element.itemsize}: copy it first")
+    if (extent < 0 or __builtin_mul_overflow(extent, element.itemsize, &end)
+            or __builtin_add_overflow(end, byte_offset, &end) or end > storage.bytes):
+        raise ValueError(f"tensor_from_buffer: sizes {list(int_tuple(ndim, sizes))}, strides "
+                         f"{list(int_tuple(ndim, strides))} and byte_offset {byte_offset} reach "
+                         f"past the buffer's {storage.bytes} bytes")
+    return 0
+
+
+cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
+cdef uint64_t _LAZY = (<DispatchKeySet>DispatchKeySet(
+    DispatchKey.Conjugate, DispatchKey.Negative)).bits
+
+
+def fake_window(TensorImpl described not None, device place not None):
+    """A tensor that is the same window on storage without data, and says that it is on `place`.
+
+    Modes see its calls (key Python); without one they are those of the meta device. Raises
+    ValueError where the storage has data.
+    """
+    cdef Tensor made
+    if described.storage.device_type != META:
+        raise ValueError(f"fake_window: a tensor on {described.device} has data")
+    made = make_alias(described)
+    made.device_type = place.type_code
+    made.device_index = place.index_code
+    made.keys |= _PYTHON
+    made.wrapped_number = described.wrapped_number
+    return made
+
+
+def meta_window(TensorImpl tensor not None, Storage storage=None):
+    """A meta tensor with the tensor's sizes, strides and offset.
+
+    A fake tensor's is on the same storage; that of a tensor with data on `storage`, or else one of
+    as many bytes. Raises ValueError where `storage` has data, or fewer bytes.
+    """
+    cdef Tensor made
+    cdef uint64_t lazy = tensor.keys & _LAZY
+    if tensor.storage.device_type == META:
+        made = make_alias(tensor)
+        made.device_type = META
+        made.device_index = -1
+    else:
+        if storage is None:
+            storage = allocate(tensor.storage.bytes, META, -1)
+        if storage.device_type != META or storage.bytes < tensor.storage.bytes:
+            raise ValueError("meta_window: the storage has data, or fewer bytes than the tensor's")
+        made = make_tensor(storage, tensor.dtype_code, tensor.rank, tensor.sizes, tensor.strides,
+                           tensor.offset)
+    made.keys = dense_keys(META) | lazy
+    made.wrapped_number = tensor.wrapped_number
+    return made
+
+
+def has_data(TensorImpl tensor not None):
+    """Whether the tensor has elements to ask for: not one on the meta device, nor a fake one."""
+    return tensor.storage.device_type != META
+
+
+def is_fake(TensorImpl tensor not None):
+    """Whether the tensor says that it is on a device, and has no data."""
+    return tensor.storage.device_type == META and tensor.device_type != META
+
+
+cdef _fill_keys():
+    cdef int code
+    for code in range(DEVICE_TYPE_COUNT):
+        _KEYS_OF_DEVICE[code] = dense_keys(code)
+
+
+_fill_keys()
+aten_recycle(<PyTypeObject*>Tensor)

@@ -1,0 +1,1 @@
+"""Views: tensors over the memory of others, on every device alike."""

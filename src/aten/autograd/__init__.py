@@ -1,0 +1,212 @@
+"""Gradients: `backward`, `grad`, functions with derivatives of their own, hooks and modes.
+
+The graph and the walk back through it are in `_core/autograd/`, what operators do there in
+`derivatives.yaml` and, derived, in `derivation.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.autograd import engine, node
+from aten._core.tensor.tensor import Tensor
+from aten.autograd import graph as graph
+from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from aten.autograd.function import Function, FunctionCtx, once_differentiable
+from aten.registry import ops
+
+Node = node.Node
+
+__all__ = [
+    "Function",
+    "FunctionCtx",
+    "Node",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "grad",
+    "graph",
+    "once_differentiable",
+    "set_detect_anomaly",
+]
+
+Variable = Tensor
+Tensors = Tensor | Sequence[Tensor]
+Gradients = Tensor | Sequence[Tensor | None] | None
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    if given is None or isinstance(given, Tensor):
+        return (given,)
+    return tuple(given)
+
+
+def _gradients_of(tensors: tuple[Tensor, ...], given: Gradients, batched: bool) -> tuple[Any, ...]:
+    """A gradient for each tensor: ones for numbers that have none.
+
+    Raises RuntimeError for other shapes, and for tensors of several elements without a gradient.
+    """
+    listed = _listed(given)
+    if given is None or (isinstance(given, Tensor) and len(tensors) != 1):
+        listed = listed * len(tensors) if given is None else listed
+    if len(listed) != len(tensors):
+        raise RuntimeError(
+            f"got {len(tensors)} tensors and {len(listed)} gradients: there must be one for each"
+        )
+    pairs = zip(tensors, listed, strict=True)
+    return tuple(_gradient_of(tensor, one, batched) for tensor, one in pairs)
+
+
+def _gradient_of(tensor: Tensor, given: Any, batched: bool) -> Any:
+    if given is None:
+        if not tensor.requires_grad:
+            return None
+        if tensor.numel() != 1:
+            raise RuntimeError(
+                "backward: a tensor of several elements needs a gradient; scalars have one of 1"
+            )
+        if not tensor.is_floating_point():
+            raise RuntimeError(
+                f"backward: only real scalars have a gradient of 1, not those of {tensor.dtype}"
+            )
+        return ops.aten.ones_like(tensor)
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            f"backward: a gradient must be a tensor or None, not {type(given).__name__}"
+        )
+    shape = given.shape[1:] if batched else given.shape
+    if tuple(shape) != tuple(tensor.shape):
+        raise RuntimeError(
+            f"backward: a gradient of shape {list(given.shape)} does not fit a tensor of shape "
+            f"{list(tensor.shape)}"
+        )
+    if given.is_complex() != tensor.is_complex():
+        raise RuntimeError(
+            f"backward: a gradient of {given.dtype} does not fit a tensor of {tensor.dtype}: both "
+            f"must be complex, or neither"
+        )
+    return given
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Adds to the `grad` of every leaf that `tensors` depend on, or of `inputs` alone.
+
+    `grad_tensors` are the gradients of `tensors`, ones where these are numbers. Graphs are let
+    go of as they are walked, unless `retain_graph`; with `create_graph` the walk is recorded.
+
+    Raises:
+        RuntimeError: a tensor has no graph, a gradient does not fit, or the graph is gone.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 2.0], requires_grad=True)
+        >>> aten.autograd.backward((x * x).sum())
+        >>> x.grad
+        tensor([2., 4.])
+    """
+    listed = _listed(tensors)
+    if inputs is not None and len(_listed(inputs)) == 0:
+        raise RuntimeError("backward: inputs must not be empty")
+    given = _gradients_of(listed, grad_tensors, False)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        engine.run_backward(listed, given, keep, create_graph)
+        return
+    chosen = _listed(inputs)
+    found = engine.run_backward(
+        listed, given, keep, create_graph, [node.gradient_node(one) for one in chosen]
+    )
+    for one, gradient in zip(chosen, found, strict=True):
+        if gradient is not None:
+            _accumulate(one, gradient, create_graph)
+
+
+def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool) -> None:
+    earlier = node.gradient_of(tensor)
+    if earlier is None:
+        node.set_gradient(tensor, gradient if create_graph else gradient.clone())
+    elif create_graph:
+        node.set_gradient(tensor, earlier + gradient)
+    else:
+        earlier.add_(gradient)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `inputs`, which need not be leaves; nothing is added to any `grad`.
+
+    An input that `outputs` do not depend on has None with `allow_unused`, zeros with
+    `materialize_grads`, and is an error otherwise. With `is_grads_batched` the gradients have a
+    leading dimension, and so have the results.
+
+    Raises:
+        RuntimeError: as `backward`; an input requires no gradient, or is not used.
+
+    Example:
+
+        >>> x = aten.tensor([1.0, 2.0], requires_grad=True)
+        >>> aten.autograd.grad((x * x).sum(), x)
+        (tensor([2., 4.]),)
+    """
+    listed, chosen = _listed(outputs), _listed(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "grad: materialize_grads=True is for unused inputs; allow_unused=False forbids them"
+        )
+    unused = materialize_grads if allow_unused is None else allow_unused
+    for one in chosen:
+        if not one.requires_grad:
+            raise RuntimeError("grad: an input does not require grad")
+    keep = create_graph if retain_graph is None else retain_graph
+    given = _gradients_of(listed, grad_outputs, is_grads_batched)
+    if is_grads_batched:
+        return _one_by_one(listed, chosen, given, keep, create_graph, unused)
+    found = engine.run_backward(
+        listed, given, keep, create_graph, [node.gradient_node(one) for one in chosen]
+    )
+    if not unused and any(gradient is None for gradient in found):
+        raise RuntimeError(
+            "grad: the outputs do not depend on an input; allow_unused=True gives None for it"
+        )
+    if materialize_grads:
+        found = [
+            ops.aten.zeros_like(one) if gradient is None else gradient
+            for one, gradient in zip(chosen, found, strict=True)
+        ]
+    return tuple(found)
+
+
+def _one_by_one(
+    outputs: tuple[Tensor, ...],
+    inputs: tuple[Tensor, ...],
+    gradients: tuple[Any, ...],
+    keep: bool,
+    create_graph: bool,
+    unused: bool,
+) -> tuple[Any, ...]:
+    """`grad` for each row of the gradients."""
+    count = next(one.shape[0] for one in gradients if one is not None)
+    rows = []
+    for row in range(count):
+        last = row == count - 1
+        picked = [None if one is None else one[row] for one in gradients]
+        rows.append(
+            grad(outputs, inputs, picked, keep or not last, create_graph, allow_unused=unused)
+        )
+    columns = zip(*rows, strict=True)
+    return tuple(None if column[0] is None else ops.aten.stack(list(column)) for column in columns)

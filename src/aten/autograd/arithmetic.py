@@ -1,0 +1,180 @@
+"""What the engine puts gradients together with, and how views keep their place in the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.autograd import engine, node, operators
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import OpOverload, register_fallback
+from aten._core.tensor.tensor import Tensor
+from aten.registry import ops
+
+
+def _owned(gradient: Tensor, variable: Tensor, alone: bool) -> Tensor:
+    """What becomes the first `grad` of a leaf: laid out as the leaf, in memory of its own."""
+    if gradient.stride() != variable.stride():
+        made = ops.aten.empty_like(variable)
+        return made.copy_(gradient)
+    if alone and not gradient._is_view():
+        return gradient
+    return ops.aten.clone(gradient)
+
+
+def _fitted(gradient: Tensor, info: Any, title: str, index: int) -> Tensor:
+    """`gradient` summed to the sizes that are wanted, and in their dtype."""
+    from aten.autograd.formulas.common import sum_to_size
+
+    sizes = info.sizes
+    if tuple(gradient.shape) != sizes:
+        if not _spreads(sizes, tuple(gradient.shape)):
+            raise RuntimeError(
+                f"{title}: gradient {index} has shape {list(gradient.shape)}, which does not sum "
+                f"to {list(sizes)}"
+            )
+        gradient = sum_to_size(gradient, sizes)
+    if gradient.dtype is not info.dtype:
+        if gradient.is_complex() and not info.dtype.is_complex:
+            gradient = ops.aten.real(gradient)
+        gradient = gradient.to(info.dtype)
+    if gradient.device != info.device:
+        raise RuntimeError(
+            f"{title}: gradient {index} is on {gradient.device}, and has to be on {info.device}"
+        )
+    return gradient
+
+
+def _spreads(sizes: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    extra = len(to) - len(sizes)
+    return extra >= 0 and all(
+        size in (1, other) for size, other in zip(sizes, to[extra:], strict=True)
+    )
+
+
+def _has_nan(gradient: Tensor) -> bool:
+    return bool(ops.aten.any(ops.aten.isnan(gradient)))
+
+
+def _zeros(info: Any) -> Tensor:
+    return ops.aten.zeros(info.sizes, dtype=info.dtype, device=info.device)
+
+
+class ViewNode(node.Node):
+    """What a view shows after its base was written to: `as_strided` of what the base is now."""
+
+    def __init__(self, base: Tensor, view: Tensor) -> None:
+        self.title = "AsStridedBackward0"
+        self.geometry = _geometry(base, view)
+        self.connect([base], [view])
+
+    def run(self, gradients: list[Any]) -> list[Any]:
+        made = _Shown(self.geometry)
+        return [made.embedded(gradients[0])]
+
+
+class _Shown:
+    """Where a view lies in its base, as functional operators say it."""
+
+    def __init__(self, geometry: Any) -> None:
+        self.base_sizes, self.base_strides, self.base_offset, *self.view = geometry
+
+    def places(self, device: Any) -> Tensor:
+        """For each element of the view its row-major number among those of the base."""
+        sizes, strides, offset = self.view
+        numbers = ops.aten.arange(_count(self.base_sizes), device=device)
+        room = ops.aten.zeros(
+            (_extent(self.base_sizes, self.base_strides),), dtype=numbers.dtype, device=device
+        )
+        laid = ops.aten.as_strided_scatter(
+            room, numbers.reshape(self.base_sizes), self.base_sizes, self.base_strides, 0
+        )
+        return ops.aten.as_strided(laid, sizes, strides, offset - self.base_offset)
+
+    def embedded(self, gradient: Tensor) -> Tensor:
+        """Zeros of the base's sizes, with the gradient where the view was."""
+        room = ops.aten.new_zeros(gradient, (_count(self.base_sizes),))
+        places = self.places(gradient.device).reshape(-1)
+        made = ops.aten.index_add(room, 0, places, gradient.reshape(-1))
+        return made.reshape(self.base_sizes)
+
+    def shown(self, gradient: Tensor) -> Tensor:
+        """What of the base's gradient the view shows."""
+        sizes = self.view[0]
+        places = self.places(gradient.device).reshape(-1)
+        return ops.aten.index_select(gradient.reshape(-1), 0, places).reshape(sizes)
+
+    def cleared(self, gradient: Tensor) -> Tensor:
+        """The base's gradient, zero where the view is."""
+        places = self.places(gradient.device).reshape(-1)
+        made = ops.aten.index_fill(gradient.reshape(-1), 0, places, 0)
+        return made.reshape(self.base_sizes)
+
+
+def _count(sizes: Any) -> int:
+    number = 1
+    for size in sizes:
+        number *= size
+    return number
+
+
+def _extent(sizes: Any, strides: Any) -> int:
+    if 0 in sizes:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+def _geometry(base: Tensor, view: Tensor) -> tuple[Any, ...]:
+    return (
+        tuple(base.shape), base.stride(), base.storage_offset(),
+        tuple(view.shape), view.stride(), view.storage_offset(),
+    )  # fmt: skip
+
+
+class CopySlices(node.Node):
+    """A write to a view, as an operator on the base."""
+
+    def __init__(self, write: Any, view: Tensor) -> None:
+        self.title = "CopySlices"
+        base = view._base
+        assert base is not None
+        self.write = write
+        self.shown = _Shown(_geometry(base, view))
+        self.connect([base], [base])
+        self.extra = operators.take_edges(self, write)
+
+    def run(self, gradients: list[Any]) -> list[Any]:
+        gradient = gradients[0]
+        given = operators.applied(self.write, [self.shown.shown(gradient)])
+        mine = given[self.extra] if self.extra is not None else None
+        rest = self.shown.cleared(gradient)
+        if mine is not None:
+            rest = rest + self.shown.embedded(mine)
+        others = [one for place, one in enumerate(given) if place != self.extra]
+        return [rest, *others]
+
+
+def _replayed(base: Tensor, view: Tensor) -> Any:
+    return ViewNode(base, view)
+
+
+def _written_view(write: Any, view: Tensor) -> None:
+    base = view._base
+    assert base is not None
+    CopySlices(write, view)
+    ViewNode(base, view)
+
+
+def _rule_of(op: OpOverload) -> Any:
+    from aten.autograd.rules import rule_of
+
+    return operators.below_recording(rule_of, op)
+
+
+def install() -> None:
+    """Let operators be recorded."""
+    engine.set_operators(ops.aten.add.Tensor, ops.aten.add_.Tensor, _owned, _fitted, _has_nan)
+    node.install_view_replay(_replayed)
+    operators.set_rules(_rule_of, _written_view, _zeros)
+    register_fallback(
+        DispatchKey.AutogradRecording, operators.RecordingKernel(), "aten/autograd/arithmetic.py"
+    )

@@ -1,0 +1,354 @@
+"""Derivatives of pointwise operators, from their definitions.
+
+An operator's function over primitives is traced once more, the partial derivative of its result
+with respect to one operand is formed by the rules of `prims/tangents.py`, and multiplied with the
+gradient: that is the definition of another pointwise operator, in the namespace `gradient`, with a
+kernel like any other's. So it is one walk over memory, works on every device, and has derivatives
+itself.
+
+For complex operands the gradient is that of the real function of both parts, as torch defines it:
+of functions that have a complex derivative, the gradient times the derivative's conjugate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from aten import registry
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.keys import DispatchKey
+from aten._core.dispatch.dispatcher import OpOverload
+from aten.backends import structured
+from aten.backends.decomposition import decomposing_kernel
+from aten.ops.definition import Definition, Options, converted
+from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
+from aten.prims import elementwise as p
+from aten.prims.tangents import NOT_HOLOMORPHIC, PARTIALS, REAL_LINEAR, STEPS
+
+# Arguments that choose; they have no derivative.
+_CHOOSING = frozenset({"condition", "mask", "pred"})
+
+
+class NoDerivativeError(Exception):
+    """A primitive without a rule."""
+
+
+class _Tangents:
+    """How each value of a graph changes when one of its inputs does, in one direction."""
+
+    def __init__(self, interpreter: GraphInterpreter, wanted: Node, direction: complex) -> None:
+        self.interpreter = interpreter
+        self.known: dict[int, Value | None] = {
+            id(wanted): interpreter.constant(direction, wanted.dtype)
+        }
+
+    def of(self, output: Node) -> Value | None:
+        """The change of `output`; None for none."""
+        for node in Graph("", (), (output,)).nodes():
+            if id(node) not in self.known:
+                self.known[id(node)] = self._of_node(node)
+        return self.known[id(output)]
+
+    def _of_node(self, node: Node) -> Value | None:
+        changes = [self.known[id(operand)] for operand in node.inputs]
+        if all(change is None for change in changes) or not _varies(node.dtype):
+            return None
+        if node.prim in STEPS:
+            return None
+        operands = [self.interpreter.value(operand) for operand in node.inputs]
+        if node.prim == "where":
+            first, second = (self._or_zero(change, node.dtype) for change in changes[1:])
+            return p.where(operands[0], first, second, **node.params)
+        if node.prim == "convert_element_type":
+            return None if changes[0] is None else converted(changes[0], node.dtype)
+        if node.prim == "complex":
+            part = node.inputs[0].dtype
+            return p.complex(*(self._or_zero(change, part) for change in changes))
+        if node.prim in REAL_LINEAR:
+            change = REAL_LINEAR[node.prim](changes[0])
+            assert isinstance(change, Value)
+            return change
+        if node.prim == "abs" and operands[0].dtype.is_complex:
+            return self._of_modulus(node, operands[0], changes[0])
+        rule = PARTIALS.get(node.prim)
+        if rule is None:
+            raise NoDerivativeError(node.prim)
+        partials = rule(self.interpreter.value(node), *operands)
+        return self._sum(partials, changes)
+
+    def _sum(self, partials: Iterable[Any], changes: Iterable[Value | None]) -> Value | None:
+        total: Value | None = None
+        for partial, change in zip(partials, changes, strict=True):
+            if partial is None or change is None:
+                continue
+            term = -change if not isinstance(partial, Value) and partial == -1 else change * partial
+            total = term if total is None else total + term
+        return total
+
+    def _or_zero(self, change: Value | None, element: dtype) -> Value:
+        return self.interpreter.constant(0, element) if change is None else change
+
+    def _of_modulus(self, node: Node, operand: Value, change: Value | None) -> Value:
+        assert change is not None
+        along = p.real(operand) * p.real(change) + p.imag(operand) * p.imag(change)
+        modulus = self.interpreter.value(node)
+        none = self.interpreter.constant(0, node.dtype)
+        return p.where(modulus == 0, none, along / modulus)
+
+
+def _varies(element: dtype) -> bool:
+    return element.is_floating_point or element.is_complex
+
+
+def _inner_product(gradient: Value, change: Value) -> Value:
+    """The real part of gradient · conj(change): how a real function changes."""
+    if not gradient.dtype.is_complex:
+        return gradient * (p.real(change) if change.dtype.is_complex else change)
+    if not change.dtype.is_complex:
+        return p.real(gradient) * change
+    return p.real(gradient) * p.real(change) + p.imag(gradient) * p.imag(change)
+
+
+def _gradient(
+    interpreter: GraphInterpreter, output: Node, wanted: Node, gradient: Value
+) -> Value | None:
+    """The gradient of `wanted`, for that of `output`; None where it is zero."""
+    change = _Tangents(interpreter, wanted, 1).of(output)
+    if not wanted.dtype.is_complex:
+        return None if change is None else _inner_product(_matching(gradient, change), change)
+    if not any(node.prim in NOT_HOLOMORPHIC for node in Graph("", (), (output,)).nodes()):
+        return None if change is None else _of_holomorphic(gradient, change)
+    turned = _Tangents(interpreter, wanted, 1j).of(output)
+    if change is None or turned is None:
+        return None
+    gradient = _matching(gradient, change)
+    return p.complex(_inner_product(gradient, change), _inner_product(gradient, turned))
+
+
+def _matching(gradient: Value, change: Value) -> Value:
+    """`gradient` with parts of the type that the change's have."""
+    part = change.dtype.to_real()
+    return converted(gradient, part.to_complex() if gradient.dtype.is_complex else part)
+
+
+def _of_holomorphic(gradient: Value, change: Value) -> Value:
+    gradient = converted(gradient, change.dtype)
+    if change.payload.prim == "constant" and change.payload.params["value"].imag == 0:
+        return gradient * change
+    return gradient * p.complex(p.real(change), -p.imag(change))
+
+
+class GradientFunction:
+    """The definition of the operator that gives the gradient of one operand of a pointwise one."""
+
+    def __init__(self, definition: Definition, wanted: str, from_result: bool) -> None:
+        self.definition = definition
+        self.wanted = wanted
+        self.from_result = from_result
+
+    def __call__(self, /, **named: Any) -> Value:
+        gradient = named["gradient"]
+        names = [name for name, value in named.items() if isinstance(value, Value)]
+        graph, inputs = self.graph({name: _described(value) for name, value in named.items()})
+        if graph is None:
+            return gradient.interpreter.constant(0, gradient.dtype)
+        values = {id(inputs[name]): named[name] for name in names if name in inputs}
+        return replayed(graph, values, gradient.interpreter)
+
+    def graph(self, named: Mapping[str, Any]) -> tuple[Graph | None, dict[str, Node]]:
+        """The gradient's graph, None for zero, and its inputs by name.
+
+        `named` has dtypes in the places of values. What it lacks is an input, too: of a tensor that
+        is not needed nothing is known but that.
+        """
+        interpreter = GraphInterpreter()
+        inputs: dict[str, Node] = {}
+        element = named.get("operation", named["gradient"])
+
+        def made(name: str, of: dtype) -> Value:
+            value = interpreter.input(len(inputs), of, ())
+            inputs[name] = value.payload
+            return value
+
+        gradient = made("gradient", named["gradient"])
+        arguments: dict[str, Any] = {}
+        for parameter in self.definition.parameters:
+            given = named.get(parameter.name)
+            if parameter.kind == "tensor" or isinstance(given, dtype):
+                if given is None:
+                    given = DTYPES["bool"] if parameter.name in _CHOOSING else element
+                arguments[parameter.name] = made(parameter.name, given)
+            elif parameter.name in named:
+                arguments[parameter.name] = given
+            elif parameter.has_default:
+                arguments[parameter.name] = parameter.default
+        types = {name: value.dtype for name, value in arguments.items() if isinstance(value, Value)}
+        result = self.definition({"types": types, **arguments})
+        if not isinstance(result, Value) or self.wanted not in inputs:
+            return None, inputs
+        found = _gradient(interpreter, result.payload, inputs[self.wanted], gradient)
+        if found is None:
+            return None, inputs
+        graph = Graph(self.definition.name, (), (found.payload,))
+        if not self.from_result:
+            return graph, inputs
+        known = made("result", result.dtype)
+        return substituted(graph, result.payload, known.payload), inputs
+
+
+def _described(value: Any) -> Any:
+    return value.dtype if isinstance(value, Value) else value
+
+
+def substituted(graph: Graph, old: Node, new: Node) -> Graph:
+    """`graph` with `new` wherever it reads `old`."""
+    replaced: dict[int, Node] = {id(old): new}
+    for node in graph.nodes():
+        if id(node) in replaced:
+            continue
+        inputs = tuple(replaced[id(operand)] for operand in node.inputs)
+        changed = any(one is not other for one, other in zip(inputs, node.inputs, strict=True))
+        replaced[id(node)] = (
+            Node(node.prim, inputs, node.params, node.dtype, node.shape) if changed else node
+        )
+    return Graph(graph.name, (), tuple(replaced[id(output)] for output in graph.outputs))
+
+
+def replayed(graph: Graph, values: Mapping[int, Value], interpreter: Any) -> Value:
+    """The graph's first output, its primitives bound to `values`, which stand for its inputs."""
+    known = dict(values)
+    for node in graph.nodes():
+        if id(node) in known:
+            continue
+        if node.prim == "input":
+            raise NoDerivativeError(f"{graph.name}: an operand is needed that was not expected to")
+        if node.prim == "constant":
+            known[id(node)] = interpreter.constant(node.params["value"], node.dtype)
+            continue
+        operands = [known[id(operand)] for operand in node.inputs]
+        known[id(node)] = Prim.table[node.prim](*operands, **node.params)
+    return known[id(graph.outputs[0])]
+
+
+class Derived:
+    """An operator that gives a gradient, and the names of what it is called with.
+
+    `operator` is None where the gradient is zero, or, with `passes`, the result's own.
+    """
+
+    def __init__(
+        self, operator: OpOverload | None, names: tuple[str, ...] = (), passes: bool = False
+    ) -> None:
+        self.operator = operator
+        self.names = names
+        self.passes = passes
+
+
+def derived(op: OpOverload, wanted: str) -> Derived:
+    """What gives the gradient of the operand `wanted` of a pointwise operator.
+
+    Raises NoDerivativeError where a primitive of its definition has no rule.
+    """
+    definition = structured.definition_of(op)
+    whole = GradientFunction(definition, wanted, False)
+    needed = _needed(whole)
+    if needed is not None and not needed:
+        return Derived(None)
+    if needed == {"gradient"} and _is_passed_on(whole):
+        return Derived(None, passes=True)
+    function = whole
+    if needed is None:
+        needed = {one.name for one in definition.parameters if one.kind == "tensor"}
+        needed.add("gradient")
+    else:
+        shorter = GradientFunction(definition, wanted, True)
+        fewer = _needed(shorter)
+        if fewer is not None and "result" in fewer and len(fewer) <= len(needed):
+            function, needed = shorter, fewer
+    return _defined(op, definition, function, needed)
+
+
+def _needed(function: GradientFunction) -> set[str] | None:
+    """The tensors that the gradient depends on, empty where it is zero; None: it cannot be said.
+
+    Attributes are known only in a call, and what they may change then is not known here.
+    """
+    if any(one.kind == "attribute" for one in function.definition.parameters):
+        return None
+    needed: set[str] = set()
+    tried = False
+    for element in (DTYPES["float32"], DTYPES["complex64"]):
+        try:
+            graph, inputs = function.graph(_example(function.definition, element))
+        except NoDerivativeError:
+            if not element.is_complex:
+                raise
+            continue
+        except (RuntimeError, TypeError, ValueError, AssertionError, AttributeError):
+            continue
+        tried = True
+        if graph is not None:
+            read = {id(node) for node in graph.nodes()}
+            needed.update(name for name, node in inputs.items() if id(node) in read)
+    if not tried:
+        return None
+    tensors = {one.name for one in function.definition.parameters if one.kind == "tensor"}
+    return needed & (tensors | {"gradient", "result"})
+
+
+def _example(definition: Definition, element: dtype) -> dict[str, Any]:
+    """Arguments of which only the types are known; numbers are read when kernels run."""
+    named: dict[str, Any] = {"gradient": element}
+    for parameter in definition.parameters:
+        if parameter.kind in ("number", "scalar"):
+            named[parameter.name] = element
+    return named
+
+
+def _is_passed_on(function: GradientFunction) -> bool:
+    """Whether the gradient is the result's own, whatever the type."""
+    for element in (DTYPES["float32"], DTYPES["complex64"]):
+        try:
+            graph, inputs = function.graph(_example(function.definition, element))
+        except (NoDerivativeError, RuntimeError, TypeError, ValueError, AttributeError):
+            continue
+        if graph is None or graph.outputs[0] is not inputs["gradient"]:
+            return False
+    return True
+
+
+def _defined(
+    op: OpOverload, definition: Definition, function: GradientFunction, needed: set[str]
+) -> Derived:
+    leading = [name for name in ("gradient", "result") if name in needed or name == "gradient"]
+    arguments = [
+        argument
+        for argument in op._schema.arguments
+        if not str(argument.type).startswith("Tensor") or argument.name in needed
+    ]
+    choosing = {argument.name for argument in arguments} & _CHOOSING
+    texts = [f"Tensor {name}" for name in leading]
+    texts += [str(argument).replace("Tensor pred", "Tensor condition") for argument in arguments]
+    name = "_".join(part for part in (op.name, op.overload, function.wanted) if part)
+    if op.namespace != "aten":
+        name = f"{op.namespace}_{name}"
+    names = (*leading, *(argument.name for argument in arguments))
+    found = registry.find_operator(f"gradient::{name}")
+    if found is not None:
+        return Derived(found, names)
+    made = registry.define("gradient", f"{name}({', '.join(texts)}) -> Tensor", kind="pointwise")
+    made.entry.options["promotion"] = "default"
+
+    def gradient(**named: Any) -> Value:
+        # Only operands of this name take no part in finding the type to compute in.
+        if "pred" in choosing:
+            named["pred"] = named.pop("condition", named.get("pred"))
+        return function(**named)
+
+    structured.define_by(made, gradient, definition.place)
+    own = structured.definition_of(made)
+    own.options = Options(constants=definition.options.constants)
+    structured.install_loops_pointwise(made)
+    made.register(DispatchKey.Structured, decomposing_kernel(made, own), definition.place)
+    return Derived(made, names)

@@ -1,0 +1,261 @@
+"""Formulas for sums, extremes, norms, scans and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten.autograd.formulas.common import Dims, Maybe, count, dims_of, inverted, kept, spread
+from aten.registry import ops
+
+
+def finite(value: Tensor) -> Tensor:
+    """`value`, with zero for infinities."""
+    return ops.aten.where(ops.aten.isinf(value), 0, value)
+
+
+def _degrees(self: Tensor, dim: Dims, correction: Any) -> float:
+    """What a variance divides by: zero for no degree of freedom."""
+    lost = 1 if correction is None else correction
+    return max(0.0, count(self.shape, dim) - lost)
+
+
+def _quotient(value: Tensor, divisor: float) -> Tensor:
+    return value / divisor if divisor else value * math.nan
+
+
+def slope_of_variance(
+    gradient: Tensor, self: Tensor, dim: Dims, correction: Any, keepdim: bool
+) -> Tensor:
+    """2 · (x - mean) / degrees of freedom."""
+    freedom = _degrees(self, dim, correction)
+    dims = dims_of(dim, self.dim())
+    centred = self - ops.aten.mean.dim(self, dims, True)
+    return _quotient(kept(gradient, self.dim(), dim, keepdim) * 2, freedom) * centred
+
+
+def slope_of_deviation(
+    gradient: Tensor, result: Tensor, self: Tensor, dim: Dims, correction: Any, keepdim: bool
+) -> Tensor:
+    """The variance's, over twice the deviation; zero where that is zero."""
+    to_variance = gradient / (result * 2)
+    to_variance = ops.aten.masked_fill(to_variance, result == 0, 0)
+    return slope_of_variance(to_variance, self, dim, correction, keepdim)
+
+
+def slope_of_variance_and_mean(
+    gradients: Sequence[Tensor], self: Tensor, dim: Dims, correction: Any, keepdim: bool
+) -> Tensor:
+    """For both results at once."""
+    first = slope_of_variance(gradients[0], self, dim, correction, keepdim)
+    return first + spread(gradients[1], self.shape, dim, keepdim) / count(self.shape, dim)
+
+
+def slope_of_deviation_and_mean(
+    gradients: Sequence[Tensor],
+    result: Tensor,
+    self: Tensor,
+    dim: Dims,
+    correction: Any,
+    keepdim: bool,
+) -> Tensor:
+    """For both results at once."""
+    first = slope_of_deviation(gradients[0], result, self, dim, correction, keepdim)
+    return first + spread(gradients[1], self.shape, dim, keepdim) / count(self.shape, dim)
+
+
+def slope_of_product(gradient: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The product of all others, right for zeros, too."""
+    if self.dim() == 0:
+        return gradient
+    others = _product_of_others(self.reshape(-1), 0).reshape(self.shape)
+    return gradient * others.conj()
+
+
+def slope_of_product_along(
+    gradient: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool
+) -> Tensor:
+    """The product of all others along `dim`."""
+    if self.dim() == 0:
+        return gradient
+    dim = wrap_dimension(dim, self.dim())
+    return kept(gradient, self.dim(), dim, keepdim) * _product_of_others(self, dim).conj()
+
+
+def _product_of_others(self: Tensor, dim: int) -> Tensor:
+    """Products of what comes before and of what comes after each element."""
+    if self.numel() == 0:
+        return self
+    length = self.shape[dim]
+    ones = ops.aten.ones_like(ops.aten.narrow(self, dim, 0, 1))
+    before = ops.aten.cat([ones, ops.aten.narrow(self, dim, 0, length - 1)], dim)
+    after = ops.aten.cat([ops.aten.narrow(self, dim, 1, length - 1), ones], dim)
+    after = ops.aten.flip(ops.aten.cumprod(ops.aten.flip(after, [dim]), dim), [dim])
+    return ops.aten.cumprod(before, dim) * after
+
+
+def product_of_folded(gradient: Tensor, a: Tensor, dims: Dims) -> Tensor:
+    """Of `prims.prod`: the product of all others."""
+    dims = dims_of(dims, a.dim())
+    kept_dims = [dim for dim in range(a.dim()) if dim not in dims]
+    order = [*kept_dims, *dims]
+    rows = a.permute(order).reshape([*(a.shape[dim] for dim in kept_dims), -1])
+    others = _product_of_others(rows, len(kept_dims)).reshape([a.shape[dim] for dim in order])
+    return kept(gradient, a.dim(), dims) * inverted(others, order).conj()
+
+
+def to_extremes(
+    gradient: Tensor, self: Tensor, result: Tensor, dim: Dims = None, keepdim: bool = False
+) -> Tensor:
+    """The gradient, shared evenly by all elements that are the result."""
+    result = kept(result, self.dim(), dim, keepdim)
+    mask = (self == result) | (ops.aten.isnan(self) & ops.aten.isnan(result))
+    equal = ops.aten.sum.dim_IntList(mask, dims_of(dim, self.dim()), True)
+    return mask * (kept(gradient, self.dim(), dim, keepdim) / equal)
+
+
+def to_both_extremes(
+    gradients: Sequence[Tensor],
+    self: Tensor,
+    smallest: Tensor,
+    largest: Tensor,
+    dim: int | None,
+    keepdim: bool,
+) -> Tensor:
+    """For the smallest and the largest at once."""
+    first = to_extremes(gradients[0], self, smallest, dim, keepdim)
+    return first + to_extremes(gradients[1], self, largest, dim, keepdim)
+
+
+def to_places(
+    gradient: Tensor, sizes: Sequence[int], dim: int, places: Tensor, keepdim: bool
+) -> Tensor:
+    """Zeros with the gradient at the places along `dim` that it is for."""
+    room = ops.aten.new_zeros(gradient, sizes)
+    if not sizes:
+        return gradient
+    if not keepdim:
+        gradient, places = gradient.unsqueeze(dim), places.unsqueeze(dim)
+    return ops.aten.scatter(room, dim, places, gradient)
+
+
+def to_repeated_places(gradient: Tensor, sizes: Sequence[int], dim: int, places: Tensor) -> Tensor:
+    """The same, with the sum of what is for one place."""
+    if not sizes:
+        return gradient
+    return ops.aten.scatter_add(ops.aten.new_zeros(gradient, sizes), dim, places, gradient)
+
+
+def slope_of_norm(
+    gradient: Tensor,
+    self: Tensor,
+    result: Tensor,
+    p: Any,
+    dim: Dims = None,
+    keepdim: bool = False,
+) -> Tensor:
+    """Of a vector norm: zero where the norm is zero."""
+    order = 2.0 if p is None else float(p)
+    gradient, norm = (kept(one, self.dim(), dim, keepdim) for one in (gradient, result))
+    if order == 0:
+        return ops.aten.zeros_like(self)
+    if order == 1:
+        return ops.aten.sgn(self) * gradient
+    if order == 2:
+        return ops.aten.masked_fill(self * (gradient / norm), norm == 0, 0)
+    if math.isinf(order):
+        size = ops.aten.abs(self)
+        mask = (size == norm) | (ops.aten.isnan(size) & ops.aten.isnan(norm))
+        equal = ops.aten.sum.dim_IntList(mask, dims_of(dim, self.dim()), True)
+        return ops.aten.sgn(self) * (gradient / equal * mask)
+    size = ops.aten.abs(self)
+    if order < 2:
+        powers = ops.aten.sgn(self) * ops.aten.masked_fill(size ** (order - 1), size == 0, 0)
+    else:
+        powers = self * size ** (order - 2)
+    scale = ops.aten.masked_fill(gradient / norm ** (order - 1), norm == 0, 0)
+    return powers * scale
+
+
+def reversed_sums(gradient: Tensor, dim: int) -> Tensor:
+    """At each place the sum of it and all that follow."""
+    if gradient.dim() == 0:
+        return gradient
+    return ops.aten.flip(ops.aten.cumsum(ops.aten.flip(gradient, [dim]), dim), [dim])
+
+
+def slope_of_running_product(gradient: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Without zeros, sums of gradient · result over the element; with them, product by product."""
+    if self.dim() == 0 or self.numel() == 0:
+        return gradient
+    if not bool(ops.aten.any(self == 0)):
+        return reversed_sums(gradient * result.conj(), dim) / self.conj()
+    length = self.shape[dim]
+    pieces = []
+    for place in range(length):
+        before = ops.aten.prod(ops.aten.narrow(self, dim, 0, place), dim, True)
+        after = ops.aten.narrow(self, dim, place + 1, length - place - 1)
+        ones = ops.aten.ones_like(before)
+        products = ops.aten.cumprod(ops.aten.cat([ones, after], dim), dim) * before
+        partial = ops.aten.narrow(gradient, dim, place, length - place) * products.conj()
+        pieces.append(ops.aten.sum(partial, dim, True))
+    return ops.aten.cat(pieces, dim)
+
+
+def slope_of_logcumsumexp(gradient: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """exp(self) times the running sum, from the end, of gradient · exp(-result)."""
+    if self.dim() == 0 or self.numel() == 0:
+        return gradient
+    if self.is_complex():
+        return reversed_sums(gradient * ops.aten.exp(-result).conj(), dim) * self.exp().conj()
+    total = None
+    for sign in (1, -1):
+        logarithm = ops.aten.log(ops.aten.clamp_min(gradient * sign, 0)) - result
+        backward = ops.aten.flip(ops.aten.logcumsumexp(logarithm.flip([dim]), dim), [dim])
+        part = ops.aten.exp(backward + self)
+        total = part if total is None else total - part
+    assert total is not None
+    return total
+
+
+def slope_of_target(
+    gradient: Tensor, self: Tensor, target: Tensor, weight: Maybe, reduction: int
+) -> Tensor:
+    """Of binary cross entropy, for its target."""
+    slope = ops.aten.clamp(ops.aten.log1p(-self), -100) - ops.aten.clamp(ops.aten.log(self), -100)
+    slope = gradient * (slope if weight is None else slope * weight)
+    return slope / self.numel() if reduction == 1 else slope
+
+
+def of_group_norm(
+    given: Sequence[Any],
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Maybe,
+    sizes: tuple[int, int, int, int],
+    needed: tuple[bool, bool, bool],
+) -> Any:
+    """Of group norm's operands, for all three results."""
+    count_, channels, inner, groups = sizes
+    made: list[Any] = [None, None, None]
+    if given[0] is not None:
+        made = list(
+            ops.aten.native_group_norm_backward(
+                given[0].contiguous(), input.contiguous(), mean, rstd, weight, *sizes, needed
+            )
+        )
+    if needed[0] and (given[1] is not None or given[2] is not None):
+        rows = input.reshape(count_, groups, channels // groups * inner)
+        number = rows.shape[-1]
+        extra = ops.aten.zeros_like(rows)
+        if given[1] is not None:
+            extra = extra + given[1].unsqueeze(-1) / number
+        if given[2] is not None:
+            cube = (rstd * rstd * rstd * given[2]).unsqueeze(-1)
+            extra = extra - (rows - mean.unsqueeze(-1)) * cube / number
+        extra = extra.reshape(input.shape)
+        made[0] = extra if made[0] is None else made[0] + extra
+    return made

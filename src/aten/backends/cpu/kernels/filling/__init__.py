@@ -1,0 +1,1 @@
+"""Fresh tensors and what fills them: one value, even steps, random numbers."""

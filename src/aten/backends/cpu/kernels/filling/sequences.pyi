@@ -1,0 +1,12 @@
+from aten._core.base.dtypes import dtype
+from aten._core.dispatch.stand_in import StandIn
+from aten._core.tensor.tensor import Tensor
+
+def sequence(count: int, start: float, step: float, element: dtype) -> Tensor: ...
+def sequence_between(
+    count: int, start: float, end: float, step: float, element: dtype
+) -> Tensor: ...
+
+class SequenceKernel(StandIn): ...
+
+NAMES: tuple[str, ...]

@@ -1,0 +1,201 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Evenly spaced numbers: by their step, or between two ends."""
+
+from cpython.object cimport PyObject
+from libc.math cimport ceil
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from aten._core.base.device cimport CPU, device
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, default_dtype_code, dtype
+from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.threads.parallel cimport parallel_for
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(PyObject*) noexcept
+    bint PyFloat_CheckExact(PyObject*) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
+
+cdef enum:
+    # Elements in one chunk of work for the threads, and from where on to share work at all.
+    GRAIN = 1 << 18
+    RELEASE_THRESHOLD = 1 << 15
+
+cdef enum:
+    LARGEST_WHOLE = 0x20000000000000    # up to here a double holds all integers
+
+ctypedef void (*SequenceTask)(void* context, int64_t begin, int64_t end) noexcept nogil
+
+cdef struct Sequence:
+    char* data
+    int code
+    bint both_ends
+    int64_t count
+    int64_t whole_start, whole_step
+    double start, step, end
+
+
+cdef void _sequence_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Sequence* sequence = <Sequence*>context
+    cdef int64_t index
+    cdef int64_t* longs = <int64_t*>sequence.data
+    cdef int32_t* integers = <int32_t*>sequence.data
+    cdef float* singles = <float*>sequence.data
+    cdef double* doubles = <double*>sequence.data
+    cdef uint64_t step = <uint64_t>sequence.whole_step
+    # Sums, since vectors have no product of 64 bits everywhere.
+    cdef uint64_t whole = <uint64_t>sequence.whole_start + step * <uint64_t>begin
+    if sequence.code == INT64:
+        for index in range(begin, end):
+            longs[index] = <int64_t>whole
+            whole += step
+    elif sequence.code == INT32:
+        for index in range(begin, end):
+            integers[index] = <int32_t>whole
+            whole += step
+    elif sequence.code == FLOAT32:
+        for index in range(begin, end):
+            singles[index] = <float>(sequence.start + sequence.step * <double>index)
+    else:
+        for index in range(begin, end):
+            doubles[index] = sequence.start + sequence.step * <double>index
+
+
+cdef void _between_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """From either end to the middle, so that both ends are exact."""
+    cdef Sequence* sequence = <Sequence*>context
+    cdef int64_t index, middle = sequence.count // 2
+    cdef float* singles = <float*>sequence.data
+    cdef double* doubles = <double*>sequence.data
+    cdef float start = <float>sequence.start, last = <float>sequence.end
+    cdef float step = <float>sequence.step
+    if sequence.code == FLOAT32:
+        for index in range(begin, min(end, middle)):
+            singles[index] = start + step * <float>index
+        for index in range(max(begin, middle), end):
+            singles[index] = last - step * <float>(sequence.count - 1 - index)
+        return
+    for index in range(begin, min(end, middle)):
+        doubles[index] = sequence.start + sequence.step * <double>index
+    for index in range(max(begin, middle), end):
+        doubles[index] = sequence.end - sequence.step * <double>(sequence.count - 1 - index)
+
+
+cdef Tensor _run_sequence(int64_t count, int code, Sequence* sequence):
+    cdef Tensor out = make_contiguous(code, 1, &count, CPU, -1)
+    sequence.data = out.storage.data
+    sequence.code = code
+    sequence.count = count
+    cdef SequenceTask task = _between_chunk if sequence.both_ends else _sequence_chunk
+    if count < RELEASE_THRESHOLD:
+        task(sequence, 0, count)
+        return out
+    with nogil:
+        parallel_for(count, GRAIN, task, sequence)
+    return out
+
+
+def sequence(int64_t count, start, step, dtype element not None):
+    """start, start + step, start + 2·step, …: int64, int32, float32 or float64.
+
+    Integers are computed in int64, floats in float64, both rounded to the type.
+    """
+    cdef Sequence wanted
+    wanted.both_ends = False
+    if element.code == INT64 or element.code == INT32:
+        wanted.whole_start, wanted.whole_step = start, step
+    elif element.code == FLOAT32 or element.code == FLOAT64:
+        wanted.whole_start = wanted.whole_step = 0
+        wanted.start, wanted.step = start, step
+    else:
+        raise TypeError(f"sequence: there is no loop for {element}")
+    return _run_sequence(count, element.code, &wanted)
+
+
+def sequence_between(int64_t count, start, end, step, dtype element not None):
+    """Evenly spaced numbers from `start` to `end`, both included: float32 or float64."""
+    cdef Sequence wanted
+    if element.code != FLOAT32 and element.code != FLOAT64:
+        raise TypeError(f"sequence_between: there is no loop for {element}")
+    wanted.both_ends = True
+    wanted.start, wanted.end, wanted.step = start, end, step
+    return _run_sequence(count, element.code, &wanted)
+
+
+# By how many numbers are given: (end), (start, end), (start, end, step).
+NAMES = ("arange", "arange_from", "arange_by_steps")
+
+
+cdef class SequenceKernel(StandIn):
+    """arange of ordinary numbers; the name says how many of start, end and step are given."""
+
+    cdef int given
+
+    def __init__(self, native, replaced, find, otherwise):
+        StandIn.__init__(self, native, replaced, find, otherwise)
+        self.given = NAMES.index(native) + 1
+
+    cdef object ordinary(self, PyObject** stack):
+        cdef int64_t whole[3]
+        cdef double numbers[3]
+        cdef PyObject** options = stack + self.given
+        cdef Sequence wanted
+        cdef bint are_whole = True
+        cdef int place, code = -1
+        cdef int64_t count
+        whole[0], whole[2] = 0, 1
+        numbers[0], numbers[2] = 0, 1
+        for place in range(self.given):
+            if not _reads_number(stack[place], &whole[place + (self.given == 1)],
+                                 &numbers[place + (self.given == 1)], &are_whole):
+                return None
+        if not _is_plain_place(options):
+            return None
+        if options[0] != <PyObject*>None:
+            code = (<dtype?><object>options[0]).code
+        elif are_whole:
+            code = INT64
+        else:
+            code = default_dtype_code()
+        if code != FLOAT32 and code != FLOAT64 and not (
+                are_whole and (code == INT64 or code == INT32)):
+            return None
+        if numbers[2] == 0 or (numbers[1] - numbers[0]) * numbers[2] < 0:
+            return None
+        if code == INT64:
+            count = (whole[1] - whole[0]) // whole[2]
+            count += count * whole[2] != whole[1] - whole[0]
+        else:
+            numbers[1] = ceil((numbers[1] - numbers[0]) / numbers[2])
+            if not numbers[1] < <double>LARGEST_WHOLE:
+                return None
+            count = <int64_t>numbers[1]
+        wanted.both_ends = False
+        wanted.whole_start, wanted.whole_step = whole[0], whole[2]
+        wanted.start, wanted.step = numbers[0], numbers[2]
+        return _run_sequence(count, code, &wanted)
+
+
+cdef inline bint _reads_number(PyObject* value, int64_t* whole, double* number,
+                               bint* are_whole) except -1:
+    """Whether `value` is an integer that a double holds, or a finite float."""
+    cdef int overflow = 0
+    if PyLong_CheckExact(value):
+        whole[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+        number[0] = <double>whole[0]
+        return overflow == 0 and -<int64_t>LARGEST_WHOLE < whole[0] < <int64_t>LARGEST_WHOLE
+    if not PyFloat_CheckExact(value):
+        return False
+    number[0] = <object>value
+    are_whole[0] = False
+    return number[0] - number[0] == 0
+
+
+cdef bint _is_plain_place(PyObject** options) except -1:
+    """Whether dtype, layout, device, pin_memory ask for ordinary memory."""
+    if options[1] != <PyObject*>None or (options[3] != <PyObject*>None
+                                         and options[3] != <PyObject*>False):
+        return False
+    return options[2] == <PyObject*>None or (<device?><object>options[2]).type_code == CPU

@@ -1,0 +1,1 @@
+"""Operators that fold dimensions: plans of their walks, and running folds."""

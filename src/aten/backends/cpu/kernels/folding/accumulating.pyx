@@ -1,0 +1,157 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Running sums at their own precision, and running logarithms of sums of exponentials.
+
+Of these the sum so far is kept scaled by the greatest element so far, and without that element's
+one: nothing overflows, and what underflows is too small to count. Milakov and Gimelshein, Online
+normalizer calculation for softmax (2018).
+"""
+
+from libc.math cimport INFINITY, exp, log, log1p
+from libc.stdint cimport int64_t
+
+from aten._core.base.device cimport META
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, item_size
+from aten._core.base.sizes cimport MAXIMUM_DIMS
+from aten._core.tensor.tensor cimport Tensor, const_data_pointer, count_write, data_pointer
+from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_operand, begin_walk, coalesce,
+                                                        reorder, run_walk)
+
+cdef enum:
+    # Elements in one chunk of work for the threads.
+    GRAIN = 4096
+    # Rows that are gone through together.
+    ABREAST = 16
+    OUT = 0
+    GIVEN = 1
+
+ctypedef fused Real:
+    float
+    double
+
+cdef struct Row:
+    int64_t length
+    int64_t steps[2]            # bytes from one element of a row to the next
+    int code
+
+
+cdef inline void _accumulate(char** data, const int64_t* apart, int64_t count, const Row* row,
+                             Real unused) noexcept nogil:
+    """A few rows, which are `apart` by so many bytes."""
+    cdef double greatest[ABREAST]
+    cdef double rest[ABREAST]
+    cdef char* out = data[OUT]
+    cdef const char* given = data[GIVEN]
+    cdef int64_t at, lane
+    cdef double value, sum
+    for lane in range(count):
+        greatest[lane] = -INFINITY
+        rest[lane] = -1
+    for at in range(row.length):
+        for lane in range(count):
+            value = (<const Real*>(given + lane * apart[GIVEN]))[0]
+            if value < greatest[lane]:
+                rest[lane] += exp(value - greatest[lane])
+            elif value > greatest[lane]:
+                rest[lane] = (rest[lane] + 1) * exp(greatest[lane] - value)
+                greatest[lane] = value
+            elif value != value:
+                rest[lane] = value
+            elif value != -INFINITY:        # equal ones; a sum of infinities is none the greater
+                rest[lane] += 1
+            sum = log(1 + rest[lane]) if rest[lane] > 0.5 else log1p(rest[lane])
+            (<Real*>(out + lane * apart[OUT]))[0] = <Real>(greatest[lane] + sum)
+        out += row.steps[OUT]
+        given += row.steps[GIVEN]
+
+
+cdef void _accumulate_rows(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                           const int64_t* s1, const int64_t* context) noexcept nogil:
+    cdef const Row* row = <const Row*>context
+    cdef int64_t outer, first, count
+    cdef char* places[2]
+    for outer in range(n1):
+        first = 0
+        while first < n0:
+            count = min(<int64_t>ABREAST, n0 - first)
+            places[OUT] = data[OUT] + outer * s1[OUT] + first * s0[OUT]
+            places[GIVEN] = data[GIVEN] + outer * s1[GIVEN] + first * s0[GIVEN]
+            if row.code == FLOAT32:
+                _accumulate(places, s0, count, row, <float>0)
+            else:
+                _accumulate(places, s0, count, row, <double>0)
+            first += count
+
+
+def log_sums_of_exponentials(Tensor given not None, Tensor out not None, int dim):
+    """out[…, i, …] = log(exp(given[…, 0, …]) + … + exp(given[…, i, …])) along `dim`.
+
+    Both are float32 or both float64, of one shape; sums are float64. -inf adds nothing, a NaN is
+    kept. Raises ValueError for other operands.
+    """
+    cdef Walk walk
+    cdef Row row
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef int permutation[MAXIMUM_DIMS]
+    cdef int place, width = item_size(given.dtype_code)
+    if (given.dtype_code != out.dtype_code or given.rank != out.rank or not 0 <= dim < given.rank
+            or (given.dtype_code != FLOAT32 and given.dtype_code != FLOAT64)
+            or given.device_type == META or out.device_type == META):
+        raise ValueError("log_sums_of_exponentials: expected tensors of float32 or float64")
+    for place in range(given.rank):
+        if given.sizes[place] != out.sizes[place]:
+            raise ValueError("log_sums_of_exponentials: expected tensors of one shape")
+        sizes[place] = 1 if place == dim else given.sizes[place]
+    row.code = given.dtype_code
+    row.length = given.sizes[dim]
+    row.steps[OUT] = out.strides[dim] * width
+    row.steps[GIVEN] = given.strides[dim] * width
+    begin_walk(&walk, given.rank, sizes)
+    add_operand(&walk, out, given.rank, sizes)
+    add_operand(&walk, given, given.rank, sizes)
+    walk.strides[given.rank - 1 - dim][OUT] = walk.strides[given.rank - 1 - dim][GIVEN] = 0
+    walk.kernel = _accumulate_rows
+    walk.reduced = <int64_t*>&row
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    count_write(out)
+    with nogil:
+        run_walk(&walk, max(GRAIN // max(row.length, 1), 1))
+
+
+cdef void _add_up(const Real* given, Real* out, int64_t rows, int64_t length) noexcept nogil:
+    cdef int64_t row, at
+    cdef Real sum
+    for row in range(rows):
+        sum = 0
+        for at in range(length):
+            sum += given[row * length + at]
+            out[row * length + at] = sum
+
+
+def running_sums(Tensor given not None, Tensor out not None):
+    """out[…, i] = given[…, 0] + … + given[…, i], one after the other, each sum rounded.
+
+    Both are float32 or both float64, row-major and of one shape. Raises ValueError for other
+    operands.
+    """
+    cdef char* target
+    cdef const char* source
+    cdef int64_t length, rows
+    if (given.dtype_code != out.dtype_code or given.rank == 0 or given.count != out.count
+            or (given.dtype_code != FLOAT32 and given.dtype_code != FLOAT64)
+            or not given.contiguous or not out.contiguous
+            or given.device_type == META or out.device_type == META):
+        raise ValueError("running_sums: expected row-major tensors of float32 or float64")
+    if given.count == 0:
+        return
+    target = data_pointer(out)
+    source = const_data_pointer(given)
+    length = given.sizes[given.rank - 1]
+    rows = given.count // length
+    with nogil:
+        if given.dtype_code == FLOAT32:
+            _add_up(<const float*>source, <float*>target, rows, length)
+        else:
+            _add_up(<const double*>source, <double*>target, rows, length)
+    count_write(out)

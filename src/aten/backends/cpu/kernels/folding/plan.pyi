@@ -1,0 +1,38 @@
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.base.dtypes import dtype
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+
+class Launch:
+    label: str
+    def __init__(
+        self,
+        label: str,
+        address: int,
+        owner: object,
+        sizes: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        reduced: Sequence[int],
+        sources: Sequence[int],
+        offsets: Sequence[int],
+        work: int,
+    ) -> None: ...
+
+class Plan:
+    def __init__(
+        self,
+        launches: Sequence[Launch],
+        outputs: Sequence[tuple[dtype, tuple[int, ...], tuple[int, ...] | None]],
+        temporaries: Sequence[tuple[dtype, tuple[int, ...], tuple[int, ...] | None]],
+        inputs: int,
+        single: bool,
+        device_type: int,
+        executes: bool,
+    ) -> None: ...
+
+class PlanKernel(Kernel):
+    op: OpOverload
+    backend: Any
+    label: str
+    def __init__(self, op: OpOverload, backend: object, count: int) -> None: ...

@@ -1,0 +1,362 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Discrete Fourier transforms along one dimension.
+
+Real numbers of an even count are transformed as half as many complex ones. A line's result depends
+on its numbers alone: whatever lies beside it, however many threads there are, the same operations
+are done in the same order, and none is contracted.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+from aten._core.base.device cimport CPU, META
+from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, item_size
+from aten._core.base.sizes cimport MAXIMUM_DIMS
+from aten._core.memory.storage cimport Storage, allocate
+from aten._core.tensor.tensor cimport Tensor, count_write, data_pointer
+from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
+    FourierHalves, FourierPlan, Plan, is_alone, room_of, run_doubles, run_floats, table_for,
+)
+from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
+                                                        coalesce, reorder, run_walk)
+
+cdef extern from "fourier_levels.h" nogil:
+    void aten_part_floats(const float* pairs, int64_t count, float* real, float* imaginary) noexcept
+    void aten_part_doubles(const double* pairs, int64_t count, double* real,
+                           double* imaginary) noexcept
+    void aten_join_floats(const float* real, const float* imaginary, int64_t count, float scale,
+                          float* pairs) noexcept
+    void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
+                           double* pairs) noexcept
+
+cdef enum:
+    OUT = 0
+    GIVEN = 1
+    # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
+    ABREAST = 32
+    # Numbers in one chunk of work for the threads.
+    GRAIN = 8192
+
+ctypedef fused Real:
+    float
+    double
+
+ctypedef fused Element:
+    float
+    double
+
+cdef struct Line:
+    const Plan* plan
+    const void* halves          # roots, pairs, that join a transform of half the length; or NULL
+    int64_t length
+    int64_t results             # numbers stored
+    int64_t steps[2]            # bytes from one number of a line to the next
+    int64_t width               # bytes of a real number
+    bint real_input, real_output, inverse
+    int code                    # of the real numbers in memory
+    double scale
+    void* room                  # for a lone line; NULL: each thread takes its own
+    int failed
+
+
+cdef inline Element _at(const char* data, int64_t place, Element unused) noexcept nogil:
+    return (<const Element*>(data + place))[0]
+
+
+cdef void _load(const Line* line, const char* given, int64_t apart, int64_t lanes, Real* a,
+                Element element) noexcept nogil:
+    """Numbers as they are, to a real plane and an imaginary one; real ones in pairs or alone."""
+    cdef int64_t length = line.plan.length, place, lane, step = line.steps[GIVEN]
+    cdef int64_t beside = line.width
+    cdef Real* real = a
+    cdef Real* imaginary = a + length * lanes
+    if line.real_input and line.halves == NULL:
+        for place in range(length):
+            for lane in range(lanes):
+                real[place * lanes + lane] = _at(given, place * step + lane * apart, element)
+                imaginary[place * lanes + lane] = 0
+        return
+    if line.real_input:
+        beside = step
+        step *= 2
+    if line.inverse:
+        real, imaginary = imaginary, real
+    if lanes == 1 and step == 2 * line.width and beside == line.width:
+        if Real is float and Element is float:
+            aten_part_floats(<const float*>given, length, real, imaginary)
+            return
+        elif Real is double and Element is double:
+            aten_part_doubles(<const double*>given, length, real, imaginary)
+            return
+    if apart == 2 * line.width and beside == line.width:
+        if Real is float and Element is float:
+            for place in range(length):
+                aten_part_floats(<const float*>(given + place * step), lanes,
+                                 real + place * lanes, imaginary + place * lanes)
+            return
+        elif Real is double and Element is double:
+            for place in range(length):
+                aten_part_doubles(<const double*>(given + place * step), lanes,
+                                  real + place * lanes, imaginary + place * lanes)
+            return
+    for place in range(length):
+        for lane in range(lanes):
+            real[place * lanes + lane] = _at(given, place * step + lane * apart, element)
+            imaginary[place * lanes + lane] = _at(given, place * step + lane * apart + beside,
+                                                  element)
+
+
+cdef void _load_spectrum(const Line* line, const char* given, int64_t apart, int64_t lanes, Real* a,
+                         Element element) noexcept nogil:
+    """Half of a conjugate-symmetric spectrum, for a transform back: planes are exchanged."""
+    cdef int64_t count = line.plan.length, place, mirrored, lane, step = line.steps[GIVEN]
+    cdef int64_t width = line.width
+    cdef Real* imaginary = a
+    cdef Real* real = a + count * lanes
+    cdef const Real* roots = <const Real*>line.halves
+    cdef const char* one
+    cdef const char* other
+    cdef Real xr, xi, yr, yi, mr, mi, cosine, sine
+    cdef bint flipped
+    for place in range(count):
+        if roots == NULL:
+            flipped = 2 * place > count
+            mirrored = count - place if flipped else place
+            for lane in range(lanes):
+                one = given + mirrored * step + lane * apart
+                xi = _at(one, width, element) if place else 0
+                real[place * lanes + lane] = _at(one, 0, element)
+                imaginary[place * lanes + lane] = -xi if flipped else xi
+            continue
+        cosine, sine = roots[2 * place], roots[2 * place + 1]
+        for lane in range(lanes):
+            one = given + place * step + lane * apart
+            other = given + (count - place) * step + lane * apart
+            xr, yr = _at(one, 0, element), _at(other, 0, element)
+            if place == 0:
+                real[lane] = xr + yr
+                imaginary[lane] = xr - yr
+                continue
+            xi, yi = _at(one, width, element), _at(other, width, element)
+            mr, mi = xr - yr, xi + yi
+            real[place * lanes + lane] = (xr + yr) - (cosine * mi + sine * mr)
+            imaginary[place * lanes + lane] = (xi - yi) + (cosine * mr - sine * mi)
+
+
+cdef void _store(const Line* line, const Real* a, char* out, int64_t apart, int64_t lanes,
+                 Element element) noexcept nogil:
+    cdef int64_t length = line.plan.length, place, lane, step = line.steps[OUT]
+    cdef int64_t beside = line.width
+    cdef const Real* real = a
+    cdef const Real* imaginary = a + length * lanes
+    cdef Real scale = <Real>line.scale
+    cdef char* target
+    if line.inverse:
+        real, imaginary = imaginary, real
+    if line.real_output and line.halves == NULL:
+        for place in range(length):
+            for lane in range(lanes):
+                (<Element*>(out + place * step + lane * apart))[0] = <Element>(
+                    real[place * lanes + lane] * scale)
+        return
+    if line.real_output:
+        beside = step
+        step *= 2
+    if lanes == 1 and step == 2 * line.width and beside == line.width:
+        if Real is float and Element is float:
+            aten_join_floats(real, imaginary, length, scale, <float*>out)
+            return
+        elif Real is double and Element is double:
+            aten_join_doubles(real, imaginary, length, scale, <double*>out)
+            return
+    if apart == 2 * line.width and beside == line.width:
+        if Real is float and Element is float:
+            for place in range(length):
+                aten_join_floats(real + place * lanes, imaginary + place * lanes, lanes, scale,
+                                 <float*>(out + place * step))
+            return
+        elif Real is double and Element is double:
+            for place in range(length):
+                aten_join_doubles(real + place * lanes, imaginary + place * lanes, lanes, scale,
+                                  <double*>(out + place * step))
+            return
+    for place in range(length):
+        for lane in range(lanes):
+            target = out + place * step + lane * apart
+            (<Element*>target)[0] = <Element>(real[place * lanes + lane] * scale)
+            (<Element*>(target + beside))[0] = <Element>(imaginary[place * lanes + lane] * scale)
+
+
+cdef void _store_spectrum(const Line* line, const Real* a, char* out, int64_t apart, int64_t lanes,
+                          Element element) noexcept nogil:
+    """The spectrum of real numbers, of which the second half mirrors the first."""
+    cdef int64_t count = line.plan.length, half = line.length // 2, place, lane
+    cdef const Real* imaginary = a + count * lanes
+    cdef const Real* roots = <const Real*>line.halves
+    cdef Real scale = <Real>line.scale, real_part, imaginary_part, pr, pi, mr, mi
+    cdef Real halved = <Real>(line.scale / 2)
+    cdef int64_t one, other
+    for place in range(half + 1):
+        for lane in range(lanes):
+            one = place * lanes + lane
+            if roots == NULL:
+                real_part = a[one] * scale
+                imaginary_part = imaginary[one] * scale if place else 0
+            elif place == 0:
+                real_part, imaginary_part = (a[lane] + imaginary[lane]) * scale, 0
+            elif place == half:
+                real_part, imaginary_part = (a[lane] - imaginary[lane]) * scale, 0
+            else:
+                other = (count - place) * lanes + lane
+                pr, pi = a[one] + a[other], imaginary[one] - imaginary[other]
+                mr, mi = a[one] - a[other], imaginary[one] + imaginary[other]
+                real_part = (pr + (roots[2 * place] * mi - roots[2 * place + 1] * mr)) * halved
+                imaginary_part = (pi - (roots[2 * place] * mr + roots[2 * place + 1] * mi)) * halved
+            _put_number(line, out + place * line.steps[OUT] + lane * apart, real_part,
+                        imaginary_part, element)
+            if place and place < line.length - place < line.results:
+                _put_number(line, out + (line.length - place) * line.steps[OUT] + lane * apart,
+                            real_part, -imaginary_part, element)
+
+
+cdef inline void _put_number(const Line* line, char* target, Real real, Real imaginary,
+                             Element unused) noexcept nogil:
+    (<Element*>target)[0] = <Element>real
+    (<Element*>(target + line.width))[0] = <Element>imaginary
+
+
+cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_t lanes, Real* a,
+                           int64_t held, Element element) noexcept nogil:
+    """A few lines, which are `apart` by so many bytes."""
+    cdef Real* b = a + held
+    cdef int failed = 0
+    if line.real_output:
+        _load_spectrum(line, data[GIVEN], apart[GIVEN], lanes, a, element)
+    else:
+        _load(line, data[GIVEN], apart[GIVEN], lanes, a, element)
+    if Real is float:
+        if run_floats(line.plan, lanes, a, b, &failed):
+            a = b
+    elif run_doubles(line.plan, lanes, a, b, &failed):
+        a = b
+    if failed:
+        line.failed = 1
+    elif line.real_input:
+        _store_spectrum(line, a, data[OUT], apart[OUT], lanes, element)
+    else:
+        _store(line, a, data[OUT], apart[OUT], lanes, element)
+
+
+cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                          const int64_t* s1, Real unused, Element element) noexcept nogil:
+    cdef int64_t lanes = ABREAST // sizeof(Real), outer, first, count, held
+    cdef char* places[2]
+    cdef Real* room
+    # Lines that lie side by side are gone through together; one by one, those that lie in rows.
+    if line.steps[GIVEN] <= s0[GIVEN] and line.steps[OUT] <= s0[OUT] or is_alone(line.plan):
+        lanes = 1
+    lanes = min(lanes, n0)
+    held = 2 * line.plan.length * lanes
+    room = <Real*>line.room
+    if room == NULL:
+        room = <Real*>malloc((held + room_of(line.plan, lanes)) * sizeof(Real))
+    if room == NULL:
+        line.failed = 1
+        return
+    for outer in range(n1):
+        first = 0
+        while first < n0:
+            count = min(lanes, n0 - first)
+            places[OUT] = data[OUT] + outer * s1[OUT] + first * s0[OUT]
+            places[GIVEN] = data[GIVEN] + outer * s1[GIVEN] + first * s0[GIVEN]
+            _transform_lines(line, places, s0, count, room, held, element)
+            first += count
+    if line.room == NULL:
+        free(room)
+
+
+cdef void _transform_all(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                         const int64_t* context) noexcept nogil:
+    cdef Line* line = <Line*>context
+    if line.code == FLOAT64:
+        _transform_walk(line, data, n0, s0, n1, s1, <double>0, <double>0)
+    elif line.plan.wide:
+        _transform_walk(line, data, n0, s0, n1, s1, <double>0, <float>0)
+    else:
+        _transform_walk(line, data, n0, s0, n1, s1, <float>0, <float>0)
+
+
+cdef int _real_code(Tensor tensor) except -1:
+    if tensor.dtype_code in (FLOAT32, COMPLEX64):
+        return FLOAT32
+    if tensor.dtype_code in (FLOAT64, COMPLEX128):
+        return FLOAT64
+    raise ValueError("transform: expected float32, float64, complex64 or complex128")
+
+
+def transform(Tensor given not None, Tensor out not None, int dim, int64_t length, bint inverse,
+              double scale):
+    """The transform of `length` numbers along `dim`, times `scale`, to `out`.
+
+    Complex numbers to complex ones; real ones to `length` or length // 2 + 1 complex ones; or, the
+    `inverse` only, length // 2 + 1 complex numbers to real ones. `out` may be `given`. Raises
+    ValueError for other operands, MemoryError where there is none.
+    """
+    cdef Walk walk
+    cdef Line line
+    cdef FourierPlan plan
+    cdef FourierHalves halves
+    cdef Storage memory
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef int permutation[MAXIMUM_DIMS]
+    cdef int place
+    line.real_input = given.dtype_code in (FLOAT32, FLOAT64)
+    line.real_output = out.dtype_code in (FLOAT32, FLOAT64)
+    line.code = _real_code(given)
+    if (_real_code(out) != line.code or given.rank != out.rank or not 0 <= dim < given.rank
+            or given.device_type == META or out.device_type == META or length < 1
+            or line.real_input and (line.real_output or inverse)
+            or line.real_output and not inverse):
+        raise ValueError("transform: expected tensors of one precision and rank")
+    line.results = out.sizes[dim]
+    if (given.sizes[dim] != (length // 2 + 1 if line.real_output else length)
+            or (line.results != length
+                and (not line.real_input or line.results != length // 2 + 1))):
+        raise ValueError(f"transform: {given.sizes[dim]} numbers do not become {line.results}")
+    for place in range(given.rank):
+        if given.sizes[place] != out.sizes[place] and place != dim:
+            raise ValueError("transform: expected tensors of one shape")
+        sizes[place] = 1 if place == dim else given.sizes[place]
+    line.halves = line.room = NULL
+    line.length = length
+    line.inverse, line.scale, line.failed = inverse, scale, 0
+    line.width = item_size(line.code)
+    line.steps[OUT] = out.strides[dim] * item_size(out.dtype_code)
+    line.steps[GIVEN] = given.strides[dim] * item_size(given.dtype_code)
+    if length % 2 == 0 and (line.real_input or line.real_output):
+        plan = table_for(FourierPlan, length // 2, line.code == FLOAT64)
+        halves = table_for(FourierHalves, length, plan.plan.wide)
+        line.halves = halves.memory.data
+    else:
+        plan = table_for(FourierPlan, length, line.code == FLOAT64)
+    line.plan = &plan.plan
+    begin_walk(&walk, given.rank, sizes)
+    add_operand(&walk, out, given.rank, sizes)
+    add_input(&walk, given, given.rank, sizes)
+    walk.strides[given.rank - 1 - dim][OUT] = walk.strides[given.rank - 1 - dim][GIVEN] = 0
+    walk.kernel = _transform_all
+    walk.reduced = <int64_t*>&line
+    reorder(&walk, permutation)
+    coalesce(&walk)
+    count_write(out)
+    if walk.total == 1:
+        memory = allocate((2 * plan.plan.length + room_of(line.plan, 1)) * 8, CPU, -1)
+        line.room = memory.data
+    with nogil:
+        if walk.total == 1:
+            _transform_all(walk.data, 1, walk.strides[0], 1, walk.strides[0], walk.reduced)
+        elif walk.total:
+            run_walk(&walk, max(GRAIN // length, 1))
+    if line.failed:
+        raise MemoryError(f"fft: no memory for a transform of {length} numbers")

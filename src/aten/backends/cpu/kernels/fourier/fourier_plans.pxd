@@ -1,0 +1,52 @@
+"""Fourier transforms of numbers in two planes."""
+
+from libc.stdint cimport int64_t
+
+from aten._core.memory.storage cimport Storage
+
+cdef extern from "fourier_levels.h" nogil:
+    ctypedef struct aten_passes:
+        int64_t length
+        int count
+        int* radices
+        int64_t* begins
+        int64_t* tables
+        const void* roots
+
+cdef struct Plan:
+    int64_t length
+    bint wide                   # computed in float64
+    aten_passes passes
+    # A matrix: its columns, its rows, and the turns between them (columns, rows), in two planes.
+    const Plan* columns
+    const Plan* rows
+    const void* turns
+    # A convolution with `chirp`, of pairs, by way of transforms of another length: its spectrum.
+    const Plan* inner
+    const double* chirp
+    const double* spectrum
+
+cdef class FourierPlan:
+    """What is known of transforms of one length, in one type."""
+    cdef Plan plan
+    cdef list kept              # what the addresses in `plan` point into
+    cdef readonly int64_t nbytes
+    cdef void* _table(self, int64_t count, bint wide) except? NULL
+    cdef const Plan* _part(self, int64_t length, bint whole) except NULL
+    cdef int _fill_roots(self, list radices) except -1
+    cdef int _arrange(self, int64_t columns, int64_t rows) except -1
+    cdef int _convolve(self) except -1
+
+cdef class FourierHalves:
+    """Roots that make transforms of real numbers of half as many complex ones."""
+    cdef Storage memory
+    cdef readonly int64_t nbytes
+
+cdef object table_for(object kind, int64_t length, bint wide)
+cdef int64_t room_of(const Plan* plan, int64_t lanes) noexcept nogil
+cdef bint is_alone(const Plan* plan) noexcept nogil
+# Transform the numbers at `a`, real parts before imaginary ones, of `lanes` lines side by side; with
+# `room_of` numbers of room at `b`. Returns whether the result lies there.
+cdef int run_floats(const Plan* plan, int64_t lanes, float* a, float* b, int* failed) noexcept nogil
+cdef int run_doubles(const Plan* plan, int64_t lanes, double* a, double* b,
+                     int* failed) noexcept nogil

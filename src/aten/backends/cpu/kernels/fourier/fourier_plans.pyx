@@ -1,0 +1,425 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Fourier transforms of numbers in two planes: the tables of a length, and how it is gone through.
+
+Stockham's passes of radix 8, 4, 2, 3, 5 and any other odd one (Cochran et al., What is the fast
+Fourier transform?, 1967); lengths with a larger prime factor are a convolution (Bluestein, 1970), in
+float64. Long transforms go through the caches as a matrix, columns first, then rows (Bailey, FFTs in
+external or hierarchical memory, 1990).
+"""
+
+from libc.math cimport cos, sin
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+from aten._core.base.device cimport CPU
+from aten._core.memory.storage cimport Storage, allocate
+from aten._core.threads.parallel cimport parallel_for
+
+from collections import OrderedDict
+
+cdef extern from "fourier_levels.h" nogil:
+    const int ATEN_LARGEST_RADIX
+    int aten_run_floats(const aten_passes* passes, int64_t lanes, float* a, float* b) noexcept
+    int aten_run_doubles(const aten_passes* passes, int64_t lanes, double* a, double* b) noexcept
+    void aten_columns_of_floats(const aten_passes* passes, int64_t wide, const float* turns,
+                                const float* given, float* out, int64_t pitch, int64_t begin,
+                                int64_t count, float* room) noexcept
+    void aten_columns_of_doubles(const aten_passes* passes, int64_t wide, const double* turns,
+                                 const double* given, double* out, int64_t pitch, int64_t begin,
+                                 int64_t count, double* room) noexcept
+    void aten_rows_of_floats(const aten_passes* passes, int64_t rows, const float* given,
+                             int64_t pitch, float* out, int64_t begin, int64_t count,
+                             float* room) noexcept
+    void aten_rows_of_doubles(const aten_passes* passes, int64_t rows, const double* given,
+                              int64_t pitch, double* out, int64_t begin, int64_t count,
+                              double* room) noexcept
+
+cdef enum:
+    # Bytes of neighbouring columns that are transformed together.
+    ABREAST = 64
+    # Numbers from which a transform is done as a matrix, and of each side of it.
+    LONG = 1 << 12
+    LEAST_SIDE = 16
+    # Numbers between the rows of a turned matrix.
+    GAP = 16
+    # Bytes of tables that are kept for the next transform of a length.
+    KEPT = 1 << 26
+
+cdef double PI = 3.14159265358979323846
+
+ctypedef fused Real:
+    float
+    double
+
+cdef struct Matrix:
+    const Plan* plan
+    void* given
+    void* out
+    bint by_rows
+    int failed
+
+
+cdef void turn(int64_t part, int64_t whole, double* cosine, double* sine) noexcept nogil:
+    """cos and sin of part / whole turns, 0 <= part < whole; of angles up to an eighth only."""
+    cdef int64_t quadrant = 4 * part // whole
+    cdef int64_t rest = 4 * part - quadrant * whole
+    cdef double c, s, swapped
+    if 2 * rest > whole:
+        c = sin(PI / 2 * <double>(whole - rest) / <double>whole)
+        s = cos(PI / 2 * <double>(whole - rest) / <double>whole)
+    else:
+        c = cos(PI / 2 * <double>rest / <double>whole)
+        s = sin(PI / 2 * <double>rest / <double>whole)
+    if quadrant & 1:
+        swapped = c
+        c = -s
+        s = swapped
+    cosine[0] = -c if quadrant & 2 else c
+    sine[0] = -s if quadrant & 2 else s
+
+
+cdef inline void _put(void* table, int64_t place, bint wide, double value) noexcept nogil:
+    if wide:
+        (<double*>table)[place] = value
+    else:
+        (<float*>table)[place] = <float>value
+
+
+def _radices(length):
+    """The radices of a length in the order of their passes; None with a prime that has none."""
+    rest, twos, found = length, 0, []
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    if twos % 3 == 1 and twos > 1:
+        found = [8] * ((twos - 4) // 3) + [4, 4]
+    else:
+        found = [8] * (twos // 3) + [1, 2, 4][twos % 3:twos % 3 + 1] * (twos % 3 > 0)
+    factor = 3
+    while factor * factor <= rest:
+        while rest % factor == 0:
+            found.append(factor)
+            rest //= factor
+        factor += 2
+        if factor > ATEN_LARGEST_RADIX:
+            break
+    if rest > 1:
+        found.append(rest)
+    return found if max(found, default=1) <= ATEN_LARGEST_RADIX else None
+
+
+def _smooth(least):
+    """The least length from `least` on that has no prime factors but 2, 3 and 5."""
+    best = 1 << (least - 1).bit_length()
+    fives = 1
+    while fives < best:
+        threes = fives
+        while threes < best:
+            twos = threes
+            while twos < least:
+                twos *= 2
+            best = min(best, twos)
+            threes *= 3
+        fives *= 5
+    return best
+
+
+def _sides(length):
+    """Rows and columns of the matrix that a long transform is."""
+    side = int(length ** 0.5) + 1
+    while length % side:
+        side -= 1
+    return side, length // side
+
+
+cdef class FourierPlan:
+    """What is known of transforms of one length, in one type."""
+
+    def __init__(self, int64_t length, bint wide, bint whole=False):
+        """With `whole`, not as a matrix."""
+        self.kept = []
+        self.plan.length = length
+        self.plan.wide = wide
+        self.plan.columns = self.plan.rows = self.plan.inner = NULL
+        radices = _radices(length)
+        if radices is None:
+            self._convolve()
+            return
+        if length >= LONG and not whole:
+            columns, rows = _sides(length)
+            if columns >= LEAST_SIDE:
+                self._arrange(columns, rows)
+                return
+        self._fill_roots(radices)
+
+    cdef void* _table(self, int64_t count, bint wide) except? NULL:
+        cdef Storage memory = allocate(max(count, 1) * (8 if wide else 4), CPU, -1)
+        self.kept.append(memory)
+        self.nbytes += count * (8 if wide else 4)
+        return memory.data
+
+    cdef const Plan* _part(self, int64_t length, bint whole) except NULL:
+        cdef FourierPlan part = FourierPlan(length, self.plan.wide, whole)
+        self.kept.append(part)
+        self.nbytes += part.nbytes
+        return &part.plan
+
+    cdef int _fill_roots(self, list radices) except -1:
+        cdef aten_passes* passes = &self.plan.passes
+        cdef int64_t m = self.plan.length, total = 0, begin, p
+        cdef int index = 0, k, radix
+        cdef double cosine, sine
+        cdef bint wide = self.plan.wide
+        cdef void* table
+        passes.length = self.plan.length
+        passes.count = <int>len(radices)
+        for radix in radices:
+            m //= radix
+            passes.radices[index] = radix
+            passes.begins[index] = total
+            passes.tables[index] = total + 2 * (radix - 1) * m
+            total += 2 * (radix - 1) * m + 2 * radix
+            index += 1
+        table = self._table(total, wide)
+        passes.roots = table
+        with nogil:
+            m = self.plan.length
+            for index in range(passes.count):
+                radix = passes.radices[index]
+                m //= radix
+                begin = passes.begins[index]
+                for k in range(1, radix):
+                    for p in range(m):
+                        turn(k * p, radix * m, &cosine, &sine)
+                        _put(table, begin + (2 * k - 2) * m + p, wide, cosine)
+                        _put(table, begin + (2 * k - 1) * m + p, wide, -sine)
+                for k in range(radix):
+                    turn(k, radix, &cosine, &sine)
+                    _put(table, passes.tables[index] + 2 * k, wide, cosine)
+                    _put(table, passes.tables[index] + 2 * k + 1, wide, sine)
+        return 0
+
+    cdef int _arrange(self, int64_t columns, int64_t rows) except -1:
+        """As a matrix: columns of `columns` numbers, rows of `rows`."""
+        cdef int64_t length = self.plan.length, k, j, part
+        cdef bint wide = self.plan.wide
+        cdef double* low = <double*>self._table(2 * rows, True)
+        cdef double* high = <double*>self._table(2 * columns, True)
+        cdef void* table = self._table(2 * length, wide)
+        self.plan.columns = self._part(columns, True)
+        self.plan.rows = self._part(rows, True)
+        self.plan.turns = table
+        with nogil:
+            for j in range(rows):
+                turn(j, length, low + 2 * j, low + 2 * j + 1)
+            for k in range(columns):
+                turn(k * rows, length, high + 2 * k, high + 2 * k + 1)
+            for k in range(columns):
+                for j in range(rows):
+                    part = k * j // rows
+                    _turn_twice(high + 2 * part, low + 2 * (k * j - part * rows), table,
+                                k * rows + j, length, wide)
+        return 0
+
+    cdef int _convolve(self) except -1:
+        cdef int64_t length = self.plan.length, place, part = 0, padded = _smooth(2 * length - 1)
+        cdef double* chirp = <double*>self._table(2 * length, True)
+        cdef double* spectrum = <double*>self._table(2 * padded, True)
+        cdef double* other
+        cdef Storage memory
+        cdef double cosine, sine
+        cdef bint moved
+        cdef int failed = 0
+        self.plan.wide = True
+        self.plan.inner = self._part(padded, False)
+        memory = allocate(room_of(self.plan.inner, 1) * 8, CPU, -1)
+        other = <double*>memory.data
+        with nogil:
+            for place in range(2 * padded):
+                spectrum[place] = 0
+            for place in range(length):
+                turn(part, 2 * length, &cosine, &sine)
+                chirp[2 * place] = cosine
+                chirp[2 * place + 1] = -sine
+                spectrum[place] = cosine / <double>padded
+                spectrum[padded + place] = sine / <double>padded
+                if place:
+                    spectrum[padded - place] = spectrum[place]
+                    spectrum[2 * padded - place] = spectrum[padded + place]
+                part = (part + 2 * place + 1) % (2 * length)
+            moved = run_doubles(self.plan.inner, 1, spectrum, other, &failed)
+            if moved:
+                for place in range(2 * padded):
+                    spectrum[place] = other[place]
+        if failed:
+            raise MemoryError(f"fft: no memory for {padded} numbers")
+        self.plan.chirp = chirp
+        self.plan.spectrum = spectrum
+        return 0
+
+
+cdef inline void _turn_twice(const double* one, const double* other, void* table, int64_t place,
+                             int64_t beside, bint wide) noexcept nogil:
+    """The root that lies both angles away from 1, clockwise; its parts lie `beside` apart."""
+    _put(table, place, wide, one[0] * other[0] - one[1] * other[1])
+    _put(table, place + beside, wide, -(one[0] * other[1] + one[1] * other[0]))
+
+
+cdef class FourierHalves:
+    """Roots that make transforms of real numbers of half as many complex ones."""
+
+    def __init__(self, int64_t length, bint wide):
+        cdef int64_t place
+        cdef double cosine, sine
+        self.nbytes = (length // 2 + 1) * 2 * (8 if wide else 4)
+        self.memory = allocate(self.nbytes, CPU, -1)
+        with nogil:
+            for place in range(length // 2 + 1):
+                turn(place, length, &cosine, &sine)
+                _put(self.memory.data, 2 * place, wide, cosine)
+                _put(self.memory.data, 2 * place + 1, wide, sine)
+
+
+cdef dict _held = {"bytes": 0}
+_tables = OrderedDict()
+
+
+cdef object table_for(object kind, int64_t length, bint wide):
+    """A table of this kind, kept while there is room for it."""
+    key = (kind, length, wide)
+    found = _tables.get(key)
+    if found is not None:
+        _tables.move_to_end(key)
+        return found
+    found = kind(length, wide)
+    if found.nbytes > KEPT:
+        return found
+    # Another thread may have made it meanwhile.
+    if key in _tables:
+        return _tables[key]
+    while _tables and _held["bytes"] + found.nbytes > KEPT:
+        _held["bytes"] -= _tables.popitem(last=False)[1].nbytes
+    _tables[key] = found
+    _held["bytes"] += found.nbytes
+    return found
+
+
+# Transforms.
+
+
+cdef int64_t room_of(const Plan* plan, int64_t lanes) noexcept nogil:
+    """Numbers that a transform wants room for beside its operand."""
+    if plan.inner != NULL:
+        return 2 * plan.inner.length * lanes + room_of(plan.inner, lanes)
+    if plan.columns != NULL:
+        return 2 * plan.columns.length * (plan.rows.length + GAP)
+    return 2 * plan.length * lanes
+
+
+cdef bint is_alone(const Plan* plan) noexcept nogil:
+    """Whether it transforms one line at a time."""
+    return plan.columns != NULL or plan.inner != NULL and is_alone(plan.inner)
+
+
+cdef int run_floats(const Plan* plan, int64_t lanes, float* a, float* b, int* failed) noexcept nogil:
+    if plan.columns != NULL:
+        return _by_matrix(plan, a, b, failed)
+    return aten_run_floats(&plan.passes, lanes, a, b)
+
+
+cdef int run_doubles(const Plan* plan, int64_t lanes, double* a, double* b,
+                     int* failed) noexcept nogil:
+    if plan.inner != NULL:
+        _convolve_lanes(plan, lanes, a, b, failed)
+        return 0
+    if plan.columns != NULL:
+        return _by_matrix(plan, a, b, failed)
+    return aten_run_doubles(&plan.passes, lanes, a, b)
+
+
+cdef void _convolve_lanes(const Plan* plan, int64_t lanes, double* a, double* room,
+                          int* failed) noexcept nogil:
+    """x_j c_j, convolved with 1 / c_j, times c_k: with c_j = exp(-πi j²/n), the transform of x."""
+    cdef int64_t all = plan.length * lanes, padded = plan.inner.length * lanes, place, one
+    cdef double* x = room
+    cdef double* y = room + 2 * padded
+    cdef double* made
+    cdef double real, imaginary, given
+    for place in range(all):
+        one = 2 * (place // lanes)
+        x[place] = a[place] * plan.chirp[one] - a[all + place] * plan.chirp[one + 1]
+        x[padded + place] = a[place] * plan.chirp[one + 1] + a[all + place] * plan.chirp[one]
+    for place in range(all, padded):
+        x[place] = x[padded + place] = 0
+    if run_doubles(plan.inner, lanes, x, y, failed):
+        x, y = y, x
+    for place in range(padded):
+        one = place // lanes
+        real, imaginary = plan.spectrum[one], plan.spectrum[plan.inner.length + one]
+        # Planes change places: what is transformed once more is transformed back.
+        given = x[padded + place]
+        x[padded + place] = x[place] * real - given * imaginary
+        x[place] = x[place] * imaginary + given * real
+    made = y if run_doubles(plan.inner, lanes, x, y, failed) else x
+    for place in range(all):
+        one = 2 * (place // lanes)
+        real, imaginary = made[padded + place], made[place]
+        a[place] = real * plan.chirp[one] - imaginary * plan.chirp[one + 1]
+        a[all + place] = real * plan.chirp[one + 1] + imaginary * plan.chirp[one]
+
+
+cdef int _by_matrix(const Plan* plan, Real* a, Real* b, int* failed) noexcept nogil:
+    cdef Matrix matrix
+    cdef int64_t abreast = ABREAST // sizeof(Real)
+    matrix.plan = plan
+    matrix.failed = 0
+    matrix.given, matrix.out, matrix.by_rows = a, b, False
+    _share_out(&matrix, (plan.rows.length + abreast - 1) // abreast, a)
+    matrix.given, matrix.out, matrix.by_rows = b, a, True
+    _share_out(&matrix, (plan.columns.length + abreast - 1) // abreast, a)
+    failed[0] |= matrix.failed
+    return 0
+
+
+cdef void _share_out(Matrix* matrix, int64_t strips, const Real* unused) noexcept nogil:
+    if Real is float:
+        parallel_for(strips, 1, _floats_of_matrix, matrix)
+    else:
+        parallel_for(strips, 1, _doubles_of_matrix, matrix)
+
+
+cdef void _floats_of_matrix(void* context, int64_t begin, int64_t end) noexcept nogil:
+    _part_of_matrix(<Matrix*>context, begin, end, <float>0)
+
+
+cdef void _doubles_of_matrix(void* context, int64_t begin, int64_t end) noexcept nogil:
+    _part_of_matrix(<Matrix*>context, begin, end, <double>0)
+
+
+cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unused) noexcept nogil:
+    """Strips of columns, or of rows."""
+    cdef const Plan* plan = matrix.plan
+    cdef int64_t high = plan.columns.length, wide = plan.rows.length, pitch = wide + GAP
+    cdef int64_t abreast = ABREAST // sizeof(Real), index, first, count
+    cdef Real* given = <Real*>matrix.given
+    cdef Real* out = <Real*>matrix.out
+    cdef const Real* turns = <const Real*>plan.turns
+    cdef Real* room = <Real*>malloc(4 * max(high, wide) * abreast * sizeof(Real))
+    if room == NULL:
+        matrix.failed = 1
+        return
+    for index in range(begin, end):
+        first = index * abreast
+        count = min(abreast, (high if matrix.by_rows else wide) - first)
+        if Real is float:
+            if matrix.by_rows:
+                aten_rows_of_floats(&plan.rows.passes, high, given, pitch, out, first, count, room)
+            else:
+                aten_columns_of_floats(&plan.columns.passes, wide, turns, given, out, pitch, first,
+                                       count, room)
+        elif matrix.by_rows:
+            aten_rows_of_doubles(&plan.rows.passes, high, given, pitch, out, first, count, room)
+        else:
+            aten_columns_of_doubles(&plan.columns.passes, wide, turns, given, out, pitch, first,
+                                    count, room)
+    free(room)

@@ -1,0 +1,1 @@
+"""Elements by index or mask: found, taken, picked, weighed."""

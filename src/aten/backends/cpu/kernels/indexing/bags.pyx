@@ -1,0 +1,286 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Bags of rows of a table: their sums, means and maxima, without a copy of the rows.
+
+Rows are folded in the order of the bag, column by column, so that threads may share the bags.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from aten._core.base.bounded cimport narrow_index, wide_index, within
+from aten._core.base.device cimport CPU, META
+from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, item_size
+from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.threads.parallel cimport parallel_for
+from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
+
+cdef enum:
+    # What becomes of a bag, by torch's numbers.
+    SUM = 0
+    MEAN = 1
+    MAXIMUM = 2
+    # Columns that are folded together, in registers.
+    COLUMNS = 64
+    # Elements of rows in one chunk of work for the threads.
+    GRAIN = 1 << 15
+    # Of the next bag, so many rows and bytes of each are asked for before they are needed.
+    FEW = 16
+    NEAR = 512
+    LINE = 64
+
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
+
+ctypedef fused Real:
+    float
+    double
+
+cdef struct Bags:
+    int mode
+    int code
+    const char* table
+    int64_t row_step                # bytes
+    int64_t column_step
+    int64_t columns
+    int64_t rows
+    const char* indices
+    bint narrow                     # 32-bit indices
+    const int64_t* begins           # of each bag among the indices; last, the end of the last one
+    int64_t total                   # indices
+    int64_t count                   # bags
+    int64_t padding                 # an index that counts for nothing; -1: none
+    const char* weights             # of samples, or NULL
+    char* out
+    int64_t* bag_of                 # of each index; NULL where nobody asks
+    int64_t* kept                   # indices of a bag that count; NULL where nobody asks
+    int64_t* origins                # the row each maximum is from; NULL where nobody asks
+
+
+cdef inline int64_t _integer(const char* numbers, bint narrow, int64_t place) noexcept nogil:
+    if narrow:
+        return narrow_index(<const int32_t*>numbers + place)
+    return wide_index(<const int64_t*>numbers + place)
+
+
+cdef inline const Real* _row(const Bags* bags, int64_t row, int64_t first, int64_t count,
+                             Real* room) noexcept nogil:
+    """Some columns of a row in the type that is computed in: where they lie, or in `room`.
+
+    Rows there are not, since others have changed the indices meanwhile, are the first one.
+    """
+    cdef const char* place = (bags.table + within(row, bags.rows) * bags.row_step
+                              + first * bags.column_step)
+    cdef int wide = FLOAT32 if Real is float else FLOAT64
+    if bags.code == wide and bags.column_step == sizeof(Real):
+        return <const Real*>place
+    transfer_run(<char*>place, bags.code, bags.column_step // item_size(bags.code), <char*>room,
+                 wide, 1, count)
+    return room
+
+
+cdef inline void _add(const Bags* bags, int64_t begin, int64_t end, int64_t first, int64_t count,
+                      Real* held) noexcept nogil:
+    cdef Real room[COLUMNS]
+    cdef const Real* row
+    cdef int64_t place, index, column
+    cdef Real weight = 1
+    for column in range(count):
+        held[column] = 0
+    for place in range(begin, end):
+        index = _integer(bags.indices, bags.narrow, place)
+        if index == bags.padding:
+            continue
+        row = _row(bags, index, first, count, room)
+        if bags.weights == NULL:
+            for column in range(count):
+                held[column] += row[column]
+            continue
+        transfer_run(bags.weights + place * item_size(bags.code), bags.code, 1, <char*>&weight,
+                     FLOAT32 if Real is float else FLOAT64, 1, 1)
+        for column in range(count):
+            held[column] += row[column] * weight
+
+
+cdef inline void _greatest(const Bags* bags, int64_t begin, int64_t end, int64_t first,
+                           int64_t count, Real* held, int64_t* origins) noexcept nogil:
+    """The maxima, and the first rows that have them; NaN is kept, and from row 0."""
+    cdef Real room[COLUMNS]
+    cdef const Real* row
+    cdef int64_t place, index, column
+    cdef bint met = False
+    for column in range(count):
+        held[column] = 0
+        origins[column] = 0
+    for place in range(begin, end):
+        index = _integer(bags.indices, bags.narrow, place)
+        if index == bags.padding:
+            continue
+        row = _row(bags, index, first, count, room)
+        for column in range(count):
+            if row[column] != row[column]:
+                held[column] = row[column]
+                origins[column] = 0
+            elif not met or row[column] > held[column]:
+                held[column] = row[column]
+                origins[column] = within(index, bags.rows)
+        met = True
+
+
+cdef inline void _finish(const Bags* bags, int64_t bag, int64_t first, int64_t count, int64_t kept,
+                         Real* held) noexcept nogil:
+    cdef int64_t column
+    cdef Real divisor = <Real>max(kept, 1)
+    if bags.mode == MEAN:
+        for column in range(count):
+            held[column] /= divisor
+    transfer_run(<char*>held, FLOAT32 if Real is float else FLOAT64, 1,
+                 bags.out + (bag * bags.columns + first) * item_size(bags.code), bags.code, 1,
+                 count)
+
+
+cdef inline void _fold_bag(const Bags* bags, int64_t bag, Real unused) noexcept nogil:
+    cdef Real held[COLUMNS]
+    cdef int64_t origins[COLUMNS]
+    cdef int64_t begin = bags.begins[bag], end = bags.begins[bag + 1]
+    cdef int64_t place, first = 0, count, column, kept = end - begin
+    if bags.padding >= 0:
+        for place in range(begin, end):
+            kept -= _integer(bags.indices, bags.narrow, place) == bags.padding
+    if bags.kept != NULL:
+        bags.kept[bag] = kept
+    if bags.bag_of != NULL:
+        for place in range(begin, end):
+            bags.bag_of[place] = bag
+    while first < bags.columns:
+        count = min(<int64_t>COLUMNS, bags.columns - first)
+        if bags.mode == MAXIMUM:
+            _greatest(bags, begin, end, first, count, held, origins)
+            for column in range(count):
+                bags.origins[bag * bags.columns + first + column] = origins[column]
+        elif count == COLUMNS:
+            _add(bags, begin, end, first, COLUMNS, held)
+        else:
+            _add(bags, begin, end, first, count, held)
+        _finish(bags, bag, first, count, kept, held)
+        first += count
+
+
+cdef void _ask_for(const Bags* bags, int64_t bag) noexcept nogil:
+    """Have the rows of a bag, which may be anywhere in the table, brought closer."""
+    cdef int64_t place, offset, width = min(bags.columns * item_size(bags.code), NEAR)
+    cdef const char* row
+    for place in range(bags.begins[bag], min(bags.begins[bag + 1], bags.begins[bag] + FEW)):
+        row = bags.table + _integer(bags.indices, bags.narrow, place) * bags.row_step
+        offset = 0
+        while offset < width:
+            __builtin_prefetch(row + offset)
+            offset += LINE
+
+
+cdef void _fold_bags(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef const Bags* bags = <const Bags*>context
+    cdef int64_t bag
+    for bag in range(begin, end):
+        if bag + 1 < end:
+            _ask_for(bags, bag + 1)
+        if bags.code == FLOAT64:
+            _fold_bag(bags, bag, <double>0)
+        else:
+            _fold_bag(bags, bag, <float>0)
+
+
+cdef Tensor _begins_of(TensorImpl offsets, int64_t count, int64_t total, int mode):
+    """Where bags begin, and the last one ends: a copy of the offsets, since those may change.
+
+    Raises RuntimeError for offsets that run backwards or past the end; IndexError, as torch does, for
+    means and maxima of which one in the middle lies outside.
+    """
+    cdef int64_t size = count + 1, bag, given = min(size, offsets.count)
+    cdef bint narrow = offsets.dtype_code == INT32
+    cdef const char* numbers = <char*>const_data_pointer(offsets)
+    cdef Tensor made = make_contiguous(INT64, 1, &size, CPU, -1)
+    cdef int64_t* begins = <int64_t*>data_pointer(made)
+    begins[count] = total
+    for bag in range(given):
+        begins[bag] = _integer(numbers, narrow, bag)
+    if given == 0 and total > 0:
+        raise RuntimeError(f"embedding_bag: there are {total} indices, but no offsets of bags")
+    if given > 0 and (begins[0] != 0 or begins[given - 1] > total):
+        raise RuntimeError(f"embedding_bag: expected offsets that begin with 0 and end at {total}, "
+                           f"the number of indices, at most, got {begins[0]} and {begins[given - 1]}")
+    for bag in range(1, given):
+        if mode != SUM and not 0 <= begins[bag] <= total:
+            raise IndexError(f"embedding_bag: expected offsets from 0 to {total}, the number of "
+                             f"indices, got {begins[bag]}")
+        if begins[bag] < begins[bag - 1]:
+            raise RuntimeError(f"embedding_bag: expected offsets that do not fall, got {begins[bag]} "
+                               f"after {begins[bag - 1]}")
+    return made
+
+
+def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not None, int mode,
+              Tensor weights, int64_t count, int64_t padding):
+    """The sums (mode 0), means (1) or maxima (2) of `count` bags of rows of a table (n, d).
+
+    `indices` and `offsets`, row-major vectors of int32 or int64: bag b has the indices from its
+    offset to the next one's, the last one all that remain where there is no further offset; those
+    that are `padding` count for nothing. `weights`, row-major and of the table's dtype, multiply rows of sums. Half types are
+    computed in float32.
+
+    Returns the folds (count, d), and int64: the bag of each index, how many indices of each bag
+    count, and the rows (count, d) that maxima are from, which is empty for sums and means; without
+    bags, 0 for each index. Callers have seen that indices name rows; those that do not any more
+    count as 0. Raises RuntimeError or IndexError for offsets that run backwards or past the end,
+    ValueError for other operands.
+    """
+    cdef Bags bags
+    cdef Tensor out, bag_of, kept, origins, begins
+    cdef TensorImpl numbers
+    cdef int64_t sizes[2]
+    cdef int64_t work, place
+    for numbers in (indices, offsets):
+        if (numbers.dtype_code != INT64 and numbers.dtype_code != INT32) or (
+                not numbers.contiguous or numbers.device_type == META):
+            raise ValueError("fold_bags: indices and offsets are row-major integers")
+    if (table.rank != 2 or table.device_type == META or not SUM <= mode <= MAXIMUM
+            or not 0 <= count <= offsets.count
+            or table.dtype_code not in (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)):
+        raise ValueError("fold_bags: expected a table of floating-point numbers, and an offset for "
+                         "each bag")
+    if weights is not None and (not weights.contiguous or weights.count != indices.count
+                                or weights.dtype_code != table.dtype_code):
+        raise ValueError("fold_bags: expected a weight for each index")
+    begins = _begins_of(offsets, count, indices.count, mode)
+    sizes[0], sizes[1] = count, table.sizes[1]
+    out = make_contiguous(table.dtype_code, 2, sizes, table.device_type, table.device_index)
+    kept = make_contiguous(INT64, 1, sizes, table.device_type, table.device_index)
+    sizes[0] = count if mode == MAXIMUM else 0
+    origins = make_contiguous(INT64, 2, sizes, table.device_type, table.device_index)
+    sizes[0] = indices.count
+    bag_of = make_contiguous(INT64, 1, sizes, table.device_type, table.device_index)
+    bags.mode = mode
+    bags.code = table.dtype_code
+    bags.table = <char*>const_data_pointer(table)
+    bags.row_step = table.strides[0] * item_size(bags.code)
+    bags.column_step = table.strides[1] * item_size(bags.code)
+    bags.columns = table.sizes[1]
+    bags.rows = table.sizes[0]
+    bags.indices = <char*>const_data_pointer(indices)
+    bags.narrow = indices.dtype_code == INT32
+    bags.begins = <int64_t*>data_pointer(begins)
+    bags.total = indices.count
+    bags.count = count
+    bags.padding = padding
+    bags.weights = NULL if weights is None else <char*>const_data_pointer(weights)
+    bags.out = data_pointer(out)
+    bags.bag_of = <int64_t*>data_pointer(bag_of)
+    bags.kept = <int64_t*>data_pointer(kept)
+    bags.origins = <int64_t*>data_pointer(origins)
+    # Those behind the last bag, if any, and all of them without bags: nobody else writes there.
+    for place in range(bags.begins[count] if count else 0, bags.total):
+        bags.bag_of[place] = max(count - 1, 0)
+    work = (bags.total * bags.columns) // max(count, 1) + bags.columns
+    with nogil:
+        parallel_for(count, max(GRAIN // max(work, 1), 1), _fold_bags, &bags)
+    return out, bag_of, kept, origins

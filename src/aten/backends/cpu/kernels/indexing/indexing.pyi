@@ -1,0 +1,9 @@
+from collections.abc import Callable
+from typing import Any
+
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.tensor import Tensor
+
+def install(operators: Callable[[], dict[str, OpOverload]]) -> None: ...
+def getitem(tensor: Tensor, index: Any) -> Tensor: ...
+def setitem(tensor: Tensor, index: Any, value: Any) -> None: ...

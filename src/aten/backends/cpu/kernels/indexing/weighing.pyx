@@ -1,0 +1,111 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""One element of each row, chosen by an index, weighed and summed: in one pass, for few rows."""
+
+from libc.stdint cimport int64_t
+
+from aten._core.base.bounded cimport wide_index
+from aten._core.base.device cimport CPU
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64
+from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.tensor cimport Tensor, const_data_pointer, data_pointer
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    # Rows at most: what one thread goes through.
+    MAXIMUM_ROWS = 16384
+
+cdef struct Rows:
+    # Strides in elements; an index for each row.
+    int64_t count
+    int64_t columns
+    int64_t row_stride
+    int64_t column_stride
+    const int64_t* index
+    int64_t index_stride
+    int64_t weight_stride
+    int64_t ignored
+
+
+def picked_and_weighed(Tensor values not None, Tensor index not None, Tensor weight,
+                       int64_t ignored, bint summed, bint averaged):
+    """`-values[row, index[row]] * weight[index[row]]` of each row, and the sum of the weights.
+
+    `values` (R, C) or (C), float32 or float64; `index` (R) or (), int64; `weight` (C) of the type
+    of `values`, or None for ones. Rows whose index is `ignored` are zero and weigh nothing. With
+    `summed`, the sum of the rows instead, and with `averaged`, too, that over the sum of the
+    weights. Sums are in float64, rounded once.
+
+    Gives None for operands of other kinds and for indices out of range: the caller knows what to
+    make of those.
+    """
+    cdef Tensor picked, total
+    cdef Rows rows
+    cdef int code = values.dtype_code
+    cdef int outer = values.rank - 1
+    if (outer not in (0, 1) or index.rank != outer or code not in (FLOAT32, FLOAT64)
+            or index.dtype_code != INT64 or values.count == 0
+            or values.device_type != CPU or index.device_type != CPU):
+        return None
+    if outer == 1 and index.sizes[0] != values.sizes[0]:
+        return None
+    rows.weight_stride = 0
+    if weight is not None:
+        if (weight.rank != 1 or weight.sizes[0] != values.sizes[outer]
+                or weight.dtype_code != code or weight.device_type != CPU):
+            return None
+        rows.weight_stride = weight.strides[0]
+    rows.count = index.count
+    if rows.count > MAXIMUM_ROWS:
+        return None
+    rows.columns = values.sizes[outer]
+    rows.column_stride = values.strides[outer]
+    rows.row_stride = values.strides[0] if outer == 1 else 0
+    rows.index = <const int64_t*>const_data_pointer(index)
+    rows.index_stride = index.strides[0] if outer == 1 else 0
+    rows.ignored = ignored
+    picked = make_contiguous(code, 0 if summed else outer, index.sizes, CPU, -1)
+    total = make_contiguous(code, 0, index.sizes, CPU, -1)
+    if code == FLOAT32:
+        found = _pick[float](&rows, <const float*>const_data_pointer(values),
+                             NULL if weight is None else <const float*>const_data_pointer(weight),
+                             <float*>data_pointer(picked), <float*>data_pointer(total), summed,
+                             averaged)
+    else:
+        found = _pick[double](&rows, <const double*>const_data_pointer(values),
+                              NULL if weight is None else <const double*>const_data_pointer(weight),
+                              <double*>data_pointer(picked), <double*>data_pointer(total), summed,
+                              averaged)
+    return (picked, total) if found else None
+
+
+cdef bint _pick(const Rows* rows, const real* values, const real* weights, real* picked,
+                real* total, bint summed, bint averaged) noexcept nogil:
+    """Whether every index that counts is in range."""
+    cdef int64_t row, column
+    cdef double sum_of_rows = 0
+    cdef double sum_of_weights = 0
+    cdef real element, weight
+    for row in range(rows.count):
+        column = wide_index(rows.index + row * rows.index_stride)
+        element = 0
+        if column != rows.ignored:
+            if column < 0 or column >= rows.columns:
+                return False
+            weight = 1 if weights == NULL else weights[column * rows.weight_stride]
+            element = values[row * rows.row_stride + column * rows.column_stride]
+            element = -(element * weight)
+            sum_of_weights += weight
+        if summed:
+            sum_of_rows += element
+        else:
+            picked[row] = element
+    total[0] = <real>sum_of_weights
+    if summed:
+        picked[0] = <real>sum_of_rows
+        if averaged:
+            picked[0] = picked[0] / total[0]
+    return True

@@ -1,0 +1,1 @@
+"""Matrix products and factorizations: tiles of our own, BLAS and LAPACK."""

@@ -1,0 +1,21 @@
+from collections.abc import Callable, Sequence
+
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.stand_in import StandIn
+
+class MatmulKernel(StandIn):
+    def __init__(
+        self,
+        products: Sequence[OpOverload],
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
+        otherwise: Kernel,
+    ) -> None: ...
+
+class LinearKernel(StandIn):
+    def __init__(
+        self,
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
+        otherwise: Kernel,
+    ) -> None: ...

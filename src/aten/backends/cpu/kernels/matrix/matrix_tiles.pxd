@@ -1,0 +1,37 @@
+"""Matrix products of float32 and float64 by kernels of our own."""
+
+from libc.stdint cimport int64_t
+
+from aten.backends.cpu.kernels.moving.transfer cimport Block
+
+cdef struct Product:
+    # out = beta · addend + alpha · left @ right, for each matrix of the batch. All element types
+    # are equal. Without addend, `addend.data` is NULL.
+    int64_t batch
+    int64_t rows
+    int64_t columns
+    int64_t depth
+    Block left
+    Block right
+    Block addend
+    Block out
+    double complex alpha
+    double complex beta
+    bint apart              # `out` may lie over an operand: it is written last
+
+cdef struct Nesting:
+    # Batches in two levels, the inner one first. Results lie one after the other.
+    int levels
+    int64_t[2] sizes
+    int64_t[2] left
+    int64_t[2] right
+
+# Whether `multiply_tiles` computes this product: its types, the strides of its result, and its
+# size, as far as the processor's vectors go.
+cdef bint takes_tiles(const Product* product) noexcept nogil
+cdef void multiply_tiles(const Product* product) noexcept nogil
+# The inner level is the product's own batch.
+cdef void multiply_nested_tiles(const Product* product, const Nesting* nesting) noexcept nogil
+
+# The same product seen from the other side: out.T = right.T @ left.T.
+cdef void transpose(Product* product) noexcept nogil

@@ -1,0 +1,360 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""Matrix products of float32 and float64 by kernels of our own.
+
+A kernel holds a tile of results in registers and sums it over a stretch of the depth. There is
+one for each width of vectors, and the processor's widest are used. The right operand is read where
+it lies if the elements of a row are neighbours and are not read often, else it is packed strip by
+strip as the kernel comes to it: a strip's stretch stays in the nearest cache while all rows of the
+left operand pass by. Those are read where they lie, too, unless they lie far apart. Results and
+strips to come are fetched while a tile sums. Few rows whose depth, like that of the columns, lies
+in a run are multiplied as dots: linear layers of small batches are.
+
+Threads claim pieces of the result. A result is summed in an order that sizes and strides alone
+decide, so how it is cut may depend on the number of threads, and its bits do not.
+"""
+
+from libc.stdint cimport int64_t
+
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64
+from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
+
+cdef extern from "matrix_levels.h" nogil:
+    ctypedef struct aten_block:
+        int64_t rows, columns, depth, width, stretch
+        int pack, fetch
+        const void* left
+        const void* right
+        const void* addend
+        void* out
+        int64_t left_row, left_step, right_step, right_column
+        int64_t addend_row, addend_column, out_row, out_column
+        double alpha, beta
+    ctypedef struct aten_kernels:
+        int lanes, rows
+        void (*multiply)(const aten_block* block) noexcept nogil
+        void (*dots)(const aten_block* block) noexcept nogil
+    int aten_widest_vectors()
+    const aten_kernels* aten_kernels_of(int is_double, int vector_bytes)
+    int ATEN_DEPTH
+    int ATEN_STREAMS
+
+cdef enum:
+    # Vectors side by side in a tile.
+    VECTORS = 3
+    # Rows up to which the right operand is streamed, not read again and again.
+    FEW_ROWS = 16
+    # Steps of the depth at once in a stream, so that it runs along rows of memory.
+    STREAM = 16
+    # Bytes of a right operand that need not be packed: it stays in the nearest cache.
+    NEAR = 1 << 15
+    # Bytes from row to row of one that is not packed either unless many rows read it.
+    CLOSE = 1 << 10
+    # Rows that read a packed strip of it so often that it must stay there, with all that passes
+    # by, and the bytes for which it does.
+    MANY_ROWS = 256
+    STRIP = 3 << 13
+    # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
+    PIECE_SIDE = 512
+    # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
+    # size, and reading the right operand as much as that many more rows.
+    PIECE_WORK = 1 << 19
+    OVERHEAD = 2048
+    READING = 16
+    # Pieces for each thread, to even out a slow one.
+    PIECES_PER_THREAD = 4
+    # Elements summed at once in a long dot, and how many sums there may be.
+    DOT_CHUNK = 1 << 15
+    DOT_CHUNKS = 512
+    # Multiplications from which the library is faster than vectors of 16 bytes.
+    LIBRARY_WORK = 1 << 15
+
+cdef int _vector_bytes = aten_widest_vectors()
+
+cdef struct Tiling:
+    aten_block block            # the first matrix of the batch, all of it
+    const aten_kernels* kernels
+    bint dots
+    int size                    # of an element
+    int64_t rows                # of a piece
+    int64_t columns
+    int64_t down                # pieces in a matrix
+    int64_t across
+    int64_t inner               # matrices in the inner level of the batch
+    int64_t left_outer
+    int64_t right_outer
+    int64_t left_batch
+    int64_t right_batch
+    int64_t addend_batch
+    int64_t out_batch
+
+cdef struct Dot:
+    aten_block block
+    const aten_kernels* kernels
+    int size
+    int64_t chunk
+    char* sums
+
+
+def vector_bytes():
+    """The width of the vectors in use."""
+    return _vector_bytes
+
+
+def set_vector_bytes(int count):
+    """Use vectors of 16, 32 or 64 bytes. Raises ValueError where the processor has none."""
+    global _vector_bytes
+    if count not in (16, 32, 64) or count > aten_widest_vectors():
+        raise ValueError(f"expected 16, 32 or 64 and at most {aten_widest_vectors()}, got {count}")
+    _vector_bytes = count
+
+
+cdef bint takes_tiles(const Product* product) noexcept nogil:
+    cdef int code = product.out.code
+    if code != FLOAT32 and code != FLOAT64:
+        return False
+    if (_vector_bytes == 16
+            and product.rows * product.columns * product.depth >= LIBRARY_WORK):
+        return False
+    return product.columns == 1 or product.out.column_stride == 1
+
+
+cdef void transpose(Product* product) noexcept nogil:
+    cdef Block left = product.left
+    product.left = product.right
+    product.right = left
+    product.rows, product.columns = product.columns, product.rows
+    _swap_strides(&product.left)
+    _swap_strides(&product.right)
+    _swap_strides(&product.addend)
+    _swap_strides(&product.out)
+
+
+cdef inline void _swap_strides(Block* block) noexcept nogil:
+    block.row_stride, block.column_stride = block.column_stride, block.row_stride
+
+
+cdef void multiply_tiles(const Product* product) noexcept nogil:
+    cdef Nesting nesting
+    nesting.sizes[0] = product.batch
+    nesting.sizes[1] = 1
+    nesting.left[1] = nesting.right[1] = 0
+    multiply_nested_tiles(product, &nesting)
+
+
+cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) noexcept nogil:
+    cdef Product product = given[0]
+    cdef Tiling tiling
+    cdef int64_t matrices, batch = nesting.sizes[0] * nesting.sizes[1]
+    cdef bint turned = product.columns == 1 and _suits_as_row(&product)
+    if turned:
+        transpose(&product)
+    _choose_way(&tiling, &product)
+    if (product.addend.data != NULL and product.addend.column_stride != 1
+            and product.columns != 1 and not tiling.dots):
+        transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
+        product.addend = product.out
+    _describe(&tiling, &product)
+    if product.rows == 1 and product.columns == 1 and tiling.dots and batch == 1:
+        _multiply_vectors(&tiling)
+        return
+    tiling.inner = nesting.sizes[0]
+    tiling.left_outer = nesting.right[1] if turned else nesting.left[1]
+    tiling.right_outer = nesting.left[1] if turned else nesting.right[1]
+    matrices = _cut(&tiling, batch)
+    parallel_for(batch * tiling.down * tiling.across, matrices, _run_pieces, &tiling)
+
+
+cdef inline bint _steps_by_one(int64_t stride, int64_t count) noexcept nogil:
+    return stride == 1 or count == 1
+
+
+cdef bint _suits_as_row(const Product* product) noexcept nogil:
+    """Whether a column of results is better seen as a row: by dots, or as rows of the matrix."""
+    if (_steps_by_one(product.left.column_stride, product.depth)
+            and _steps_by_one(product.right.row_stride, product.depth)):
+        return True
+    return (_steps_by_one(product.left.row_stride, product.rows)
+            and _steps_by_one(product.out.row_stride, product.rows))
+
+
+cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
+    """Dots, or tiles with the right operand packed or where it lies, by sizes and strides."""
+    cdef aten_block* block = &tiling.block
+    cdef int64_t depth = product.depth, columns = product.columns
+    cdef int64_t bytes, vectors, lanes
+    cdef bint by_rows = _steps_by_one(product.right.column_stride, columns)
+    cdef bint by_depth = (_steps_by_one(product.left.column_stride, depth)
+                          and _steps_by_one(product.right.row_stride, depth))
+    tiling.kernels = aten_kernels_of(product.out.code == FLOAT64, _vector_bytes)
+    tiling.size = 8 if product.out.code == FLOAT64 else 4
+    lanes = tiling.kernels.lanes
+    bytes = depth * columns * tiling.size
+    tiling.dots = by_depth and (not by_rows or product.rows * columns == 1) and (
+        product.rows <= 2 or (product.rows <= FEW_ROWS and depth >= 8 * lanes))
+    tiling.dots = tiling.dots or (by_depth and columns == 1)
+    block.stretch = ATEN_DEPTH
+    block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR and (
+        product.rows >= MANY_ROWS or product.right.row_stride * tiling.size > CLOSE))
+    block.fetch = block.pack and product.rows >= MANY_ROWS
+    if block.fetch:
+        block.stretch = min(<int64_t>ATEN_DEPTH, STRIP // (VECTORS * _vector_bytes))
+    if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
+        block.stretch = STREAM if product.rows > 1 else ATEN_STREAMS
+    vectors = (columns + lanes - 1) // lanes
+    vectors = (vectors + VECTORS - 1) // VECTORS
+    block.width = 1
+    if not tiling.dots:
+        block.width = ((columns + lanes - 1) // lanes + vectors - 1) // vectors * lanes
+
+
+cdef void _describe(Tiling* tiling, const Product* product) noexcept nogil:
+    cdef aten_block* block = &tiling.block
+    block.rows = product.rows
+    block.columns = product.columns
+    block.depth = product.depth
+    block.left = product.left.data
+    block.right = product.right.data
+    block.addend = product.addend.data
+    block.out = product.out.data
+    block.left_row = product.left.row_stride
+    block.left_step = product.left.column_stride
+    block.right_step = product.right.row_stride
+    block.right_column = product.right.column_stride
+    if not tiling.dots and product.columns == 1:
+        block.right_column = 1
+    block.addend_row = product.addend.row_stride
+    block.addend_column = product.addend.column_stride
+    block.out_row = product.out.row_stride
+    block.out_column = product.out.column_stride
+    block.alpha = product.alpha.real
+    block.beta = product.beta.real
+    tiling.left_batch = product.left.batch_stride
+    tiling.right_batch = product.right.batch_stride
+    tiling.addend_batch = product.addend.batch_stride
+    tiling.out_batch = product.out.batch_stride
+
+
+cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
+    """Choose the pieces, and return how many are worth a thread's claim."""
+    cdef aten_block* block = &tiling.block
+    cdef int64_t work = OVERHEAD + (block.rows + READING) * block.columns * block.depth
+    cdef int64_t threads = thread_count()
+    cdef int64_t pieces, rows = block.rows, columns = block.columns
+    tiling.rows = rows
+    tiling.columns = columns
+    tiling.down = tiling.across = 1
+    if work < 2 * PIECE_WORK:
+        return max(1, PIECE_WORK // work)
+    # Each piece copies and packs its operands anew: more of them would even out little more.
+    pieces = threads
+    if not block.fetch:
+        pieces = max((1 if block.rows <= FEW_ROWS else 2) * threads,
+                     min(PIECES_PER_THREAD * threads, rows * columns // (PIECE_SIDE * PIECE_SIDE)))
+    pieces = min((pieces + batch - 1) // batch, work // PIECE_WORK)
+    # Nearly square, so that little is read for much that is computed.
+    while tiling.down * tiling.across < pieces:
+        if rows > 2 * FEW_ROWS and rows * tiling.across >= columns * tiling.down:
+            tiling.down *= 2
+        elif columns // tiling.across >= 2 * block.width:
+            tiling.across *= 2
+        else:
+            break
+    tiling.down = max(tiling.down, (rows + PIECE_SIDE - 1) // PIECE_SIDE)
+    tiling.rows = _even_share(rows, (rows + tiling.down - 1) // tiling.down, 8, &tiling.down)
+    tiling.columns = _even_share(columns, (columns + tiling.across - 1) // tiling.across,
+                                 max(block.width, 16), &tiling.across)
+    return 1
+
+
+cdef int64_t _even_share(int64_t total, int64_t wanted, int64_t unit,
+                         int64_t* parts) noexcept nogil:
+    """The size of parts of about `wanted` that differ little, a multiple; and their number."""
+    cdef int64_t share
+    parts[0] = (total + wanted - 1) // wanted
+    share = (total + parts[0] - 1) // parts[0]
+    share = (share + unit - 1) // unit * unit
+    parts[0] = (total + share - 1) // share
+    return share
+
+
+cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Tiling* tiling = <Tiling*>context
+    cdef const aten_block* whole = &tiling.block
+    cdef aten_block block = whole[0]
+    cdef int64_t index, place, outer, inner, row, column
+    for index in range(begin, end):
+        place = index // (tiling.down * tiling.across)
+        outer = place // tiling.inner
+        inner = place - outer * tiling.inner
+        row = index // tiling.across % tiling.down * tiling.rows
+        column = index % tiling.across * tiling.columns
+        block.rows = min(tiling.rows, whole.rows - row)
+        block.columns = min(tiling.columns, whole.columns - column)
+        block.left = <char*>whole.left + (outer * tiling.left_outer
+                                          + inner * tiling.left_batch
+                                          + row * whole.left_row) * tiling.size
+        block.right = <char*>whole.right + (outer * tiling.right_outer
+                                            + inner * tiling.right_batch
+                                            + column * whole.right_column) * tiling.size
+        block.out = <char*>whole.out + (place * tiling.out_batch + row * whole.out_row
+                                        + column * whole.out_column) * tiling.size
+        if whole.addend != NULL:
+            block.addend = <char*>whole.addend + (
+                place * tiling.addend_batch + row * whole.addend_row
+                + column * whole.addend_column) * tiling.size
+        if tiling.dots:
+            tiling.kernels.dots(&block)
+        else:
+            tiling.kernels.multiply(&block)
+
+
+cdef void _multiply_vectors(Tiling* tiling) noexcept nogil:
+    """One sum of products, in chunks that its length alone decides."""
+    cdef Dot dot
+    cdef double sums[DOT_CHUNKS]
+    cdef int64_t depth = tiling.block.depth, chunks
+    dot.block = tiling.block
+    dot.kernels = tiling.kernels
+    dot.size = tiling.size
+    dot.chunk = max(<int64_t>DOT_CHUNK, (depth + DOT_CHUNKS - 1) // DOT_CHUNKS)
+    chunks = (depth + dot.chunk - 1) // dot.chunk
+    if chunks <= 1:
+        tiling.kernels.dots(&tiling.block)
+        return
+    dot.sums = <char*>sums
+    dot.block.addend = NULL
+    dot.block.alpha = 1
+    parallel_for(chunks, 1, _run_dot, &dot)
+    _add_sums(tiling, &dot, chunks)
+
+
+cdef void _run_dot(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Dot* dot = <Dot*>context
+    cdef aten_block block = dot.block
+    cdef int64_t index, first
+    for index in range(begin, end):
+        first = index * dot.chunk
+        block.depth = min(dot.chunk, dot.block.depth - first)
+        block.left = <char*>dot.block.left + first * dot.size
+        block.right = <char*>dot.block.right + first * dot.size
+        block.out = dot.sums + index * dot.size
+        dot.kernels.dots(&block)
+
+
+cdef void _add_sums(const Tiling* tiling, const Dot* dot, int64_t chunks) noexcept nogil:
+    cdef const aten_block* block = &tiling.block
+    cdef double total = 0
+    cdef int64_t index
+    for index in range(chunks):
+        total += (<double*>dot.sums)[index] if dot.size == 8 else (<float*>dot.sums)[index]
+    total *= block.alpha
+    if dot.size == 8:
+        if block.addend != NULL:
+            total += block.beta * (<const double*>block.addend)[0]
+        (<double*>block.out)[0] = total
+        return
+    if block.addend != NULL:
+        total += block.beta * (<const float*>block.addend)[0]
+    (<float*>block.out)[0] = <float>total

@@ -1,0 +1,1 @@
+"""Elements from place to place: the walk over operands, copies, other orders, joins."""

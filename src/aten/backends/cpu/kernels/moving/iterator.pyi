@@ -1,0 +1,3 @@
+from aten._core.tensor.tensor import Tensor
+
+def contains_zero(tensor: Tensor) -> bool: ...

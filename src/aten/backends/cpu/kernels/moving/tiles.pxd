@@ -1,0 +1,21 @@
+"""Walks in tiles, for operands that are closest in memory along different dimensions."""
+
+from libc.stdint cimport int64_t
+
+from aten.backends.cpu.kernels.moving.iterator cimport MAXIMUM_OPERANDS, Walk
+
+cdef enum:
+    # Operands that may be turned at once: each needs a part of a thread's stack.
+    MAXIMUM_TURNED = 2
+
+cdef struct Tiling:
+    Walk* walk
+    int turned                          # operands read through a buffer
+    int places[MAXIMUM_TURNED]          # which those are
+    int64_t widths[MAXIMUM_TURNED]      # bytes of their elements
+    int64_t steps[MAXIMUM_TURNED]       # their own byte strides along dimension 0
+    int64_t lengths[2]                  # of a tile, in points
+    int64_t counts[2]                   # tiles along dimensions 0 and 1
+
+cdef bint tile(Walk* walk, const int64_t* widths, Tiling* tiling) noexcept nogil
+cdef void run_tiles(Tiling* tiling, int64_t grain) noexcept nogil

@@ -1,0 +1,1 @@
+"""Sorting, ranking and choosing by rank."""

@@ -1,0 +1,44 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""What a pointwise kernel keeps for one set of attributes: machine code, and calls it has met."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport uint64_t
+
+from aten.backends.cpu.kernels.moving.iterator cimport KernelFunction
+from aten.backends.cpu.kernels.pointwise.ordinary cimport Remembered, forget
+
+# Spreads signatures over what is remembered: 2**64 over the golden ratio.
+cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
+
+
+cdef class Family:
+    """The machine code of one operator for one set of attributes, by types and access patterns."""
+
+    def __dealloc__(self):
+        cdef int place
+        for place in range(REMEMBERED):
+            forget(&self.remembered[place])
+        PyMem_Free(self.variants)
+
+    cdef KernelFunction find(self, uint64_t key) noexcept nogil:
+        cdef int index
+        for index in range(self.variant_count):
+            if self.variants[index].key == key:
+                return self.variants[index].function
+        return NULL
+
+    cdef int keep(self, uint64_t key, size_t address, object owner) except -1:
+        cdef Variant* grown = <Variant*>PyMem_Realloc(
+            self.variants, (self.variant_count + 1) * sizeof(Variant))
+        if grown == NULL:
+            raise MemoryError()
+        self.variants = grown
+        grown[self.variant_count].key = key
+        grown[self.variant_count].function = <KernelFunction>address
+        self.variant_count += 1
+        self.kept.append(owner)
+        return 0
+
+    cdef Remembered* remembered_at(self, uint64_t signature) noexcept nogil:
+        """Where what is known of a signature's calls has its place, whatever is there now."""
+        return &self.remembered[(signature * SPREAD) >> 60]

@@ -1,0 +1,260 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""The largest elements of pooling windows, and where they are.
+
+Many windows are gone through at once, element by element: the first of each, the second, and so on.
+So the comparisons are one loop without jumps, which would be taken at random, over neighbours, whose
+places are as wide as they are: positions in 32 bits, where the plane has no more.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
+
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT32, INT8, UINT8
+from aten.backends.cpu.kernels.windows.pooling cimport SPATIAL, Pool, locate, locate_pixel
+
+cdef enum:
+    # Windows gone through at once.
+    BLOCK = 256
+    # Lines with fewer windows are gone through window by window.
+    LEAST_WINDOWS = 4
+
+cdef int64_t NARROW_PLANE = <int64_t>1 << 31
+
+ctypedef fused Element:
+    float
+    double
+    uint8_t
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
+ctypedef fused Place:
+    int32_t
+    int64_t
+
+
+cdef inline Element _lowest(Element unused) noexcept nogil:
+    """What a window gives that dilation leads past the only elements there are."""
+    if Element is float or Element is double:
+        return -INFINITY
+    elif Element is uint8_t:
+        return 0
+    else:
+        return <Element>(<uint64_t>1 << (8 * sizeof(Element) - 1))
+
+
+cdef inline bint _is_nan(Element value) noexcept nogil:
+    if Element is float or Element is double:
+        return value != value
+    else:
+        return False
+
+
+cdef inline void _begin(Element* largest, Place* places, Place first, int64_t count) noexcept nogil:
+    cdef int64_t index
+    for index in range(count):
+        largest[index] = _lowest(<Element>0)
+        places[index] = first
+
+
+cdef inline void _take(const Element* values, Element* largest, Place* places, Place place,
+                       int64_t count) noexcept nogil:
+    """The next element of each window, at `place`; a NaN is larger than all numbers."""
+    cdef int64_t index
+    cdef bint wins
+    for index in range(count):
+        wins = (values[index] > largest[index]) | _is_nan(values[index])
+        largest[index] = values[index] if wins else largest[index]
+        places[index] = place if wins else places[index]
+
+
+cdef inline bint _is_narrow(const Pool* pool) noexcept nogil:
+    return pool.sizes[0] * pool.sizes[1] * pool.sizes[2] < NARROW_PLANE
+
+
+cdef void find_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Lines begin … end of the result."""
+    cdef const Pool* pool = <const Pool*>context
+    cdef int32_t narrow[BLOCK]
+    cdef int64_t wide[BLOCK]
+    if pool.code == FLOAT32 and _is_narrow(pool):
+        _find_in_lines(pool, begin, end, <float*>pool.out, &narrow[0])
+    elif pool.code == FLOAT32:
+        _find_in_lines(pool, begin, end, <float*>pool.out, &wide[0])
+    elif pool.code == FLOAT64:
+        _find_in_lines(pool, begin, end, <double*>pool.out, &wide[0])
+    elif pool.code == UINT8:
+        _find_in_lines(pool, begin, end, <uint8_t*>pool.out, &wide[0])
+    elif pool.code == INT8:
+        _find_in_lines(pool, begin, end, <int8_t*>pool.out, &wide[0])
+    elif pool.code == INT16:
+        _find_in_lines(pool, begin, end, <int16_t*>pool.out, &wide[0])
+    elif pool.code == INT32 and _is_narrow(pool):
+        _find_in_lines(pool, begin, end, <int32_t*>pool.out, &narrow[0])
+    elif pool.code == INT32:
+        _find_in_lines(pool, begin, end, <int32_t*>pool.out, &wide[0])
+    else:
+        _find_in_lines(pool, begin, end, <int64_t*>pool.out, &wide[0])
+
+
+cdef void find_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pixels begin … end of the result, all channels of each."""
+    cdef const Pool* pool = <const Pool*>context
+    cdef int32_t narrow[BLOCK]
+    cdef int64_t wide[BLOCK]
+    if pool.code == FLOAT32 and _is_narrow(pool):
+        _find_in_pixels(pool, begin, end, <float*>pool.out, &narrow[0])
+    elif pool.code == FLOAT32:
+        _find_in_pixels(pool, begin, end, <float*>pool.out, &wide[0])
+    elif pool.code == FLOAT64:
+        _find_in_pixels(pool, begin, end, <double*>pool.out, &wide[0])
+    elif pool.code == UINT8:
+        _find_in_pixels(pool, begin, end, <uint8_t*>pool.out, &wide[0])
+    elif pool.code == INT8:
+        _find_in_pixels(pool, begin, end, <int8_t*>pool.out, &wide[0])
+    elif pool.code == INT16:
+        _find_in_pixels(pool, begin, end, <int16_t*>pool.out, &wide[0])
+    elif pool.code == INT32 and _is_narrow(pool):
+        _find_in_pixels(pool, begin, end, <int32_t*>pool.out, &narrow[0])
+    elif pool.code == INT32:
+        _find_in_pixels(pool, begin, end, <int32_t*>pool.out, &wide[0])
+    else:
+        _find_in_pixels(pool, begin, end, <int64_t*>pool.out, &wide[0])
+
+
+cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* out,
+                         Place* places) noexcept nogil:
+    cdef int64_t line, x, count, offset, row, column, plane, at
+    cdef int64_t width = pool.results[2]
+    for line in range(begin, end):
+        locate(pool, line, &offset, &row, &column)
+        plane = line // (pool.results[0] * pool.results[1]) if pool.apart else 0
+        if pool.present[0]:
+            row += plane * pool.results[0]
+        if pool.present[1]:
+            column += plane * pool.results[1]
+        at = line * width
+        if width < LEAST_WINDOWS:
+            for x in range(width):
+                out[at + x] = _largest(pool, <Element*>pool.data + offset, row, column,
+                                       x + plane * width,
+                                       NULL if pool.indices == NULL else pool.indices + at + x)
+            continue
+        x = 0
+        while x < width:
+            count = min(width - x, <int64_t>BLOCK)
+            _find_block(pool, <Element*>pool.data + offset, row, column, x + plane * width, count,
+                        out + at + x, places)
+            if pool.indices != NULL:
+                _keep_positions(pool, x + plane * width, count, places, pool.indices + at + x)
+            x += count
+
+
+cdef inline void _keep_positions(const Pool* pool, int64_t x, int64_t count, const Place* places,
+                                 int64_t* positions) noexcept nogil:
+    cdef int64_t index
+    for index in range(count):
+        positions[index] = pool.begins[2][x + index] + places[index]
+
+
+cdef void _find_block(const Pool* pool, const Element* plane, int64_t row, int64_t column,
+                      int64_t x, int64_t count, Element* largest, Place* places) noexcept nogil:
+    """`count` windows of a line, from window `x` on; places count from a window's first column."""
+    cdef Element values[BLOCK]
+    cdef const int64_t* begins = pool.begins[2] + x
+    cdef const int64_t* ends = pool.ends[2] + x
+    cdef int64_t step = pool.steps[2], stride = pool.strides[2]
+    cdef int64_t shortest = ends[0] - begins[0], longest = shortest, i, j, k, index, first
+    cdef const Element* line
+    for index in range(1, count):
+        shortest = min(shortest, ends[index] - begins[index])
+        longest = max(longest, ends[index] - begins[index])
+    i = pool.begins[0][row]
+    j = pool.begins[1][column]
+    _begin(largest, places, <Place>((i * pool.sizes[1] + j) * pool.sizes[2]), count)
+    while i < pool.ends[0][row]:
+        j = pool.begins[1][column]
+        while j < pool.ends[1][column]:
+            line = plane + i * pool.strides[0] + j * pool.strides[1]
+            first = (i * pool.sizes[1] + j) * pool.sizes[2]
+            k = 0
+            while k < longest:
+                if k < shortest:
+                    for index in range(count):
+                        values[index] = line[(begins[index] + k) * stride]
+                else:
+                    for index in range(count):
+                        values[index] = _lowest(<Element>0)
+                        if begins[index] + k < ends[index]:
+                            values[index] = line[(begins[index] + k) * stride]
+                _take(&values[0], largest, places, <Place>(first + k), count)
+                k += step
+            j += pool.steps[1]
+        i += pool.steps[0]
+
+
+cdef inline Element _largest(const Pool* pool, const Element* plane, int64_t row, int64_t column,
+                             int64_t x, int64_t* position) noexcept nogil:
+    """The largest element of one window, for lines that have too few of them for a block."""
+    cdef int64_t i, j, k
+    cdef int64_t first = pool.begins[0][row], second = pool.begins[1][column]
+    cdef int64_t third = pool.begins[2][x]
+    cdef int64_t found = (first * pool.sizes[1] + second) * pool.sizes[2] + third
+    cdef const Element* line
+    cdef Element largest = _lowest(<Element>0)
+    cdef Element value
+    i = first
+    while i < pool.ends[0][row]:
+        j = second
+        while j < pool.ends[1][column]:
+            line = plane + i * pool.strides[0] + j * pool.strides[1]
+            k = third
+            while k < pool.ends[2][x]:
+                value = line[k * pool.strides[2]]
+                if value > largest or _is_nan(value):
+                    largest = value
+                    found = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+                k += pool.steps[2]
+            j += pool.steps[1]
+        i += pool.steps[0]
+    if position != NULL:
+        position[0] = found
+    return largest
+
+
+cdef void _find_in_pixels(const Pool* pool, int64_t begin, int64_t end, Element* out,
+                          Place* places) noexcept nogil:
+    cdef int64_t place[SPATIAL]
+    cdef int64_t pixel, offset, first, count, index
+    for pixel in range(begin, end):
+        locate_pixel(pool, pixel, &offset, place)
+        first = 0
+        while first < pool.channels:
+            count = min(pool.channels - first, <int64_t>BLOCK)
+            _find_channels(pool, <Element*>pool.data + offset + first, place, count,
+                           out + pixel * pool.channels + first, places)
+            if pool.indices != NULL:
+                for index in range(count):
+                    pool.indices[pixel * pool.channels + first + index] = places[index]
+            first += count
+
+
+cdef void _find_channels(const Pool* pool, const Element* image, const int64_t* place,
+                         int64_t count, Element* largest, Place* places) noexcept nogil:
+    """`count` neighbouring channels of one pixel of the result; places are positions."""
+    cdef int64_t i = pool.begins[0][place[0]]
+    cdef int64_t j = pool.begins[1][place[1]]
+    cdef int64_t k = pool.begins[2][place[2]]
+    _begin(largest, places, <Place>((i * pool.sizes[1] + j) * pool.sizes[2] + k), count)
+    while i < pool.ends[0][place[0]]:
+        j = pool.begins[1][place[1]]
+        while j < pool.ends[1][place[1]]:
+            k = pool.begins[2][place[2]]
+            while k < pool.ends[2][place[2]]:
+                _take(image + i * pool.strides[0] + j * pool.strides[1] + k * pool.strides[2],
+                      largest, places, <Place>((i * pool.sizes[1] + j) * pool.sizes[2] + k), count)
+                k += pool.steps[2]
+            j += pool.steps[1]
+        i += pool.steps[0]

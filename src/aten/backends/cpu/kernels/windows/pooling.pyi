@@ -1,0 +1,29 @@
+from collections.abc import Sequence
+
+from aten._core.tensor.tensor import Tensor
+
+class Windows:
+    count: int
+    def __init__(self, count: int) -> None: ...
+    def __len__(self) -> int: ...
+
+def regular_windows(
+    size: int, kernel: int, stride: int, padding: int, dilation: int, count: int
+) -> Windows: ...
+def adaptive_windows(size: int, count: int) -> Windows: ...
+def windows_at(begins: Tensor, kernel: int) -> Windows: ...
+def max_pool(
+    input: Tensor,
+    out: Tensor,
+    indices: Tensor | None,
+    windows: Sequence[Windows],
+    steps: Sequence[int],
+    apart: bool = False,
+) -> None: ...
+def average_pool(
+    input: Tensor, out: Tensor, windows: Sequence[Windows], inside: bool, divisor: int
+) -> None: ...
+def average_pool_backward(
+    gradient: Tensor, out: Tensor, windows: Sequence[Windows], inside: bool, divisor: int
+) -> None: ...
+def spread_planes(values: Tensor, indices: Tensor, out: Tensor, accumulates: bool) -> None: ...

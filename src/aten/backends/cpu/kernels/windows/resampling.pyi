@@ -1,0 +1,35 @@
+from aten._core.tensor.tensor import Tensor
+
+def weigh(
+    input: Tensor,
+    out: Tensor,
+    dim: int,
+    begins: Tensor,
+    counts: Tensor,
+    weights: Tensor,
+    precision: int = 0,
+) -> None: ...
+def weigh_planes(
+    input: Tensor,
+    out: Tensor,
+    across: tuple[Tensor, Tensor, Tensor],
+    down: tuple[Tensor, Tensor, Tensor],
+) -> None: ...
+def sample(
+    input: Tensor,
+    grid: Tensor,
+    out: Tensor,
+    mode: int,
+    padding: int,
+    align_corners: bool,
+) -> None: ...
+def sample_backward(
+    gradient: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    image_gradient: Tensor | None,
+    grid_gradient: Tensor | None,
+    mode: int,
+    padding: int,
+    align_corners: bool,
+) -> None: ...

@@ -1,0 +1,93 @@
+"""Random numbers of distributions that tensors describe, drawn by the CPU's generator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.base.device import device, layout
+from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.random.generator import Generator
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.folding.accumulating import running_sums
+from aten.backends.cpu.operators.random import fill, given_or_default
+from aten.ops.definition import op
+from aten.ops.random.random_factory import empty_permutation
+from aten.ops.random.sampling import (
+    check_poisson,
+    check_sampling,
+    checked_binomial,
+    delivered,
+    sampled,
+)
+from aten.registry import ops
+
+_FLOAT64, _INT64 = DTYPES["float64"], DTYPES["int64"]
+
+
+@op
+def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
+    check_poisson(self)
+    made = self.new_empty(self.shape)
+    if self.numel() == 0:
+        return made
+    if not bool(self.ge(0).all()):
+        raise RuntimeError("poisson: expected all rates to be at least 0")
+    rates = self.to(_FLOAT64).contiguous()
+    source = given_or_default(generator)
+    return fill(made, _FLOAT64, lambda out: source.draw("poisson", out, rates))
+
+
+@op
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    made = count.new_empty(checked_binomial(count, prob))
+    if made.numel() == 0:
+        return made
+    counts, probabilities = (
+        given.expand(made.shape).to(_FLOAT64).contiguous() for given in (count, prob)
+    )
+    source = given_or_default(generator)
+    return fill(made, _FLOAT64, lambda out: source.draw("binomial", out, counts, probabilities))
+
+
+@op
+def multinomial(
+    self: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    check_sampling(self, num_samples, replacement, out)
+    drawn = sampled(self, num_samples, replacement, generator, _running_sums)
+    return delivered("multinomial", out, drawn)
+
+
+def _running_sums(rows: Tensor) -> Tensor:
+    """Sums one after the other, each rounded to the type of the rows."""
+    if rows.dtype.name == "bfloat16":
+        rows = rows.float()
+    made: Tensor = ops.aten.empty.memory_format(rows.shape, dtype=rows.dtype)
+    if rows.dtype.name in ("float32", "float64"):
+        running_sums(rows.contiguous(), made)
+        return made
+    made.copy_(rows)
+    for place in range(1, rows.shape[-1]):
+        made.select(-1, place).add_(made.select(-1, place - 1))
+    return made
+
+
+@op("randperm")
+@op("randperm.generator")
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    options: dict[str, Any] = {"layout": layout, "device": device, "pin_memory": pin_memory}
+    made = empty_permutation(n, dtype, options)
+    return fill(made, _INT64, given_or_default(generator).shuffle)

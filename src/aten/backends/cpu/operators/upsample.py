@@ -1,0 +1,60 @@
+"""The CPU's interpolation of images; the loops are in _core/resampling.pyx."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.windows.resampling import weigh, weigh_planes
+from aten.ops.definition import op
+from aten.ops.memory.conversion import wide
+from aten.ops.windows.resampling_tables import CUBIC, LINEAR
+from aten.ops.windows.upsample import passes, tables_of
+from aten.registry import ops
+
+
+def _interpolated(name: str, self: Tensor, output_size: Sequence[int], *options: Any) -> Tensor:
+    tables = tables_of(name, self, output_size, *options)
+    source = wide(self)
+
+    def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
+        sizes = list(image.shape)
+        sizes[dim] = wanted
+        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=image.dtype)
+        weigh(image.contiguous(), out, dim, *tables[place])
+        return out
+
+    def resize_planes(image: Tensor) -> Tensor:
+        sizes = [*image.shape[:-2], *output_size[-2:]]
+        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=image.dtype)
+        weigh_planes(image.contiguous(), out, tables[-1][:3], tables[-2][:3])
+        return out
+
+    planes = resize_planes if source.is_floating_point() else None
+    return passes(source, output_size, resize, planes).to(self.dtype)
+
+
+@op("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "_upsample_bilinear2d_aa")
+def upsample_linear(
+    called: OpOverload,
+    self: Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    *factors: float | None,
+) -> Tensor:
+    """(N, C, *) to `output_size` by weighing the two nearest elements in each dimension."""
+    return _interpolated(called.name, self, output_size, align_corners, factors, LINEAR)
+
+
+@op("upsample_bicubic2d", "_upsample_bicubic2d_aa")
+def upsample_bicubic2d(
+    called: OpOverload,
+    self: Tensor,
+    output_size: Sequence[int],
+    align_corners: bool,
+    *factors: float | None,
+) -> Tensor:
+    """`upsample_linear` with the four nearest elements in each dimension."""
+    return _interpolated(called.name, self, output_size, align_corners, factors, CUBIC)

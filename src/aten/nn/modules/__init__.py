@@ -1,0 +1,15 @@
+"""Layers, activations, losses and containers, by family."""
+
+from __future__ import annotations
+
+from aten.nn.modules.activation import *
+from aten.nn.modules.containers import *
+from aten.nn.modules.convolution import *
+from aten.nn.modules.dropout import *
+from aten.nn.modules.embedding import *
+from aten.nn.modules.linear import *
+from aten.nn.modules.loss import *
+from aten.nn.modules.module import *
+from aten.nn.modules.normalization import *
+from aten.nn.modules.pooling import *
+from aten.nn.modules.shape import *

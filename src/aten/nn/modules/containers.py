@@ -1,0 +1,266 @@
+"""Modules and parameters in sequences and by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from aten._core.tensor.tensor import Tensor
+from aten.nn.modules.module import Module
+from aten.nn.parameter import Parameter
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+class _Numbered(Module):
+    """Modules by place: "0", "1", …"""
+
+    def _place(self, index: int) -> int:
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"there is no module at index {index}")
+        return index % count
+
+    def _set(self, modules: Iterable[Module]) -> None:
+        self._modules.clear()
+        for number, module in enumerate(modules):
+            self.add_module(str(number), module)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        listed = list(self._modules.values())
+        if isinstance(index, slice):
+            return self._made(listed[index])
+        return listed[self._place(index)]
+
+    def _made(self, modules: list[Module]) -> Any:
+        return type(self)(modules)  # type: ignore[call-arg]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[self._place(index)], module)
+
+    def __delitem__(self, index: Any) -> None:
+        listed = list(self._modules.values())
+        del listed[index if isinstance(index, slice) else self._place(index)]
+        self._set(listed)
+
+    def append(self, module: Module) -> Self:
+        """One more, at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Several more, at the end."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> None:
+        """One more, before `index`."""
+        listed = list(self._modules.values())
+        listed.insert(index, module)
+        self._set(listed)
+
+    def pop(self, index: int = -1) -> Module:
+        """Take one out."""
+        found: Module = self[index]
+        del self[index]
+        return found
+
+
+class Sequential(_Numbered):
+    """Modules called one after another, each with what the one before gave."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], dict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            self._set(args)
+
+    def _made(self, modules: list[Module]) -> Any:
+        names = {id(module): name for name, module in self._modules.items()}
+        return type(self)({names[id(module)]: module for module in modules})
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+
+class ModuleList(_Numbered):
+    """Modules in a list, which is not called itself."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        self._set(modules or ())
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+
+class ModuleDict(Module):
+    """Modules by key, which is not called itself."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        self.update(modules or {})
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Take one out."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        """The keys, in order."""
+        return self._modules.keys()
+
+    def values(self) -> Any:
+        """The modules, in order."""
+        return self._modules.values()
+
+    def items(self) -> Any:
+        """Keys and modules, in order."""
+        return self._modules.items()
+
+    def update(self, modules: Any) -> None:
+        """Put in modules of a mapping, or of pairs."""
+        for key, module in dict(modules).items():
+            self[key] = module
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and type(value) is Tensor else value
+
+
+class ParameterList(Module):
+    """Parameters in a list; tensors become parameters."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def _name(self, index: int) -> str:
+        if not -self._size <= index < self._size:
+            raise IndexError(f"there is no module at index {index}")
+        return str(index % self._size)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)([self[place] for place in range(*index.indices(self._size))])
+        return getattr(self, self._name(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), _as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[place] for place in range(self._size))
+
+    def append(self, value: Any) -> Self:
+        """One more, at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Several more, at the end."""
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        return _listed(enumerate(self))
+
+
+class ParameterDict(Module):
+    """Parameters by key; tensors become parameters."""
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        self.update(parameters or {})
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[key] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def keys(self) -> Any:
+        """The keys, in order."""
+        return self._keys.keys()
+
+    def values(self) -> Any:
+        """The parameters, in order."""
+        return [self[key] for key in self._keys]
+
+    def items(self) -> Any:
+        """Keys and parameters, in order."""
+        return [(key, self[key]) for key in self._keys]
+
+    def update(self, parameters: Any) -> None:
+        """Put in parameters of a mapping, or of pairs."""
+        for key, value in dict(parameters).items():
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        return _listed(self.items())
+
+
+def _listed(pairs: Iterable[tuple[Any, Any]]) -> str:
+    return "\n".join(
+        f"  ({name}): {type(one).__name__} containing: [{one.dtype} "
+        f"of size {'x'.join(map(str, one.shape))}]"
+        for name, one in pairs
+        if isinstance(one, Tensor)
+    )

@@ -1,0 +1,86 @@
+"""State dicts into modules: names compared, sizes checked before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from aten._core.tensor.tensor import Tensor
+from aten.grad_mode import no_grad
+from aten.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from aten.nn.modules.module import Module
+
+__all__ = ["IncompatibleKeys", "load"]
+
+
+class IncompatibleKeys(NamedTuple):
+    """What a state dict lacked, and what it had too much."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+
+def load(module: Module, state: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
+    """Write a state dict into a module, or let its tensors be the module's with `assign`.
+
+    Raises TypeError where it is no mapping; RuntimeError, before anything is written, for sizes
+    that differ and, with `strict`, for names that do.
+    """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"load_state_dict: expected a dict, got {type(state).__name__}")
+    own = module.state_dict(keep_vars=True)
+    missing = [name for name in own if name not in state]
+    unexpected = [name for name in state if name not in own]
+    problems = _problems(own, state)
+    if strict and unexpected:
+        problems.append(f"unexpected keys: {', '.join(map(repr, unexpected))}")
+    if strict and missing:
+        problems.append(f"missing keys: {', '.join(map(repr, missing))}")
+    if problems:
+        listed = "\n\t".join(problems)
+        raise RuntimeError(f"load_state_dict: {type(module).__name__} cannot take it:\n\t{listed}")
+    with no_grad():
+        for name in own:
+            if name in state:
+                _put(module, name, own[name], state[name], assign)
+    return IncompatibleKeys(missing, unexpected)
+
+
+def _problems(own: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
+    found = []
+    for name, mine in own.items():
+        if name not in state or not isinstance(mine, Tensor):
+            continue
+        given = state[name]
+        if not isinstance(given, Tensor):
+            found.append(f"{name}: expected a tensor, got {type(given).__name__}")
+        elif given.shape != mine.shape:
+            found.append(
+                f"size mismatch for {name}: the state dict has {tuple(given.shape)}, the module "
+                f"{tuple(mine.shape)}"
+            )
+    return found
+
+
+def _put(module: Module, name: str, mine: Any, given: Any, assign: bool) -> None:
+    path, _, last = name.rpartition(".")
+    owner = module.get_submodule(path)
+    if last == "_extra_state":
+        owner.set_extra_state(given)
+    elif not assign:
+        mine.copy_(given)
+    elif isinstance(mine, Parameter):
+        kept = given if isinstance(given, Parameter) else Parameter(given, mine.requires_grad)
+        owner._parameters[last] = kept
+    else:
+        owner._buffers[last] = given

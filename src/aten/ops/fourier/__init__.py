@@ -1,0 +1,1 @@
+"""Fourier transforms, and the windows and frames they are taken of."""

@@ -1,0 +1,1 @@
+"""Elements by index or mask: picked, placed, added up."""

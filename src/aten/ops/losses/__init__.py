@@ -1,0 +1,1 @@
+"""How far results are from what was wanted."""

@@ -1,0 +1,1 @@
+"""Tensors made, filled, copied, converted, resized and read."""

@@ -1,0 +1,1 @@
+"""Layers of networks that are none of the other families."""

@@ -1,0 +1,1 @@
+"""Values brought to a common scale: along dimensions, over batches and groups."""

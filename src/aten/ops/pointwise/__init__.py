@@ -1,0 +1,1 @@
+"""Operators that compute every element by itself."""

@@ -1,0 +1,1 @@
+"""Random numbers, and elements left out at random."""

@@ -1,0 +1,1 @@
+"""Operators that fold dimensions: sums, scans, counts, statistics, distances."""

@@ -1,0 +1,1 @@
+"""Order: sorting, ranks, searching, what occurs how often."""

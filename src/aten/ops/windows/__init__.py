@@ -1,0 +1,1 @@
+"""Windows over signals and images: convolution, pooling, resampling, borders."""

@@ -1,0 +1,27 @@
+"""Modes that see every call of an operator, and what is made of them: decompositions."""
+
+from aten.backends.modes import DispatchMode
+from aten.transforms.decompositions import (
+    Decompose,
+    UndecomposedError,
+    decomposition_of,
+    decompositions,
+    is_leaf,
+)
+from aten.transforms.fake_tensors import FakeTensorMode
+from aten.transforms.functionalization import Functionalize, functionalize
+from aten.transforms.recording import Recording, record
+
+__all__ = [
+    "Decompose",
+    "DispatchMode",
+    "FakeTensorMode",
+    "Functionalize",
+    "Recording",
+    "UndecomposedError",
+    "decomposition_of",
+    "decompositions",
+    "functionalize",
+    "is_leaf",
+    "record",
+]

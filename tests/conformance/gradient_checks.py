@@ -1,0 +1,158 @@
+"""Whether the gradients of an entry of torch's operator database are torch's.
+
+Every sample is called with operands that require gradients; the results that have a graph get the
+same random gradients in both libraries, and those of all operands are compared, with `second` those
+of the gradients, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from database_checks import to_torch
+from database_translation import Translator
+
+import aten
+
+# Tolerances of torch's own comparisons of gradients: of float64 as it is, of others by dtype.
+_TOLERANCE = {
+    torch.float32: (1e-4, 1e-4),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex64: (1e-4, 1e-4),
+    torch.complex128: (1e-7, 1e-7),
+}
+
+
+def check(entry: Any, dtype: Any, limit: int | None = None, *, second: bool = False) -> str | None:
+    """What is wrong with the gradients of an entry, or None."""
+    ours = Translator()(entry.gradcheck_wrapper_op if False else entry.op)
+    samples = itertools.islice(entry.sample_inputs("cpu", dtype, requires_grad=True), limit)
+    for number, sample in enumerate(samples):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _compare(entry, ours, sample, dtype, second)
+        except Exception as failure:
+            return f"sample {number}: {type(failure).__name__}: {failure}"[:600]
+    return None
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """All tensors in nested containers, in order."""
+    if isinstance(value, (torch.Tensor, aten.Tensor)):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from tensors(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from tensors(one)
+
+
+def _compare(entry: Any, ours: Any, sample: Any, dtype: Any, second: bool) -> None:
+    given = (sample.input, *sample.args)
+    translate = Translator()
+    our_given, our_keywords = translate(_detached(given)), translate(_detached(sample.kwargs))
+    leaves = [one for one in tensors((given, sample.kwargs)) if one.requires_grad]
+    pairs = list(
+        zip(tensors((given, sample.kwargs)), tensors((our_given, our_keywords)), strict=True)
+    )
+    for theirs, mine in pairs:
+        if theirs.requires_grad:
+            mine.requires_grad_()
+    our_leaves = [mine for theirs, mine in pairs if theirs.requires_grad]
+    torch.manual_seed(0)
+    aten.manual_seed(0)
+    try:
+        expected = _results(entry, entry.op(*given, **sample.kwargs), sample)
+    except RuntimeError as error:
+        if "derivative" in str(error) or "requires_grad" in str(error):
+            return
+        raise
+    found = _results(entry, ours(*our_given, **our_keywords), sample)
+    assert len(found) == len(expected), f"{len(found)} results with gradients, not {len(expected)}"
+    if not expected:
+        return
+    seeds = [_random_like(one) for one in expected]
+    our_seeds = [translate(one) for one in seeds]
+    try:
+        first = _gradients(torch, expected, leaves, seeds, second)
+    except (RuntimeError, NotImplementedError):
+        return  # torch has none
+    our_first = _gradients(aten, found, our_leaves, our_seeds, second)
+    _same(our_first, first, dtype, "gradient")
+    if not second:
+        return
+    again = [(mine, one) for mine, one in zip(our_first, first, strict=True) if _has_graph(one)]
+    if not again:
+        return
+    try:
+        twice = _gradients(torch, [one for _, one in again], leaves, _rands(again), False)
+    except (RuntimeError, NotImplementedError):
+        return
+    our_seeds = [Translator()(one) for one in _rands(again)]
+    our_twice = _gradients(aten, [mine for mine, _ in again], our_leaves, our_seeds, False)
+    _same(our_twice, twice, dtype, "second gradient")
+
+
+def _has_graph(tensor: Any) -> bool:
+    return tensor is not None and tensor.requires_grad
+
+
+def _rands(pairs: list[Any]) -> list[Any]:
+    return [_random_like(one) for _, one in pairs]
+
+
+def _detached(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_detached, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_detached, value))
+    if isinstance(value, dict):
+        return {key: _detached(one) for key, one in value.items()}
+    return value
+
+
+def _results(entry: Any, made: Any, sample: Any) -> list[Any]:
+    if sample.output_process_fn_grad is not None:
+        made = sample.output_process_fn_grad(made)
+    return [one for one in tensors(made) if one.requires_grad]
+
+
+def _random_like(tensor: Any) -> Any:
+    generator = torch.Generator().manual_seed(tensor.numel() + 1)
+    return torch.randn(tuple(tensor.shape), dtype=tensor.dtype, generator=generator)
+
+
+def _gradients(library: Any, results: Any, leaves: Any, seeds: Any, keep: bool) -> list[Any]:
+    return list(
+        library.autograd.grad(
+            results, leaves, seeds, create_graph=keep, allow_unused=True, retain_graph=True
+        )
+    )
+
+
+def _same(given: list[Any], expected: list[Any], dtype: Any, what: str) -> None:
+    for place, (mine, theirs) in enumerate(zip(given, expected, strict=True)):
+        if theirs is None:
+            theirs_zero = mine is None or not bool(mine.detach().ne(0).any())
+            assert theirs_zero, f"{what} {place} should be None"
+            continue
+        if mine is None:
+            assert not bool(theirs.detach().ne(0).any()), f"{what} {place} is None"
+            continue
+        relative, absolute = _TOLERANCE.get(dtype, (1e-2, 1e-2))
+        torch.testing.assert_close(
+            to_torch(mine.detach()),
+            theirs.detach().resolve_conj().resolve_neg(),
+            rtol=relative,
+            atol=absolute,
+            equal_nan=True,
+            msg=lambda text, place=place: f"{what} {place}: {text}",
+        )
