@@ -138,44 +138,52 @@ cdef class JoinKernel(StandIn):
 
     cdef object joined(self, tuple tensors, TensorImpl first, int dim, int code, bint stacks,
                        PyObject* given_out):
-        cdef PyObject** items = PySequence_Fast_ITEMS(<PyObject*>tensors)
-        cdef Py_ssize_t count = PyTuple_GET_SIZE(<PyObject*>tensors), index
         cdef Shape shape
         cdef TensorImpl out
-        cdef int64_t extent = 0
         cdef int format_code = _common_format(tensors, first)
         if format_code != CONTIGUOUS_FORMAT and stacks:
             return None
-        _read_shape(first, dim, stacks, &shape)
-        if shape.rank > MAXIMUM_DIMS:
+        if not _join_shapes(tensors, dim, stacks, &shape):
             return None
-        for index in range(count):
-            if __builtin_add_overflow(
-                    extent, 1 if stacks else (<TensorImpl>items[index]).sizes[dim], &extent):
-                return None
-        shape.sizes[dim] = extent
         if given_out != NULL:
             out = <TensorImpl>given_out
-            if not _takes(out, tensors, code, &shape):
+            if Py_TYPE(given_out) != <PyTypeObject*>Tensor or out.device_type != CPU:
                 return None
+            data_pointer(out)
         elif format_code == CONTIGUOUS_FORMAT:
             out = make_contiguous(code, shape.rank, shape.sizes, CPU, first.device_index)
         else:
             format_strides(format_code, shape.rank, shape.sizes, shape.strides)
             out = make_strided(code, shape.rank, shape.sizes, shape.strides, CPU,
                                first.device_index)
-        if out.count and not _joins_rows(tensors, dim, code, stacks, out):
-            self.copy_each(tensors, dim, stacks, out)
+        if not self.fits(tensors, first, dim, code, stacks, &shape):
+            return None
+        if given_out != NULL and not _takes(out, tensors, code, &shape):
+            return None
+        if (out.count and not _joins_rows(tensors, dim, code, stacks, out)
+                and not self.copy_each(tensors, dim, code, stacks, out, &shape)):
+            return None
         if given_out != NULL:
             count_write(out)
         return out
 
-    cdef int copy_each(self, tuple tensors, int dim, bint stacks, TensorImpl out) except -1:
-        """One tensor after the other to its place in `out`.
+    cdef bint fits(self, tuple tensors, TensorImpl first, int dim, int code, bint stacks,
+                   Shape* expected) except -1:
+        """Whether tensors join to what they did: memory was asked for, other threads may have run.
+        """
+        cdef Shape shape
+        if self.common_type(tensors, first, dim, stacks) != code:
+            return False
+        return _join_shapes(tensors, dim, stacks, &shape) and _same_sizes(&shape, expected)
+
+    cdef bint copy_each(self, tuple tensors, int dim, int code, bint stacks, TensorImpl given,
+                        Shape* expected) except -1:
+        """One tensor after the other to its place in `given`; nothing where they do not fit now.
 
         Other threads may run after the first of them, and change those that are still to come.
         """
         cdef tuple windows = tuple([make_alias(<TensorImpl>one) for one in tensors])
+        cdef TensorImpl out = make_alias(given)
         cdef PyObject** items = PySequence_Fast_ITEMS(<PyObject*>windows)
         cdef PyObject* arguments[3]
         cdef int64_t start = 0, length
@@ -189,6 +197,13 @@ cdef class JoinKernel(StandIn):
         cdef char* target = data_pointer(out)
         cdef char* place
         cdef const char* source_data
+        if out.dtype_code != code or out.rank != expected.rank:
+            return False
+        for index in range(out.rank):
+            if out.sizes[index] != expected.sizes[index]:
+                return False
+        if not self.fits(windows, <TensorImpl>items[0], dim, code, stacks, expected):
+            return False
         memcpy(sizes, out.sizes, out.rank * sizeof(int64_t))
         memcpy(strides, out.strides, out.rank * sizeof(int64_t))
         for index in range(PyTuple_GET_SIZE(<PyObject*>windows)):
@@ -210,7 +225,33 @@ cdef class JoinKernel(StandIn):
                 arguments[2] = Py_False
                 self.copy.call_stack(arguments)
             start += length
-        return 0
+        return True
+
+
+cdef bint _join_shapes(tuple tensors, int dim, bint stacks, Shape* shape) noexcept:
+    """Write the shape of the result; False where there is none."""
+    cdef PyObject** items = PySequence_Fast_ITEMS(<PyObject*>tensors)
+    cdef Py_ssize_t index
+    cdef int64_t extent = 0
+    _read_shape(<TensorImpl>items[0], dim, stacks, shape)
+    if shape.rank > MAXIMUM_DIMS:
+        return False
+    for index in range(PyTuple_GET_SIZE(<PyObject*>tensors)):
+        if __builtin_add_overflow(
+                extent, 1 if stacks else (<TensorImpl>items[index]).sizes[dim], &extent):
+            return False
+    shape.sizes[dim] = extent
+    return True
+
+
+cdef bint _same_sizes(Shape* one, Shape* other) noexcept:
+    cdef int place
+    if one.rank != other.rank:
+        return False
+    for place in range(one.rank):
+        if one.sizes[place] != other.sizes[place]:
+            return False
+    return True
 
 
 cdef inline void _read_shape(TensorImpl tensor, int dim, bint stacks, Shape* shape) noexcept:
@@ -227,8 +268,7 @@ cdef inline void _read_shape(TensorImpl tensor, int dim, bint stacks, Shape* sha
 cdef bint _takes(TensorImpl out, tuple tensors, int code, Shape* shape) except -1:
     """Whether `out` is a place for the result as it is."""
     cdef int place
-    if (Py_TYPE(<PyObject*>out) != <PyTypeObject*>Tensor or out.dtype_code != code
-            or out.rank != shape.rank or out.device_type != CPU or not out.contiguous
+    if (out.dtype_code != code or out.rank != shape.rank or not out.contiguous
             or is_lazy(out)):
         return False
     for place in range(out.rank):
