@@ -204,6 +204,15 @@ def _overload_names(namespace: str, name: str) -> tuple[str, ...]:
     return (*PACKETS.get(name, ()), *defined)
 
 
+def operators_tagged(tag: str) -> list[OpOverload]:
+    """The operators of the generated table with this tag."""
+    from aten._generated.table import OPERATORS
+
+    return [
+        operator(f"aten::{key}") for key, row in OPERATORS.items() if tag in row[5].get("tags", ())
+    ]
+
+
 def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:
     names = _overload_names(packet.namespace, packet.name)
     return [operator(f"{packet.namespace}::{name}") for name in names]

@@ -14,7 +14,8 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from aten._core.base.keys cimport local_state, recording_bit
+from aten._core.base.keys cimport DispatchKeySet, local_state, recording_bit
+from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher cimport (
     INLINE_ARGUMENTS,
     LargeStack,
@@ -34,6 +35,9 @@ cdef enum:
     MASK_BITS = 64
     # Tensors for which no lists are made.
     FEW = 8
+
+
+cdef uint64_t _BATCHED = (<DispatchKeySet>DispatchKeySet(DispatchKey.FuncTorchBatched)).bits
 
 
 cdef class ShieldedKernel(PythonKernel):
@@ -136,12 +140,15 @@ cdef class ShieldedKernel(PythonKernel):
 
 cdef bint are_recorded(OpOverload op, PyObject** stack):
     """Whether gradients flow to an operand: then a function gets the very tensors, to which what it
-    does to them is noted."""
+    does to them is noted. So it does where one stands for a row of a batch, whose memory it is not.
+    """
+    cdef uint64_t keys = 0
     cdef Py_ssize_t place
     for place in range(op.tensor_count):
-        if keys_of_value(stack[op.tensor_positions[place]]) & recording_bit():
-            return local_state().excluded & recording_bit() == 0
-    return False
+        keys |= keys_of_value(stack[op.tensor_positions[place]])
+    if keys & _BATCHED:
+        return True
+    return keys & recording_bit() != 0 and local_state().excluded & recording_bit() == 0
 
 
 cdef object _given_for(object result, OpOverload op, PyObject** stack, PyObject** shielded):

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU, DEVICE_TYPE_COUNT, META, device
 from aten._core.base.dtypes cimport dtype, item_size
-from aten._core.base.keys cimport DispatchKeySet, dense_keys, recording_bit
+from aten._core.base.keys cimport DispatchKeySet, backend_bit, dense_keys, recording_bit
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
@@ -241,6 +241,23 @@ def meta_window(TensorImpl tensor not None, Storage storage=None):
                            tensor.offset)
     made.keys = dense_keys(META) | lazy
     made.wrapped_number = tensor.wrapped_number
+    return made
+
+
+def row_window(TensorImpl tensor not None, DispatchKeySet keys not None):
+    """A tensor with the sizes and strides of one row of `tensor`, without data, that is served by
+    the keys given, on the device of `tensor`.
+
+    Raises ValueError where `tensor` has no dimensions.
+    """
+    cdef Tensor made
+    if tensor.rank == 0:
+        raise ValueError("row_window: a tensor without dimensions has no rows")
+    made = make_tensor(allocate(0, META, -1), tensor.dtype_code, tensor.rank - 1, tensor.sizes + 1,
+                       tensor.strides + 1, 0)
+    made.device_type = tensor.device_type
+    made.device_index = tensor.device_index
+    made.keys = keys.bits | backend_bit(tensor.device_type)
     return made
 
 

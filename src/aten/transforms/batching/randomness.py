@@ -1,0 +1,118 @@
+"""Random operators under vmap: refused, one draw for each row, or one for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aten import registry
+from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.random.generator import default_generator
+from aten._core.tensor.tensor import Tensor
+from aten.registry import ops
+from aten.transforms.batching.call import Call, argument_names, arranged, called, one_by_one, writes
+from aten.transforms.batching.wrapping import (
+    Level,
+    level_of,
+    levels,
+    repeated,
+    row_of,
+)
+
+
+def install(key: DispatchKey, keys: DispatchKeySet) -> None:
+    """Let every random operator ask under vmap how it is to draw."""
+    for op in registry.operators_tagged("nondeterministic_seeded"):
+        if not _is_composite(op):
+            op.py_impl(key)(_kernel(op, keys))
+
+
+def _is_composite(op: OpOverload) -> bool:
+    return bool(op.registrations.kernels.get(DispatchKey.__members__["CompositeImplicitAutograd"]))
+
+
+def _kernel(op: OpOverload, keys: DispatchKeySet) -> Callable[..., Any]:
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        level = levels.entered.pop()
+        try:
+            if levels.entered:
+                return _drawn(op, args, kwargs, level)
+            with ExcludeDispatchKeyGuard(keys):
+                return _drawn(op, args, kwargs, level)
+        finally:
+            levels.entered.append(level)
+
+    return draw
+
+
+def _drawn(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
+    if level.randomness == "error":
+        raise RuntimeError(
+            f"{op.name}: vmap refuses random operators unless randomness='different' (a draw for "
+            f"each row) or randomness='same' (one for all)"
+        )
+    has_rows = level_of((*args, *kwargs.values())) >= level.number
+    if level.randomness == "same":
+        return _same(op, args, kwargs, level) if has_rows else op(*args, **kwargs)
+    if has_rows:
+        return _for_rows(op, args, kwargs)
+    return _for_each(op, args, kwargs, level)
+
+
+def _same(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
+    """The same draw for every row: the generator begins with each where it began with the first."""
+    call = Call(op, args, kwargs)
+    generator = call.given.get("generator") or default_generator
+    state = generator.get_state()
+    rows = []
+    for row in range(call.size):
+        generator.set_state(state)
+        rows.append(_one(call, row))
+    if writes(op):
+        return call.given[argument_names(op)[0]]
+    if isinstance(rows[0], Tensor):
+        return call.rows(ops.aten.stack(rows, 0))
+    return tuple(call.rows(ops.aten.stack(list(column), 0)) for column in zip(*rows, strict=True))
+
+
+def _one(call: Call, row: int) -> Any:
+    given = {
+        name: ops.aten.select(call.inner(value), 0, row) if call.has(value) else value
+        for name, value in call.given.items()
+    }
+    return called(call.op, given)
+
+
+def _for_rows(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A draw for each row, where rows are among the operands."""
+    call = Call(op, args, kwargs)
+    first = argument_names(op)[0]
+    alike = [name for name in call.tensors() if not call.has(call.given[name])]
+    if alike or first not in call.given or op.name.startswith(("multinomial", "randperm")):
+        return one_by_one(call)
+    return call.run()
+
+
+def _for_each(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
+    """A draw for each row, where all operands are the same for them."""
+    call = Call(op, args, kwargs)
+    call.level, call.size = level.number, level.size
+    if writes(op):
+        raise RuntimeError(
+            f"{op.name}: under vmap with randomness='different' self is the same for every row, "
+            f"and cannot hold a draw for each"
+        )
+    names = call.tensors()
+    if names:
+        given = {
+            **call.given,
+            names[0]: row_of(repeated(call.given[names[0]], level.size), level.number),
+        }
+        args, kwargs = arranged(op, given)
+        return _for_rows(op, tuple(args), kwargs)
+    if "size" in call.given:
+        given = {**call.given, "size": [level.size, *call.given["size"]]}
+        return row_of(called(op, given), level.number)
+    return row_of(ops.aten.stack([op(*args, **kwargs) for _ in range(level.size)], 0), level.number)
+
