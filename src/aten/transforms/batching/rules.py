@@ -35,7 +35,7 @@ _ALONG: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
             "select slice narrow transpose swapaxes swapdims diagonal unfold unbind split "
-            "split_with_sizes chunk unsafe_chunk tensor_split permute flip sort argsort topk "
+            "split_with_sizes chunk unsafe_chunk tensor_split flip sort argsort topk "
             "kthvalue median nanmedian mode cumsum cumprod cummax cummin logcumsumexp softmax "
             "log_softmax _softmax _log_softmax sum mean nansum prod amax amin aminmax max min all "
             "any argmax argmin count_nonzero logsumexp var std var_mean std_mean "
@@ -307,6 +307,12 @@ def expand(call: Call) -> Any:
     return call.run(self=value, size=[call.size, *size])
 
 
+def permute(call: Call) -> Any:
+    """The dimensions after the batch in another order."""
+    rank = call.given["self"].dim()
+    return call.run(dims=[0, *(_shifted(call, dim, rank) for dim in call.given["dims"])])
+
+
 def unsqueeze(call: Call) -> Any:
     """One more dimension, after the batch."""
     rank, dim = call.given["self"].dim() + 1, call.given["dim"]
@@ -497,6 +503,7 @@ _OWN: dict[str, Rule] = {
     **dict.fromkeys(_NEW, new),
     **dict.fromkeys(_LIKE, like),
     "expand": expand,
+    "permute": permute,
     "unsqueeze": unsqueeze,
     "view": view,
     "_unsafe_view": view,
