@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,10 @@ def main() -> int:
     entries = [
         entry
         for entry in op_db
-        if entry.supports_autograd and (not options.names or _name(entry) in options.names)
+        if entry.supports_autograd and (not options.names or entry_name(entry) in options.names)
     ]
     right = 0
-    for name, problem in _run(entries, options):
+    for name, problem in run_apart(entries, options, _problems):
         right += not problem
         if problem:
             print(f"{name}: {problem}", flush=True)
@@ -48,11 +49,15 @@ def main() -> int:
     return 0
 
 
-def _name(entry: Any) -> str:
+def entry_name(entry: Any) -> str:
     return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
 
 
-def _run(entries: list[Any], options: argparse.Namespace) -> Any:
+def run_apart(
+    entries: list[Any],
+    options: argparse.Namespace,
+    problems: Callable[[Any, argparse.Namespace], str],
+) -> Iterator[tuple[str, str]]:
     """Names and problems, a process for each entry."""
     waiting, running = list(reversed(entries)), {}
     while waiting or running:
@@ -62,7 +67,7 @@ def _run(entries: list[Any], options: argparse.Namespace) -> Any:
             process = os.fork()
             if not process:
                 os.close(reading)
-                os.write(writing, _problems(entry, options).encode()[:60000] or b" ")
+                os.write(writing, problems(entry, options).encode()[:60000] or b" ")
                 os._exit(0)
             os.close(writing)
             running[reading] = (entry, process, time.monotonic() + options.seconds)
@@ -72,14 +77,14 @@ def _run(entries: list[Any], options: argparse.Namespace) -> Any:
             text = os.read(pipe, 1 << 16).decode(errors="replace")
             os.close(pipe)
             os.waitpid(process, 0)
-            yield _name(entry), text.strip() if text else "crashed"
+            yield entry_name(entry), text.strip() if text else "crashed"
         for pipe, (entry, process, deadline) in list(running.items()):
             if time.monotonic() > deadline:
                 os.kill(process, signal.SIGKILL)
                 os.waitpid(process, 0)
                 os.close(pipe)
                 del running[pipe]
-                yield _name(entry), "hung"
+                yield entry_name(entry), "hung"
 
 
 def _problems(entry: Any, options: argparse.Namespace) -> str:

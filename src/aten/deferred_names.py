@@ -52,6 +52,7 @@ _BY_MODULE = {
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),
     "transforms": ("decompositions",),
+    "transforms.batching.mapping": ("vmap",),
     "methods": ("unique", "unique_consecutive"),
     "printing": ("get_printoptions", "set_printoptions"),
     "random": ("fork_rng",),

@@ -8,11 +8,12 @@ edges only.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from aten._core.base.dtypes import dtype, get_default_dtype
-from aten._core.tensor.making import is_fake
+from aten._core.tensor.making import is_fake, row_of
 from aten._core.tensor.tensor import Tensor
 
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -151,6 +152,10 @@ class _ComplexFormat:
 
 def text_of(tensor: Tensor) -> str:
     """`repr(tensor)`."""
+    known = row_of(tensor)
+    if known is not None:
+        inner = textwrap.indent(text_of(known.value), "    ")
+        return f"BatchedTensor(lvl={known.level}, bdim=0, value=\n{inner}\n)"
     history = _history_of(tensor)
     # A window of our own: lists are made on the way, and finalizers may change the caller's tensor.
     tensor = tensor.detach().as_subclass(Tensor)

@@ -1,5 +1,30 @@
 """Functions of functions, under torch's names."""
 
+from aten.func.stateless import functional_call, stack_module_state
+from aten.transforms.batching import vmap
 from aten.transforms.functionalization import functionalize
+from aten.transforms.gradients import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+)
 
-__all__ = ["functionalize"]
+__all__ = [
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

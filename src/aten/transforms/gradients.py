@@ -19,6 +19,7 @@ from typing import Any
 from aten import autograd
 from aten._core.autograd.node import AccumulateGrad
 from aten._core.base.keys import gradient_modes, set_gradient_modes
+from aten._core.tensor.making import whole_of
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 from aten.transforms.batching.mapping import vmap
@@ -55,12 +56,6 @@ def _recording() -> Iterator[bool]:
         _nesting.depth -= 1
 
 
-def physical(given: Tensor) -> Tensor:
-    """The tensor that holds the elements of a row on any number of levels."""
-    known = known_of(given)
-    return given if known is None else physical(known.value)
-
-
 def _with_physical(given: Tensor, new: Tensor) -> Tensor:
     known = known_of(given)
     return new if known is None else batched(_with_physical(known.value, new), known.level)
@@ -75,7 +70,7 @@ def _leaf(given: Tensor, name: str) -> Tensor:
     for level in levels.entered:
         if value_of(given, level.number) is None:
             given = row_of(repeated(given, level.size), level.number)
-    inside = physical(given)
+    inside = whole_of(given)
     if inside.requires_grad:
         return _with_physical(given, ops.aten.view_as(inside, inside))
     return _with_physical(given, ops.aten.detach(inside).requires_grad_())
@@ -192,13 +187,13 @@ class _Differentiated:
                     f"{name}: the function must return tensors, not {type(one).__name__}"
                 )
         self.tree = picked if isinstance(chosen, tuple) else picked[0]
-        connected = any(physical(one).requires_grad for one in given)
+        connected = any(whole_of(one).requires_grad for one in given)
         self.outer = recorded and (_nesting.depth > 0 or connected or self._reaches_others())
 
     def _reaches_others(self) -> bool:
         """Whether the results depend on leaves besides the arguments."""
-        own = {id(physical(one)) for one in self.inputs}
-        pending: list[Any] = [physical(one).grad_fn for one in self.outputs]
+        own = {id(whole_of(one)) for one in self.inputs}
+        pending: list[Any] = [whole_of(one).grad_fn for one in self.outputs]
         seen = set()
         while pending:
             node = pending.pop()
@@ -316,9 +311,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             )
         for one, output in zip(given, ran.outputs, strict=True):
             _check_like("vjp: a gradient", one, output)
-        needed = ran.outer or _nesting.depth > 0 or any(physical(one).requires_grad for one in given)
-        found = ran.back(given, needed if create_graph is None else create_graph)
-        return found
+        needed = (
+            ran.outer or _nesting.depth > 0 or any(whole_of(one).requires_grad for one in given)
+        )
+        return ran.back(given, needed if create_graph is None else create_graph)
 
     output = ran.shown(ran.results)
     return (output, back, ran.shown(ran.aux)) if has_aux else (output, back)
@@ -366,7 +362,7 @@ def _linearized(
             )
         for one, like in zip(given, ran.inputs, strict=True):
             _check_like(f"{name}: a tangent", one, like)
-        outer = ran.outer or _nesting.depth > 0 or any(physical(one).requires_grad for one in given)
+        outer = ran.outer or _nesting.depth > 0 or any(whole_of(one).requires_grad for one in given)
         with _recording():
             changes = gradients(
                 [found[place] for place in linear],
@@ -377,10 +373,7 @@ def _linearized(
         remaining = iter(_or_zeros(changes, probes))
         return with_leaves(
             ran.results,
-            [
-                next(remaining) if _varies(one) else ops.aten.zeros_like(one)
-                for one in ran.outputs
-            ],
+            [next(remaining) if _varies(one) else ops.aten.zeros_like(one) for one in ran.outputs],
         )
 
     return ran.shown(ran.results), change, ran.shown(ran.aux)
@@ -426,7 +419,7 @@ def jvp(
 def _check_dependence(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> None:
     ran = _Differentiated("jvp", func, primals, tuple(range(len(primals))), {}, has_aux)
     for place, one in enumerate(ran.outputs):
-        if not physical(one).requires_grad:
+        if not whole_of(one).requires_grad:
             raise RuntimeError(f"jvp: result {place} does not depend on the primals")
 
 

@@ -1,4 +1,4 @@
-"""Arguments nested of tuples, lists and dicts, and values that go with all below a place of them."""
+"""Arguments nested of tuples, lists and dicts, and values that go with all below a place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,5 @@ def spread(prefix: Any, tree: Any, name: str) -> list[Any]:
             raise ValueError(f"{name} has keys {sorted(map(str, prefix))}, not those it goes with")
         return [one for key in tree for one in spread(prefix[key], tree[key], name)]
     return [
-        one
-        for part, below in zip(prefix, tree, strict=True)
-        for one in spread(part, below, name)
+        one for part, below in zip(prefix, tree, strict=True) for one in spread(part, below, name)
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from aten._core.base.keys import DispatchKey
+
 NO_GRADIENTS = "there are no gradients in aten yet; without them everything else works"
 
 
@@ -41,9 +43,12 @@ class DataDependentOutputException(RuntimeError):  # noqa: N818 (torch's name)
 
     def __init__(self, func: Any, tensor: Any = None) -> None:
         self.func = func
-        shown = (
-            "" if tensor is None else f", of a fake {tensor.dtype} tensor of {list(tensor.shape)}"
-        )
+        if tensor is None:
+            shown = ""
+        elif tensor._dispatch_keys().has(DispatchKey.__members__["FuncTorchBatched"]):
+            shown = f", of one row of a batch under vmap, of shape {list(tensor.shape)}"
+        else:
+            shown = f", of a fake {tensor.dtype} tensor of {list(tensor.shape)}"
         super().__init__(f"{func}: the result depends on values{shown}, and there are none")
 
 

@@ -199,6 +199,8 @@ cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* 
 
 
 cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
+cdef uint64_t _BATCHED = (<DispatchKeySet>DispatchKeySet(DispatchKey.FuncTorchBatched)).bits
+cdef str _ROW_OF = "_batched"
 cdef uint64_t _LAZY = (<DispatchKeySet>DispatchKeySet(
     DispatchKey.Conjugate, DispatchKey.Negative)).bits
 
@@ -262,13 +264,39 @@ def row_window(TensorImpl tensor not None, DispatchKeySet keys not None):
 
 
 def has_data(TensorImpl tensor not None):
-    """Whether the tensor has elements to ask for: not one on the meta device, nor a fake one."""
-    return tensor.storage.device_type != META
+    """Whether the tensor has elements to ask for: not one on the meta device, nor a fake one.
+
+    A row of a batch has some, though not here: who asks for them is told so.
+    """
+    return tensor.storage.device_type != META or tensor.keys & _BATCHED != 0
+
+
+def mark_row(Tensor row not None, known not None):
+    """Says what a window of `row_window` is a row of: a tuple that the batch is the first item of.
+    """
+    setattr(row, _ROW_OF, known)
+
+
+def row_of(tensor):
+    """What a tensor is a row of, as `mark_row` was told; None for other values."""
+    if type(tensor) is not Tensor or (<Tensor>tensor).keys & _BATCHED == 0:
+        return None
+    return getattr(tensor, _ROW_OF, None)
+
+
+def whole_of(Tensor tensor not None):
+    """The tensor that holds the elements: of rows, however deep, the batch."""
+    known = row_of(tensor)
+    while known is not None:
+        tensor = known[0]
+        known = row_of(tensor)
+    return tensor
 
 
 def is_fake(TensorImpl tensor not None):
-    """Whether the tensor says that it is on a device, and has no data."""
-    return tensor.storage.device_type == META and tensor.device_type != META
+    """Whether the tensor says that it is on a device, and has no data, there or elsewhere."""
+    return (tensor.storage.device_type == META and tensor.device_type != META
+            and tensor.keys & _BATCHED == 0)
 
 
 cdef _fill_keys():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten._core.tensor.making import has_data
+from aten._core.tensor.making import has_data, whole_of
 from aten._core.tensor.tensor import Tensor
 from aten.prims.factorizations import LinAlgError as LinAlgError
 from aten.registry import ops
@@ -62,7 +62,7 @@ def require_rows(name: str, rows: int, other: Tensor, place: int) -> None:
 
 def require_finite(name: str, stack: Tensor) -> None:
     """Raise LinAlgError for infinities and NaNs, which keep iterations from ending."""
-    if not bool(ops.aten.isfinite(stack).all()):
+    if not bool(ops.aten.isfinite(whole_of(stack)).all()):
         raise LinAlgError(f"{name}: expected finite elements, got infinities or NaNs")
 
 
@@ -75,7 +75,7 @@ def refuse_reported(
     """
     if not has_data(info):
         return
-    info = info.reshape((-1,))
+    info = whole_of(info).reshape((-1,))
     reported = info.nonzero()
     if reported.numel():
         index = int(reported[0, 0].item())

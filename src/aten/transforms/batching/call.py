@@ -77,7 +77,7 @@ class Call:
                 if found >= 0:
                     return found
             elif self.has(value):
-                return int(value.__dict__["_batched"].value.shape[0])
+                return int(self.inner(value).shape[0])
         return -1
 
     def has(self, value: Any) -> bool:
@@ -93,7 +93,8 @@ class Call:
         """The batch that a row is of; other values as they are, lists of them alike."""
         if isinstance(value, (list, tuple)):
             return rebuilt(value, [self.inner(one) for one in value])
-        return value.__dict__["_batched"].value if self.has(value) else value
+        known = known_of(value)
+        return known.value if known is not None and known.level == self.level else value
 
     def front(self, value: Any) -> Any:
         """As `inner`, and other tensors repeated for every row."""
@@ -192,6 +193,4 @@ def _of_no_rows(call: Call) -> Any:
 def _emptied(result: Any) -> Any:
     if isinstance(result, (list, tuple)):
         return rebuilt(result, [_emptied(one) for one in result])
-    return (
-        ops.aten.new_empty(result, [0, *result.shape]) if isinstance(result, Tensor) else result
-    )
+    return ops.aten.new_empty(result, [0, *result.shape]) if isinstance(result, Tensor) else result

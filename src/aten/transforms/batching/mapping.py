@@ -67,9 +67,7 @@ def vmap(
         dims = _in_dims(in_dims, args, func) + [
             0 if isinstance(leaf, Tensor) else None for leaf in leaves(kwargs)
         ]
-        dims = [
-            _checked_dim(dim, leaf, func) for dim, leaf in zip(dims, given, strict=True)
-        ]
+        dims = [_checked_dim(dim, leaf, func) for dim, leaf in zip(dims, given, strict=True)]
         size = _batch_size(dims, given, func)
 
         def call(chosen: list[Any], count: int) -> Any:
@@ -105,16 +103,16 @@ def _checked_dim(dim: Any, leaf: Any, func: Callable[..., Any]) -> int | None:
     if not isinstance(dim, int):
         raise ValueError(f"{where}: expected ints and None, got {dim!r}")
     if not isinstance(leaf, Tensor):
-        raise ValueError(f"{where}: {dim} is for a tensor, and the argument a {type(leaf).__name__}")
+        raise ValueError(
+            f"{where}: {dim} is for a tensor, and the argument a {type(leaf).__name__}"
+        )
     if not -leaf.dim() <= dim < leaf.dim():
         raise ValueError(f"{where}: {dim} is no dimension of a tensor with {leaf.dim()}")
     return dim % leaf.dim()
 
 
 def _batch_size(dims: list[Any], given: list[Any], func: Callable[..., Any]) -> int:
-    sizes = {
-        leaf.shape[dim] for dim, leaf in zip(dims, given, strict=True) if dim is not None
-    }
+    sizes = {leaf.shape[dim] for dim, leaf in zip(dims, given, strict=True) if dim is not None}
     if not sizes:
         raise ValueError(
             f"vmap({_name(func)}): there is nothing to map over: no argument has a dimension"
@@ -127,7 +125,7 @@ def _batch_size(dims: list[Any], given: list[Any], func: Callable[..., Any]) -> 
     return int(sizes.pop())
 
 
-class entered_level:
+class EnteredLevel:
     """A context with one level more."""
 
     def __init__(self, size: int, chosen: str) -> None:
@@ -156,7 +154,7 @@ def _mapped(
     size: int,
 ) -> Any:
     _install()
-    with entered_level(size, chosen) as level:
+    with EnteredLevel(size, chosen) as level:
         given = [
             leaf if dim is None else row_of(ops.aten.movedim(leaf, dim, 0), level)
             for dim, leaf in zip(dims, leaves(args) + leaves(kwargs), strict=True)

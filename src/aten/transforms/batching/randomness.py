@@ -115,4 +115,3 @@ def _for_each(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], lev
         given = {**call.given, "size": [level.size, *call.given["size"]]}
         return row_of(called(op, given), level.number)
     return row_of(ops.aten.stack([op(*args, **kwargs) for _ in range(level.size)], 0), level.number)
-

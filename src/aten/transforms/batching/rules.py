@@ -11,12 +11,20 @@ from functools import cache
 from typing import Any
 
 from aten._core.base.dtypes import dtype, promote_types
+from aten._core.base.errors import DataDependentOutputException
 from aten._core.base.keys import DispatchKey, DispatchKeySet
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import map_tensors
 from aten.registry import operator, ops
-from aten.transforms.batching.call import Call, arranged, has_out, one_by_one, writes
+from aten.transforms.batching.call import (
+    Call,
+    argument_names,
+    arranged,
+    has_out,
+    one_by_one,
+    writes,
+)
 from aten.transforms.batching.matrices import MATRICES
 from aten.transforms.batching.windows import WINDOWS
 
@@ -26,8 +34,7 @@ _COMPOSITE = DispatchKeySet(DispatchKey.__members__["AutogradCPU"])
 # Operands that choose between others, and have no part in the type of the result.
 _CHOOSING = frozenset({"condition", "mask"})
 _POINTWISE = frozenset({"pointwise", "prim elementwise"})
-_DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim"})
-_READS_DATA = frozenset({"dynamic_output_shape", "data_dependent_output"})
+_DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 
 # By name of the operator, without the ending of what writes in place or copies; the operands that
 # are alike for every row where they are no rows, the first one if nothing is said.
@@ -40,12 +47,14 @@ _ALONG: dict[str, tuple[str, ...]] = {
             "log_softmax _softmax _log_softmax sum mean nansum prod amax amin aminmax max min all "
             "any argmax argmin count_nonzero logsumexp var std var_mean std_mean "
             "linalg_vector_norm index_select index_fill squeeze _fft_c2c _fft_c2r _fft_r2c "
-            "detach alias _conj _neg_view view_as_real view_as_complex clone diag_embed tril triu "
+            "detach alias _conj _neg_view view_as_real view_as_complex diag_embed tril triu "
             "constant_pad_nd pixel_shuffle pixel_unshuffle lift_fresh "
         ).split(),
         ("self",),
     ),
-    **dict.fromkeys(("gather", "scatter", "scatter_add", "scatter_reduce"), ("self", "index", "src")),
+    **dict.fromkeys(
+        ("gather", "scatter", "scatter_add", "scatter_reduce"), ("self", "index", "src")
+    ),
     **dict.fromkeys(("cat", "stack", "_stack"), ("tensors",)),
     **dict.fromkeys(
         ("_softmax_backward_data", "_log_softmax_backward_data"), ("grad_output", "output")
@@ -82,7 +91,7 @@ def _stem(op: OpOverload) -> str:
     name = op.name
     if writes(op) and name.endswith("_"):
         name = name[:-1]
-    return name.removesuffix("_copy") or name
+    return name.removesuffix("_copy") if op.entry.kind == "copy" else name
 
 
 @cache
@@ -91,18 +100,15 @@ def rule_of(op: OpOverload) -> Rule:
     if has_out(op):
         return refuse_out
     stem = _stem(op)
-    tags = op.entry.tags if op.entry is not None else ()
     if stem in _OWN:
         return _OWN[stem]
-    if stem in _ALONG:
+    if stem in _ALONG and "other" not in argument_names(op):
         return along
-    kind = "" if op.entry is None else op.entry.kind
+    kind = op.entry.kind
     if kind in _POINTWISE or op.namespace == "gradient":
         return elementwise
     if stem in _OF_MATRICES:
         return of_matrices
-    if _READS_DATA.intersection(tags):
-        return refuse_data
     return through if _is_composite(op) else one_by_one
 
 
@@ -111,9 +117,14 @@ def _is_composite(op: OpOverload) -> bool:
 
 
 def through(call: Call) -> Any:
-    """The operators that it calls."""
+    """The operators that it calls; row by row where it looks at a row's data."""
     args, kwargs = arranged(call.op, call.given)
-    return call.op.redispatch(_COMPOSITE, *args, **kwargs)
+    try:
+        return call.op.redispatch(_COMPOSITE, *args, **kwargs)
+    except DataDependentOutputException:
+        if writes(call.op):
+            raise
+        return one_by_one(call)
 
 
 def refuse_out(call: Call) -> Any:
@@ -142,7 +153,12 @@ def elementwise(call: Call) -> Any:
     for name in names:
         value = call.given[name]
         found = call.inner(value)
-        if common is not None and value.dim() == 0 and name not in _CHOOSING and not writes(call.op):
+        if (
+            common is not None
+            and value.dim() == 0
+            and name not in _CHOOSING
+            and not writes(call.op)
+        ):
             found = ops.aten.to(found, common)
         if call.has(value):
             for _ in range(rank - value.dim()):
@@ -215,10 +231,18 @@ def along(call: Call) -> Any:
         if argument.name in _DIMENSIONS and argument.name in call.given:
             given = call.given[argument.name]
             changed[argument.name] = _shifted(call, given, rank + extra)
-            if given is None and "int[]" not in str(argument.type) and "SymInt[]" not in str(argument.type):
+            if (
+                given is None
+                and "int[]" not in str(argument.type)
+                and "SymInt[]" not in str(argument.type)
+            ):
                 return _of_flat(call, changed)
     if stem == "squeeze" and not _names_dimensions(op):
-        ones = [place + 1 for place, size in enumerate(_listed(call.given["self"])[0].shape) if size == 1]
+        ones = [
+            place + 1
+            for place, size in enumerate(_listed(call.given["self"])[0].shape)
+            if size == 1
+        ]
         return call.rows(ops.aten.squeeze(changed["self"], ones))
     return call.run(**changed)
 
@@ -283,8 +307,8 @@ def _of_numbers(call: Call, changed: dict[str, Any]) -> Any:
         if argument.name in _DIMENSIONS and argument.name in call.given:
             given = call.given[argument.name]
             many = "int[]" in str(argument.type) or "SymInt[]" in str(argument.type)
-            changed[argument.name] = _shifted(call, given, 0) if given not in (None, [], ()) else (
-                [1] if many else 1
+            changed[argument.name] = (
+                _shifted(call, given, 0) if given not in (None, [], ()) else ([1] if many else 1)
             )
     for name, value in changed.items():
         if isinstance(value, Tensor):
@@ -360,8 +384,22 @@ def new(call: Call) -> Any:
 
 
 def like(call: Call) -> Any:
-    """What is made as the whole batch is."""
-    return call.run() if call.has(call.given["self"]) else one_by_one(call)
+    """What is made as the whole batch is, but for memory formats, which tell dimensions apart."""
+    if "channels_last" in str(call.given.get("memory_format")):
+        return one_by_one(call)
+    return call.run() if call.has(call.given[argument_names(call.op)[0]]) else one_by_one(call)
+
+
+def masked_fill(call: Call) -> Any:
+    """A value that is a row is chosen as by `where`."""
+    value = call.given["value"]
+    if not call.has(value):
+        return elementwise(call)
+    if value.dim() != 0:
+        return one_by_one(call)
+    target = call.given["self"]
+    filled = ops.aten.where(call.given["mask"], ops.aten.to(value, target.dtype), target)
+    return ops.aten.copy_(target, filled) if writes(call.op) else filled
 
 
 def of_matrices(call: Call) -> Any:
@@ -376,7 +414,7 @@ def of_matrices(call: Call) -> Any:
 
 
 def index(call: Call) -> Any:
-    """Rows' elements by indices; of indices that are rows themselves, by those of the batch, too."""
+    """Elements by indices; where these are rows, too, with the number of the row before them."""
     indices = list(call.given["indices"])
     if any(_is_mask(one) for one in indices):
         return one_by_one(call) if call.has_any(indices) else _index_alike(call, indices)
@@ -455,9 +493,7 @@ def index_select(call: Call) -> Any:
     for _ in range(rank - dim - 1):
         found = ops.aten.unsqueeze(found, -1)
     value = call.front(call.given["self"])
-    return call.rows(
-        ops.aten.gather(value, dim + 1, ops.aten.expand(found, [call.size, *sizes]))
-    )
+    return call.rows(ops.aten.gather(value, dim + 1, ops.aten.expand(found, [call.size, *sizes])))
 
 
 def roll(call: Call) -> Any:
@@ -517,8 +553,10 @@ _OWN: dict[str, Rule] = {
     "embedding": embedding,
     "roll": roll,
     "native_layer_norm": layer_norm,
+    "clone": like,
+    "masked_fill": masked_fill,
     "copy": elementwise,
     "where": elementwise,
     "lerp": elementwise,
-    **dict.fromkeys(("item", "_local_scalar_dense", "is_nonzero", "equal"), refuse_data),
+    **dict.fromkeys(("item", "_local_scalar_dense", "is_nonzero", "equal", "resize"), refuse_data),
 }

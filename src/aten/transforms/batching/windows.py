@@ -30,9 +30,7 @@ def _grouped(call: Call, image: Tensor, weight: Tensor) -> Any:
     images = ops.aten.reshape(images, [image.shape[0], count * image.shape[1], *image.shape[2:]])
     weights = ops.aten.flatten(call.inner(weight), 0, 1)
     groups = call.given["groups"] * count
-    made = called(
-        call.op, {**call.given, "input": images, "weight": weights, "groups": groups}
-    )
+    made = called(call.op, {**call.given, "input": images, "weight": weights, "groups": groups})
     split = ops.aten.view(made, [made.shape[0], count, made.shape[1] // count, *made.shape[2:]])
     return call.rows(ops.aten.transpose(split, 0, 1))
 

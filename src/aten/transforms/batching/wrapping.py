@@ -11,13 +11,13 @@ import threading
 from typing import Any, NamedTuple
 
 from aten._core.base.keys import DispatchKey, DispatchKeySet
-from aten._core.tensor.making import row_window
+from aten._core.tensor.making import mark_row, row_window
+from aten._core.tensor.making import row_of as _row_of
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 KEY = DispatchKey.__members__["FuncTorchBatched"]
 _KEYS = DispatchKeySet(KEY)
-_FIELD = "_batched"
 
 
 class Batched(NamedTuple):
@@ -46,13 +46,14 @@ levels = _Levels()
 def batched(value: Tensor, level: int) -> Tensor:
     """One row of `value`, which has the batch as its first dimension."""
     made = row_window(value, _KEYS)
-    made.__dict__[_FIELD] = Batched(value, level)
+    mark_row(made, Batched(value, level))
     return made
 
 
 def known_of(given: Any) -> Batched | None:
     """The batch that a tensor is a row of, on its highest level; None for other values."""
-    return given.__dict__.get(_FIELD) if isinstance(given, Tensor) else None
+    found: Batched | None = _row_of(given)
+    return found
 
 
 def level_of(given: Any) -> int:
