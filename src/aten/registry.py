@@ -208,9 +208,13 @@ def operators_tagged(tag: str) -> list[OpOverload]:
     """The operators of the generated table with this tag."""
     from aten._generated.table import OPERATORS
 
-    return [
-        operator(f"aten::{key}") for key, row in OPERATORS.items() if tag in row[5].get("tags", ())
-    ]
+    found = []
+    for key, row in OPERATORS.items():
+        tags = row[5].get("tags", ())
+        assert isinstance(tags, tuple)
+        if tag in tags:
+            found.append(operator(f"aten::{key}"))
+    return found
 
 
 def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:

@@ -97,9 +97,10 @@ def _swapped(
 
 
 def _place(owner: Module, name: str, whole: str) -> dict[str, Any]:
-    for place in (owner._parameters, owner._buffers):
+    places: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)
+    for place in places:
         if name in place:
-            return place  # type: ignore[return-value]
+            return place
     raise AttributeError(
         f"functional_call: {type(owner).__name__} has no parameter or buffer {whole!r}"
     )

@@ -5,11 +5,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from aten._core.base.keys import DispatchKey, DispatchKeySet
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import rebuilt
 from aten.registry import ops
 from aten.transforms.batching.wrapping import batched, known_of, level_of, repeated
+
+# A key by which composites are served by what they call.
+COMPOSITE = DispatchKeySet(DispatchKey.__members__["AutogradCPU"])
+
+
+def is_composite(op: OpOverload) -> bool:
+    """Whether the operator is what it calls, on every device."""
+    return bool(op.registrations.kernels.get(DispatchKey.__members__["CompositeImplicitAutograd"]))
 
 
 @cache

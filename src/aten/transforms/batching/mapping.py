@@ -39,6 +39,7 @@ def vmap(
         func: takes and returns tensors, nested of tuples, lists and dicts.
         in_dims: the dimension of each argument that the rows are taken along, None for one that
             all rows have in common; nested as the arguments are, or a number for all below.
+            Arguments by keyword are the same for all rows.
         out_dims: where the rows come in each result.
         randomness: what random operators do: "error", "different" draws for each row, "same" one
             draw for all rows.
@@ -63,16 +64,16 @@ def vmap(
 
     @wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        given = leaves(args) + leaves(kwargs)
-        dims = _in_dims(in_dims, args, func) + [
-            0 if isinstance(leaf, Tensor) else None for leaf in leaves(kwargs)
+        given = leaves(args)
+        dims = [
+            _checked_dim(dim, leaf, func)
+            for dim, leaf in zip(_in_dims(in_dims, args, func), given, strict=True)
         ]
-        dims = [_checked_dim(dim, leaf, func) for dim, leaf in zip(dims, given, strict=True)]
         size = _batch_size(dims, given, func)
 
         def call(chosen: list[Any], count: int) -> Any:
-            tree = with_leaves((args, kwargs), chosen)
-            return _mapped(func, tree[0], tree[1], dims, out_dims, randomness, count)
+            rows = with_leaves(args, chosen)
+            return _mapped(func, rows, kwargs, dims, out_dims, randomness, count)
 
         if chunk_size is None or chunk_size >= size:
             return call(given, size)
@@ -157,10 +158,9 @@ def _mapped(
     with EnteredLevel(size, chosen) as level:
         given = [
             leaf if dim is None else row_of(ops.aten.movedim(leaf, dim, 0), level)
-            for dim, leaf in zip(dims, leaves(args) + leaves(kwargs), strict=True)
+            for dim, leaf in zip(dims, leaves(args), strict=True)
         ]
-        tree = with_leaves((args, kwargs), given)
-        results = func(*tree[0], **tree[1])
+        results = func(*with_leaves(args, given), **kwargs)
     found = leaves(results)
     places = spread(out_dims, results, f"vmap({_name(func)}): out_dims")
     return with_leaves(

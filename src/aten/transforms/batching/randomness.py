@@ -11,7 +11,16 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.random.generator import default_generator
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
-from aten.transforms.batching.call import Call, argument_names, arranged, called, one_by_one, writes
+from aten.transforms.batching.call import (
+    COMPOSITE,
+    Call,
+    argument_names,
+    arranged,
+    called,
+    is_composite,
+    one_by_one,
+    writes,
+)
 from aten.transforms.batching.wrapping import (
     Level,
     level_of,
@@ -24,12 +33,22 @@ from aten.transforms.batching.wrapping import (
 def install(key: DispatchKey, keys: DispatchKeySet) -> None:
     """Let every random operator ask under vmap how it is to draw."""
     for op in registry.operators_tagged("nondeterministic_seeded"):
-        if not _is_composite(op):
-            op.py_impl(key)(_kernel(op, keys))
+        op.py_impl(key)(_taken_apart(op) if is_composite(op) else _kernel(op, keys))
 
 
-def _is_composite(op: OpOverload) -> bool:
-    return bool(op.registrations.kernels.get(DispatchKey.__members__["CompositeImplicitAutograd"]))
+def _taken_apart(op: OpOverload) -> Callable[..., Any]:
+    """What a composite calls, of a row where each is to get a draw of its own."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        level = levels.entered[-1]
+        alike = level_of((*args, *kwargs.values())) < level.number
+        if level.randomness == "different" and alike and not writes(op) and args:
+            first = args[0]
+            if isinstance(first, Tensor):
+                args = (row_of(repeated(first, level.size), level.number), *args[1:])
+        return op.redispatch(COMPOSITE, *args, **kwargs)
+
+    return run
 
 
 def _kernel(op: OpOverload, keys: DispatchKeySet) -> Callable[..., Any]:
@@ -109,8 +128,8 @@ def _for_each(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], lev
             **call.given,
             names[0]: row_of(repeated(call.given[names[0]], level.size), level.number),
         }
-        args, kwargs = arranged(op, given)
-        return _for_rows(op, tuple(args), kwargs)
+        listed, named = arranged(op, given)
+        return _for_rows(op, tuple(listed), named)
     if "size" in call.given:
         given = {**call.given, "size": [level.size, *call.given["size"]]}
         return row_of(called(op, given), level.number)

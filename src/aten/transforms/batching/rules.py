@@ -12,16 +12,17 @@ from typing import Any
 
 from aten._core.base.dtypes import dtype, promote_types
 from aten._core.base.errors import DataDependentOutputException
-from aten._core.base.keys import DispatchKey, DispatchKeySet
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import map_tensors
 from aten.registry import operator, ops
 from aten.transforms.batching.call import (
+    COMPOSITE,
     Call,
     argument_names,
     arranged,
     has_out,
+    is_composite,
     one_by_one,
     writes,
 )
@@ -30,7 +31,6 @@ from aten.transforms.batching.windows import WINDOWS
 
 Rule = Callable[[Call], Any]
 
-_COMPOSITE = DispatchKeySet(DispatchKey.__members__["AutogradCPU"])
 # Operands that choose between others, and have no part in the type of the result.
 _CHOOSING = frozenset({"condition", "mask"})
 _POINTWISE = frozenset({"pointwise", "prim elementwise"})
@@ -109,18 +109,14 @@ def rule_of(op: OpOverload) -> Rule:
         return elementwise
     if stem in _OF_MATRICES:
         return of_matrices
-    return through if _is_composite(op) else one_by_one
-
-
-def _is_composite(op: OpOverload) -> bool:
-    return bool(op.registrations.kernels.get(DispatchKey.__members__["CompositeImplicitAutograd"]))
+    return through if is_composite(op) else one_by_one
 
 
 def through(call: Call) -> Any:
     """The operators that it calls; row by row where it looks at a row's data."""
     args, kwargs = arranged(call.op, call.given)
     try:
-        return call.op.redispatch(_COMPOSITE, *args, **kwargs)
+        return call.op.redispatch(COMPOSITE, *args, **kwargs)
     except DataDependentOutputException:
         if writes(call.op):
             raise

@@ -1,0 +1,206 @@
+"""`aten.func` against `torch.func`, nested in any order."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import aten
+
+SIZES = (3, 4)
+
+
+def of(library: Any) -> tuple[Any, Any, Any]:
+    """The functions of functions, x of `SIZES` and a matrix that it can be multiplied with."""
+    generator = np.random.default_rng(0)
+    x = library.tensor(generator.random(SIZES) + 0.1)
+    return library.func, x, library.tensor(generator.random((4, 2)))
+
+
+def wave(x: Any) -> Any:
+    return (x.sin() * x.exp()).sum()
+
+
+def outer(x: Any) -> Any:
+    return x.sin() @ x.mT
+
+
+def layer(parameters: Any, row: Any) -> Any:
+    return (row @ parameters["weight"] + parameters["bias"]).tanh().sum()
+
+
+PROGRAMS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "grad": lambda t, f, x, w: f.grad(wave)(x),
+    "grad of two": lambda t, f, x, w: f.grad(lambda a, b: (a * b).sum(), argnums=(0, 1))(x, x + 1),
+    "grad with aux": lambda t, f, x, w: f.grad(lambda a: (wave(a), a * 2), has_aux=True)(x),
+    "grad and value": lambda t, f, x, w: f.grad_and_value(wave)(x),
+    "grad of grad": lambda t, f, x, w: f.vmap(f.vmap(f.grad(f.grad(lambda a: a.sin() * a))))(x),
+    "gradients of rows": lambda t, f, x, w: f.vmap(f.grad(wave))(x),
+    "grad of vmap": lambda t, f, x, w: f.grad(lambda a: f.vmap(wave)(a).sum())(x),
+    "gradients of weights for rows": lambda t, f, x, w: f.vmap(f.grad(layer), in_dims=(None, 0))(
+        {"weight": w, "bias": t.zeros(2, dtype=t.float64)}, x
+    ),
+    "inner and outer argument": lambda t, f, x, w: f.grad(
+        lambda a: a * f.grad(lambda b: a + b)(t.tensor(1.0))
+    )(t.tensor(1.0)),
+    "vjp": lambda t, f, x, w: f.vjp(lambda a: a.tanh(), x)[1](x),
+    "vjp of several": lambda t, f, x, w: f.vjp(lambda a, b: {"x": a * b, "y": b.sum()}, x, x + 1)[
+        1
+    ]({"x": x, "y": t.tensor(2.0, dtype=t.float64)}),
+    "vmap of vjp": lambda t, f, x, w: f.vmap(f.vjp(lambda a: a.tanh().sum(0), x)[1])(
+        t.eye(4, dtype=t.float64)
+    ),
+    "jvp": lambda t, f, x, w: f.jvp(lambda a: a.tanh(), (x,), (x * 2,)),
+    "jvp of two": lambda t, f, x, w: f.jvp(lambda a, b: a @ b, (x, w), (x * 2, w + 1)),
+    "jvp with aux": lambda t, f, x, w: f.jvp(
+        lambda a: (a.tanh(), a + 1), (x,), (x * 2,), has_aux=True
+    ),
+    "jvp of grad": lambda t, f, x, w: f.jvp(f.grad(wave), (x,), (x * 2,)),
+    "grad of jvp": lambda t, f, x, w: f.grad(
+        lambda a: f.jvp(lambda b: b.tanh(), (a,), (a * 2,))[1].sum()
+    )(x),
+    "jvp of jvp": lambda t, f, x, w: f.jvp(
+        lambda a: f.jvp(lambda b: b.tanh(), (a,), (x,))[1], (x,), (x * 3,)
+    ),
+    "vmap of jvp": lambda t, f, x, w: f.vmap(lambda a, b: f.jvp(lambda c: c.tanh(), (a,), (b,))[1])(
+        x, x
+    ),
+    "linearize": lambda t, f, x, w: f.linearize(outer, x)[1](x),
+    "jacrev": lambda t, f, x, w: f.jacrev(outer)(x),
+    "jacrev in chunks": lambda t, f, x, w: f.jacrev(outer, chunk_size=2)(x),
+    "jacfwd": lambda t, f, x, w: f.jacfwd(outer)(x),
+    "jacrev of several": lambda t, f, x, w: f.jacrev(
+        lambda a, b: (a * b, {"sum": b.sum(0)}), argnums=(0, 1)
+    )(x, x + 1),
+    "jacfwd of several": lambda t, f, x, w: f.jacfwd(
+        lambda a, b: (a * b, {"sum": b.sum(0)}), argnums=(0, 1)
+    )(x, x + 1),
+    "vmap of jacrev": lambda t, f, x, w: f.vmap(f.jacrev(lambda a: a.sin() * a.sum()))(x),
+    "hessian": lambda t, f, x, w: f.hessian(wave)(x),
+    "jacrev of jacrev": lambda t, f, x, w: f.jacrev(f.jacrev(wave))(x[0]),
+    "jacrev of jacfwd": lambda t, f, x, w: f.jacrev(f.jacfwd(wave))(x[0]),
+    "jacfwd of jacfwd": lambda t, f, x, w: f.jacfwd(f.jacfwd(wave))(x[0]),
+    "hessians of rows": lambda t, f, x, w: f.vmap(f.hessian(wave))(x),
+    "third derivative": lambda t, f, x, w: f.jacfwd(f.jacrev(f.grad(wave)))(x[0, :2]),
+    "convolution's weights for rows": lambda t, f, x, w: f.vmap(
+        f.grad(lambda k, a: t.nn.functional.conv2d(a[None, None], k).tanh().sum()),
+        in_dims=(None, 0),
+    )(t.ones(2, 1, 2, 2, dtype=t.float64), x.reshape(1, 3, 4).expand(5, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs(program):
+    # torch compiles parts of forward mode by a way that it warns of.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = program(torch, *of(torch))
+    found = program(aten, *of(aten))
+    _same(found, expected)
+
+
+def _same(found: Any, expected: Any) -> None:
+    if isinstance(expected, dict):
+        assert set(found) == set(expected)
+        for key, one in expected.items():
+            _same(found[key], one)
+    elif isinstance(expected, (tuple, list)):
+        assert len(found) == len(expected)
+        for mine, theirs in zip(found, expected, strict=True):
+            _same(mine, theirs)
+    else:
+        assert not found.requires_grad
+        assert tuple(found.shape) == tuple(expected.shape)
+        np.testing.assert_allclose(found.numpy(), expected.detach().numpy(), 1e-9, 1e-11)
+
+
+def test_jacobians_of_complex_numbers():
+    z = np.array([1 + 2j, 0.5 - 1j])
+
+    def squares(library):
+        return library.func.vjp(lambda a: a * a.conj() + a**3, library.tensor(z))[1](
+            library.tensor(z)
+        )
+
+    _same(squares(aten), squares(torch))
+    found = aten.func.jvp(lambda a: a**3, (aten.tensor(z),), (aten.tensor(z),))[1]
+    np.testing.assert_allclose(found.numpy(), 3 * z**2 * z, 1e-12)
+
+
+def test_what_the_function_uses_besides_goes_back_too():
+    weight = aten.tensor([2.0, 3.0], requires_grad=True)
+    found = aten.func.grad(lambda x: (x * x * weight).sum())(aten.tensor([1.0, 2.0]))
+    assert found.requires_grad
+    found.sum().backward()
+    assert weight.grad.tolist() == [2.0, 4.0]
+
+
+def test_gradients_outside_go_through():
+    x = aten.tensor([1.0, 2.0], requires_grad=True)
+    aten.func.grad(lambda a: (a**3).sum())(x).sum().backward()
+    assert x.grad.tolist() == [6.0, 12.0]
+
+
+def test_without_gradients_outside_nothing_is_recorded():
+    x = aten.tensor([1.0, 2.0], requires_grad=True)
+    with aten.no_grad():
+        found = aten.func.grad(lambda a: (a**3).sum())(x)
+    assert not found.requires_grad
+    assert found.tolist() == [3.0, 12.0]
+    with aten.no_grad():
+        assert aten.func.grad(lambda a: a.detach().sum() + a.sum())(aten.ones(1)).tolist() == [1.0]
+
+
+def test_modules_as_functions():
+    expected = torch.nn.Linear(4, 3)
+    module = aten.nn.Linear(4, 3)
+    new = {"weight": aten.ones(3, 4), "bias": aten.zeros(3)}
+    before = module.weight
+    assert aten.func.functional_call(module, new, (aten.ones(4),)).tolist() == [4.0] * 3
+    assert module.weight is before
+    with pytest.raises(RuntimeError, match="lack"):
+        aten.func.functional_call(module, {"bias": aten.zeros(3)}, aten.ones(4), strict=True)
+    with pytest.raises(AttributeError, match="wei"):
+        aten.func.functional_call(module, {"wei": aten.zeros(3)}, aten.ones(4))
+    with pytest.raises(RuntimeError):
+        aten.func.functional_call(module, {"weight": aten.zeros(3, 3)}, aten.ones(4))
+    assert module.weight is before
+    assert expected.weight.shape == tuple(before.shape)
+
+
+def test_ensembles():
+    models = [aten.nn.Sequential(aten.nn.Linear(4, 3), aten.nn.Tanh()) for _ in range(5)]
+    parameters, buffers = aten.func.stack_module_state(models)
+    x = aten.rand(4)
+
+    def run(parameters, buffers, x):
+        return aten.func.functional_call(models[0], (parameters, buffers), (x,))
+
+    found = aten.vmap(run, in_dims=(0, 0, None))(parameters, buffers, x)
+    expected = aten.stack([model(x) for model in models])
+    assert aten.allclose(found, expected)
+    found.sum().backward()
+    assert parameters["0.weight"].grad.shape == (5, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda f, x: f.grad(lambda a: a)(x), RuntimeError, "without dimensions"),
+        (lambda f, x: f.grad(lambda a: a.sum())(x.long()), RuntimeError, "real or complex"),
+        (lambda f, x: f.grad(lambda a: a.sum(), argnums=2)(x), RuntimeError, "argnums"),
+        (lambda f, x: f.grad(lambda a: a.sum(), has_aux=True)(x), RuntimeError, "aux"),
+        (lambda f, x: f.vjp(lambda a: a, x)[1](x[0]), RuntimeError, "shape"),
+        (lambda f, x: f.jvp(lambda a: a, (x,), (x, x)), RuntimeError, "tangent"),
+        (lambda f, x: f.jvp(lambda a: a, x, x), RuntimeError, "tuples"),
+        (lambda f, x: f.jvp(lambda a: a, (x,), (x[0],)), RuntimeError, "shape"),
+    ],
+)
+def test_wrong_calls(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(aten.func, aten.rand(2, 2))
+    with pytest.raises((kind, AssertionError, TypeError)):
+        call(torch.func, torch.rand(2, 2))
