@@ -204,3 +204,64 @@ def test_wrong_calls(call, kind, text):
         call(aten.func, aten.rand(2, 2))
     with pytest.raises((kind, AssertionError, TypeError)):
         call(torch.func, torch.rand(2, 2))
+
+
+def _cube(library, generated):
+    class Cube(library.autograd.Function):
+        generate_vmap_rule = generated
+
+        @staticmethod
+        def forward(x, weight):
+            return x**3 * weight
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            x, weight = ctx.saved_tensors
+            return gradient * 3 * x**2 * weight, (gradient * x**3).sum()
+
+        if not generated:
+
+            @staticmethod
+            def vmap(info, in_dims, x, weight):
+                assert info.batch_size == 3
+                if in_dims[0] is not None and in_dims[1] is not None:
+                    weight = weight[:, None]
+                return Cube.apply(x, weight), 0
+
+    return Cube
+
+
+@pytest.mark.parametrize("generated", [True, False])
+def test_functions_with_derivatives_of_their_own(generated):
+    def run(library):
+        cube = _cube(library, generated)
+        f, x, _ = of(library)
+        weight = library.tensor(2.0, dtype=library.float64)
+        return (
+            f.vmap(cube.apply, in_dims=(0, None))(x, weight),
+            f.grad(lambda a: cube.apply(a, weight).sum())(x),
+            f.grad(lambda a: f.vmap(cube.apply, in_dims=(0, None))(a, weight).sum())(x),
+            f.jacrev(lambda a: cube.apply(a, weight))(x[0]) if generated else x,
+            f.vmap(f.grad(lambda a: cube.apply(a, weight).sum()))(x) if generated else x,
+        )
+
+    _same(run(aten), run(torch))
+
+
+def test_functions_without_a_rule_are_refused():
+    class Plain(aten.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    with pytest.raises(RuntimeError, match="generate_vmap_rule"):
+        aten.vmap(Plain.apply)(aten.rand(3))
+    assert aten.func.grad(lambda x: Plain.apply(x).sum())(aten.rand(3)).tolist() == [2.0] * 3

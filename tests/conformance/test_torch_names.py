@@ -52,7 +52,7 @@ def test_what_is_not_here_is_refused_with_its_reason(space):
 
 def test_imports_say_why_too():
     for line, reason in (
-        ("from aten import vmap", "transformations"),
+        ("from aten import fx", "compiling"),
         ("from aten.nn import LSTM", "layer"),
         ("from aten.nn.functional import scaled_mm", "8-bit"),
         ("from aten.optim import LBFGS", "optimizer"),

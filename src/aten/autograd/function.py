@@ -8,8 +8,18 @@ from typing import Any
 
 from aten._core.autograd import node, operators
 from aten._core.base.keys import gradient_modes, set_gradient_modes
+from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
+
+# (function, arguments) → results, where rows of a batch are among the arguments.
+_function_of_rows: Callable[[type[Any], tuple[Any, ...]], Any]
+
+
+def set_function_of_rows(serve: Callable[[type[Any], tuple[Any, ...]], Any]) -> None:
+    """Says what serves Functions under `vmap`; the package that has it is above this one."""
+    global _function_of_rows
+    _function_of_rows = serve
 
 
 class FunctionCtx:
@@ -143,9 +153,20 @@ class Function:
         """Another name for `backward`."""
         raise NotImplementedError
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The results for batches, and the dimensions of these that the rows lie along.
+
+        `info` has `batch_size` and `randomness`; `in_dims` says of each argument which dimension
+        its rows lie along, or None.
+        """
+        raise NotImplementedError("Function: a subclass needs vmap")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """The function's results, with their place in the graph."""
+        if any(row_of(one) is not None for one in args):
+            return _function_of_rows(cls, args)
         ctx = FunctionCtx()
         tensors = [one for one in args if isinstance(one, Tensor)]
         ctx.needs_input_grad = tuple(isinstance(one, Tensor) and one.requires_grad for one in args)

@@ -6,22 +6,18 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from aten._core.base.keys import (
-    DispatchKey,
-    DispatchKeySet,
-    IncludeDispatchKeyGuard,
-)
 from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload, register_fallback
 from aten._core.tensor.tensor import Tensor
+from aten.autograd.function import set_function_of_rows
 from aten.registry import ops
 from aten.transforms.batching import randomness
 from aten.transforms.batching.call import Call
+from aten.transforms.batching.functions import of_rows
+from aten.transforms.batching.levels import MODE, MODES, EnteredLevel
 from aten.transforms.batching.rules import rule_of
-from aten.transforms.batching.wrapping import KEY, Level, levels, repeated, row_of, value_of
+from aten.transforms.batching.wrapping import KEY, repeated, row_of, value_of
 from aten.transforms.trees import leaves, spread, with_leaves
 
-_MODE = DispatchKey.__members__["FuncTorchVmapMode"]
-_MODES = DispatchKeySet(_MODE)
 _RANDOMNESS = ("error", "different", "same")
 
 
@@ -126,25 +122,6 @@ def _batch_size(dims: list[Any], given: list[Any], func: Callable[..., Any]) -> 
     return int(sizes.pop())
 
 
-class EnteredLevel:
-    """A context with one level more."""
-
-    def __init__(self, size: int, chosen: str) -> None:
-        self.size = size
-        self.chosen = chosen
-
-    def __enter__(self) -> int:
-        number = levels.entered[-1].number + 1 if levels.entered else 1
-        levels.entered.append(Level(number, self.size, self.chosen))
-        self.guard = IncludeDispatchKeyGuard(_MODES)
-        self.guard.__enter__()
-        return number
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.guard.__exit__(*exc_info)
-        levels.entered.pop()
-
-
 def _mapped(
     func: Callable[..., Any],
     args: Any,
@@ -229,5 +206,6 @@ def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 def _install() -> None:
     """Let the rules serve rows of batches, and random operators ask how they are to draw."""
     register_fallback(KEY, _call, "aten/transforms/batching/mapping.py")
-    register_fallback(_MODE, FallthroughKernel(), "aten/transforms/batching/mapping.py")
-    randomness.install(_MODE, _MODES)
+    register_fallback(MODE, FallthroughKernel(), "aten/transforms/batching/mapping.py")
+    randomness.install(MODE, MODES)
+    set_function_of_rows(of_rows)
