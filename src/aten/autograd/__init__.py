@@ -14,6 +14,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.autograd import graph as graph
 from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from aten.autograd.function import Function, FunctionCtx, once_differentiable
+from aten.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from aten.registry import ops
 
 Node = node.Node
@@ -21,11 +22,14 @@ Node = node.Node
 __all__ = [
     "Function",
     "FunctionCtx",
+    "GradcheckError",
     "Node",
     "Variable",
     "backward",
     "detect_anomaly",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "once_differentiable",
     "set_detect_anomaly",

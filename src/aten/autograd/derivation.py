@@ -146,9 +146,13 @@ class GradientFunction:
         self.definition = definition
         self.wanted = wanted
         self.from_result = from_result
+        # What gives a gradient is derived itself, and has operands of these names already.
+        taken = {parameter.name for parameter in definition.parameters}
+        self.gradient = _unlike("gradient", taken)
+        self.result = _unlike("result", taken)
 
     def __call__(self, /, **named: Any) -> Value:
-        gradient = named["gradient"]
+        gradient = named[self.gradient]
         names = [name for name, value in named.items() if isinstance(value, Value)]
         graph, inputs = self.graph({name: _described(value) for name, value in named.items()})
         if graph is None:
@@ -164,14 +168,14 @@ class GradientFunction:
         """
         interpreter = GraphInterpreter()
         inputs: dict[str, Node] = {}
-        element = named.get("operation", named["gradient"])
+        element = named.get("operation", named[self.gradient])
 
         def made(name: str, of: dtype) -> Value:
             value = interpreter.input(len(inputs), of, ())
             inputs[name] = value.payload
             return value
 
-        gradient = made("gradient", named["gradient"])
+        gradient = made(self.gradient, named[self.gradient])
         arguments: dict[str, Any] = {}
         for parameter in self.definition.parameters:
             given = named.get(parameter.name)
@@ -193,8 +197,14 @@ class GradientFunction:
         graph = Graph(self.definition.name, (), (found.payload,))
         if not self.from_result:
             return graph, inputs
-        known = made("result", result.dtype)
+        known = made(self.result, result.dtype)
         return substituted(graph, result.payload, known.payload), inputs
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"outer_{name}"
+    return name
 
 
 def _described(value: Any) -> Any:
@@ -234,13 +244,20 @@ def replayed(graph: Graph, values: Mapping[int, Value], interpreter: Any) -> Val
 class Derived:
     """An operator that gives a gradient, and the names of what it is called with.
 
+    The gradient comes first, then, with `from_result`, the result, then arguments of these names.
     `operator` is None where the gradient is zero, or, with `passes`, the result's own.
     """
 
     def __init__(
-        self, operator: OpOverload | None, names: tuple[str, ...] = (), passes: bool = False
+        self,
+        operator: OpOverload | None,
+        names: tuple[str, ...] = (),
+        *,
+        from_result: bool = False,
+        passes: bool = False,
     ) -> None:
         self.operator = operator
+        self.from_result = from_result
         self.names = names
         self.passes = passes
 
@@ -255,16 +272,16 @@ def derived(op: OpOverload, wanted: str) -> Derived:
     needed = _needed(whole)
     if needed is not None and not needed:
         return Derived(None)
-    if needed == {"gradient"} and _is_passed_on(whole):
+    if needed == {whole.gradient} and _is_passed_on(whole):
         return Derived(None, passes=True)
     function = whole
     if needed is None:
         needed = {one.name for one in definition.parameters if one.kind == "tensor"}
-        needed.add("gradient")
+        needed.add(whole.gradient)
     else:
         shorter = GradientFunction(definition, wanted, True)
         fewer = _needed(shorter)
-        if fewer is not None and "result" in fewer and len(fewer) <= len(needed):
+        if fewer is not None and shorter.result in fewer and len(fewer) <= len(needed):
             function, needed = shorter, fewer
     return _defined(op, definition, function, needed)
 
@@ -280,7 +297,7 @@ def _needed(function: GradientFunction) -> set[str] | None:
     tried = False
     for element in (DTYPES["float32"], DTYPES["complex64"]):
         try:
-            graph, inputs = function.graph(_example(function.definition, element))
+            graph, inputs = function.graph(_example(function, element))
         except NoDerivativeError:
             if not element.is_complex:
                 raise
@@ -294,13 +311,13 @@ def _needed(function: GradientFunction) -> set[str] | None:
     if not tried:
         return None
     tensors = {one.name for one in function.definition.parameters if one.kind == "tensor"}
-    return needed & (tensors | {"gradient", "result"})
+    return needed & (tensors | {function.gradient, function.result})
 
 
-def _example(definition: Definition, element: dtype) -> dict[str, Any]:
+def _example(function: GradientFunction, element: dtype) -> dict[str, Any]:
     """Arguments of which only the types are known; numbers are read when kernels run."""
-    named: dict[str, Any] = {"gradient": element}
-    for parameter in definition.parameters:
+    named: dict[str, Any] = {function.gradient: element}
+    for parameter in function.definition.parameters:
         if parameter.kind in ("number", "scalar"):
             named[parameter.name] = element
     return named
@@ -310,10 +327,10 @@ def _is_passed_on(function: GradientFunction) -> bool:
     """Whether the gradient is the result's own, whatever the type."""
     for element in (DTYPES["float32"], DTYPES["complex64"]):
         try:
-            graph, inputs = function.graph(_example(function.definition, element))
+            graph, inputs = function.graph(_example(function, element))
         except (NoDerivativeError, RuntimeError, TypeError, ValueError, AttributeError):
             continue
-        if graph is None or graph.outputs[0] is not inputs["gradient"]:
+        if graph is None or graph.outputs[0] is not inputs[function.gradient]:
             return False
     return True
 
@@ -321,7 +338,8 @@ def _is_passed_on(function: GradientFunction) -> bool:
 def _defined(
     op: OpOverload, definition: Definition, function: GradientFunction, needed: set[str]
 ) -> Derived:
-    leading = [name for name in ("gradient", "result") if name in needed or name == "gradient"]
+    from_result = function.result in needed
+    leading = [function.gradient, *([function.result] if from_result else [])]
     arguments = [
         argument
         for argument in op._schema.arguments
@@ -333,12 +351,14 @@ def _defined(
     name = "_".join(part for part in (op.name, op.overload, function.wanted) if part)
     if op.namespace != "aten":
         name = f"{op.namespace}_{name}"
-    names = (*leading, *(argument.name for argument in arguments))
+    names = tuple(argument.name for argument in arguments)
     found = registry.find_operator(f"gradient::{name}")
     if found is not None:
-        return Derived(found, names)
+        return Derived(found, names, from_result=from_result)
     made = registry.define("gradient", f"{name}({', '.join(texts)}) -> Tensor", kind="pointwise")
     made.entry.options["promotion"] = "default"
+    # Operands may have been numbers, and are saved as such.
+    made.entry.options["numbers_as_tensors"] = op.entry.options.get("numbers_as_tensors", False)
 
     def gradient(**named: Any) -> Value:
         # Only operands of this name take no part in finding the type to compute in.
@@ -351,4 +371,4 @@ def _defined(
     own.options = Options(constants=definition.options.constants)
     structured.install_loops_pointwise(made)
     made.register(DispatchKey.Structured, decomposing_kernel(made, own), definition.place)
-    return Derived(made, names)
+    return Derived(made, names, from_result=from_result)

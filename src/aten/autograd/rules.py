@@ -203,11 +203,10 @@ def _derived_formula(op: OpOverload, wanted: str, positions: dict[str, int]) -> 
     found = derived(op, wanted)
     if found.operator is None:
         return Formula(place, _passed if found.passes else _zeros, (_GRADIENTS,))
-    sources = tuple(
-        _GRADIENTS if name == "gradient" else _RESULTS if name == "result" else positions[name]
-        for name in found.names
+    leading = (_GRADIENTS, _RESULTS) if found.from_result else (_GRADIENTS,)
+    return Formula(
+        place, found.operator, leading + tuple(positions[name] for name in found.names)
     )
-    return Formula(place, found.operator, sources)
 
 
 def recorded_operators() -> Iterable[str]:
