@@ -27,7 +27,7 @@ from aten.prims import elementwise as p
 from aten.prims.tangents import NOT_HOLOMORPHIC, PARTIALS, REAL_LINEAR, STEPS
 
 # Arguments that choose; they have no derivative.
-_CHOOSING = frozenset({"condition", "mask", "pred"})
+CHOOSING = frozenset({"condition", "mask", "pred"})
 
 
 class NoDerivativeError(Exception):
@@ -181,7 +181,7 @@ class GradientFunction:
             given = named.get(parameter.name)
             if parameter.kind == "tensor" or isinstance(given, dtype):
                 if given is None:
-                    given = DTYPES["bool"] if parameter.name in _CHOOSING else element
+                    given = DTYPES["bool"] if parameter.name in CHOOSING else element
                 arguments[parameter.name] = made(parameter.name, given)
             elif parameter.name in named:
                 arguments[parameter.name] = given
@@ -345,7 +345,7 @@ def _defined(
         for argument in op._schema.arguments
         if not str(argument.type).startswith("Tensor") or argument.name in needed
     ]
-    choosing = {argument.name for argument in arguments} & _CHOOSING
+    choosing = {argument.name for argument in arguments} & CHOOSING
     texts = [f"Tensor {name}" for name in leading]
     texts += [str(argument).replace("Tensor pred", "Tensor condition") for argument in arguments]
     name = "_".join(part for part in (op.name, op.overload, function.wanted) if part)

@@ -51,11 +51,11 @@ def gradcheck(
 ) -> bool:
     """Whether the gradients of `func(*inputs)` are what central differences of width `eps` give.
 
-    The inputs that require gradients are compared, of every shape, real or complex; double precision
-    is what the tolerances are for. Two walks back may differ by `nondet_tol`. `check_undefined_grad`
-    sends nothing back from some results, `check_batched_grad` several gradients at once. `fast_mode`
-    compares one random combination of the derivatives in place of each. `masked` is for sparse
-    tensors, of which there are none.
+    The inputs that require gradients are compared, of every shape, real or complex; the tolerances
+    are meant for double precision. Two walks back may differ by `nondet_tol`.
+    `check_undefined_grad` sends nothing back from some results, `check_batched_grad` several
+    gradients at once. `fast_mode` compares one random combination of the derivatives in place of
+    each. `masked` is for sparse tensors, of which there are none.
 
     Raises:
         GradcheckError: they differ; with `raise_exception=False` the answer is False.
@@ -306,7 +306,7 @@ def _check_constant(
             for change in _differences(func, inputs, one, along, limits.eps, 0):
                 if bool((change.abs() > limits.atol).any()):
                     raise GradcheckError(
-                        f"gradcheck: no result requires gradients, yet they change with input {place}"
+                        f"gradcheck: no result requires gradients, yet input {place} changes one"
                     )
 
 
