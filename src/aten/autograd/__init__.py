@@ -11,6 +11,7 @@ from typing import Any
 
 from aten._core.autograd import engine, node
 from aten._core.tensor.tensor import Tensor
+from aten.autograd import functional as functional
 from aten.autograd import graph as graph
 from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from aten.autograd.function import Function, FunctionCtx, once_differentiable
@@ -27,6 +28,7 @@ __all__ = [
     "Variable",
     "backward",
     "detect_anomaly",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
