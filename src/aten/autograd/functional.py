@@ -302,6 +302,9 @@ def _times_vectors(
     """The Jacobian of recorded `outputs` times `vectors`."""
     seeds = tuple(ops.aten.zeros_like(one.detach()).requires_grad_() for one in outputs)
     slopes = _gradients(outputs, given, seeds, True)
+    for place, slope in enumerate(slopes):
+        if strict and slope is None:
+            _refuse_constant(name, f"no output depends on input {place}")
     pairs = [
         (slope, vector) for slope, vector in zip(slopes, vectors, strict=True) if slope is not None
     ]
