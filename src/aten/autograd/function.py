@@ -93,6 +93,12 @@ class FunctionNode(node.Node):
         extra = listed[wanted:]
         if len(listed) < wanted or any(one is not None for one in extra):
             raise RuntimeError(f"{self.title}: expected {wanted} gradients, got {len(listed)}")
+        for place, one in enumerate(listed[:wanted]):
+            if one is not None and not isinstance(one, Tensor):
+                raise RuntimeError(
+                    f"{self.title}: gradient {place} must be a tensor or None, not "
+                    f"{type(one).__name__}"
+                )
         return [
             one if edge[0] is not None else None
             for one, edge in zip(listed, self.next_functions, strict=False)
