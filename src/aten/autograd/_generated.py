@@ -283,6 +283,14 @@ def special_sinc_self(gradient: Any, self: Any) -> Any:
     return pointwise.slope_of_sinc(gradient, self)
 
 
+def where_self_self(condition: Any, gradient: Any) -> Any:
+    return ops.aten.where(condition, gradient, 0)
+
+
+def where_self_other(condition: Any, gradient: Any) -> Any:
+    return ops.aten.where(condition, 0, gradient)
+
+
 def nan_to_num_self(gradient: Any, self: Any) -> Any:
     return gradient * ops.aten.isfinite(self)
 
@@ -1476,6 +1484,10 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'special_sinc': ((
         (('self',), ('gradient', 'self'), special_sinc_self, None, ()),
+    ), (), ()),
+    'where.self': ((
+        (('self',), ('condition', 'gradient'), where_self_self, 'where', ('condition', 'gradient', '0')),
+        (('other',), ('condition', 'gradient'), where_self_other, 'where', ('condition', '0', 'gradient')),
     ), (), ()),
     'nan_to_num': ((
         (('self',), ('gradient', 'self'), nan_to_num_self, None, ()),

@@ -35,9 +35,9 @@ def rule_of(op: OpOverload) -> Rule:
     if variant == "out":
         return Rule(title, [], missing="it writes to out=", refuses=True)
     functional = _functional(op, key)
-    for name in (key, functional):
-        if name in DERIVATIVES:
-            return _written(op, title, DERIVATIVES[name], variant == "inplace")
+    name = line_of(op)
+    if name in DERIVATIVES:
+        return _written(op, title, DERIVATIVES[name], variant == "inplace")
     if kind in _POINTWISE or (op.namespace == "gradient"):
         return _derived(op, title, functional, variant == "inplace")
     if kind in _THROUGH or kind == "prim reduction":
@@ -45,6 +45,13 @@ def rule_of(op: OpOverload) -> Rule:
         if through is not None:
             return Rule(title, [], through=through)
     return Rule(title, [], missing="it has none")
+
+
+def line_of(op: OpOverload) -> str:
+    """The key of the operator's line in `derivatives.yaml`; its own where there is none."""
+    key = op.qualified_name.removeprefix("aten::")
+    functional = _functional(op, key)
+    return key if key in DERIVATIVES or functional not in DERIVATIVES else functional
 
 
 def _functional(op: OpOverload, key: str) -> str:
