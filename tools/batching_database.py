@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gradient_database import entry_name, run_apart
+from database_entries import entry_name, run_apart
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,11 +1,12 @@
 """Random calls of every registered operator, in processes of their own.
 
-    python tools/fuzz.py [--reentrant | --variations N] [--calls N] [--first SEED] [--jobs N]
+    python tools/fuzz.py [--reentrant | --gradients | --variations N] [--calls N] [--first SEED] [--jobs N]
 
 Calls are numbered from the first seed on; a number repeats its call. A crash, a hang, an exception
 that no call may raise, or operands that a failed call changed are counted and printed with their
 number; the exit status is 1 if there were any. With `--reentrant`, arguments, hooks and finalizers
-change operands in the middle of the calls. With `--variations`, so many numbers in a row share
+change operands in the middle of the calls. With `--gradients`, operands require gradients, and
+successful calls are gone back through. With `--variations`, so many numbers in a row share
 operator, dtypes, numbers and flags, and differ in shapes, layouts and elements: most of them need
 no kernel that is not there, which matters where compiling is slow, as under a sanitizer.
 """
@@ -23,11 +24,14 @@ from workers import Worker, add_options, run
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--reentrant", action="store_true", help="arguments change operands")
+    parser.add_argument("--gradients", action="store_true", help="operands require gradients")
     parser.add_argument("--variations", type=int, default=1, help="calls of the same kinds")
     add_options(parser, calls=1_000_000, seconds=60)
     options = parser.parse_args()
     started = time.monotonic()
-    make = ReentrantCalls if options.reentrant else RandomCalls
+    make = RandomCalls
+    if options.reentrant or options.gradients:
+        make = ReentrantCalls if options.reentrant else RecordedCalls
     counts = run(make, options, options.variations)
     listed = ", ".join(f"{counts[name]} {name}" for name in RandomCalls.counted)
     print(f"{options.calls} calls in {time.monotonic() - started:.0f} s: {listed}")
@@ -66,6 +70,17 @@ class RandomCalls(Worker):
             self.note("faults", f"call {number}: {str(fault)[:200]}")
             return
         self.count("succeeded" if succeeded else "refused")
+
+
+class RecordedCalls(RandomCalls):
+    """Calls with operands that require gradients, and the way back from them."""
+
+    def call_one(self, number: int) -> bool:
+        from operator_calls import Calls, call_recorded
+
+        source = random.Random(number)
+        op = source.choice(self._operators)
+        return call_recorded(op, *Calls(source).arguments(op), source)
 
 
 class ReentrantCalls(RandomCalls):

@@ -1,23 +1,38 @@
-"""Compare the gradients of torch's operator database with torch's.
+"""Compare the gradients of torch's operator database with torch's, or with finite differences.
 
     python tools/gradient_database.py [NAME …] [--dtypes float64 …] [--second] [--samples N]
+    python tools/gradient_database.py [NAME …] --differences [--second]
+    python tools/gradient_database.py --write     all of it; kept numbers and docs/conformance.md
 
-Prints what is wrong, and how many of the entries that have gradients in torch are right.
+Prints what is wrong, and how many of the entries that have gradients in torch are right; beside
+differences, by `gradcheck` in float64, also which lines of `derivatives.yaml` no sample reaches.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import select
-import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from database_entries import entry_name, run_apart
+
 ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "tests" / "conformance" / "gradient_database.json"
+PAGE = ROOT / "docs" / "conformance.md"
+HEADING = "## Gradients"
+NEXT_HEADING = "## Core ATen"
+# What `--write` runs: what it is called, and its options.
+RUNS: dict[str, dict[str, Any]] = {
+    "float64": {"dtypes": ["float64"]},
+    "float32": {"dtypes": ["float32"]},
+    "complex128": {"dtypes": ["complex128"]},
+    "float64, second derivatives": {"dtypes": ["float64"], "second": True},
+    "gradcheck": {"differences": True, "samples": 2},
+    "gradgradcheck": {"differences": True, "second": True, "samples": 2},
+}
 
 
 def main() -> int:
@@ -28,9 +43,19 @@ def main() -> int:
     parser.add_argument("--second", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--differences", action="store_true", help="beside finite differences")
+    parser.add_argument("--write", action="store_true", help="keep what all of it gives")
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+    if options.write:
+        return _write(options)
+    _report(options)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> dict[str, Any]:
+    """What is wrong by entry, how many entries there are, and which lines were reached."""
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -38,71 +63,123 @@ def main() -> int:
     entries = [
         entry
         for entry in op_db
-        if entry.supports_autograd and (not options.names or entry_name(entry) in options.names)
+        if entry.supports_autograd
+        and (not options.names or entry_name(entry) in options.names)
+        and _dtypes(entry, options)
     ]
-    right = 0
-    for name, problem in run_apart(entries, options, _problems):
-        right += not problem
+    wrong: dict[str, str] = {}
+    reached: set[str] = set()
+    for name, outcome in run_apart(entries, options, _outcome):
+        problem, lines = (outcome, []) if isinstance(outcome, str) else outcome
+        reached.update(lines)
         if problem:
+            wrong[name] = problem
             print(f"{name}: {problem}", flush=True)
-    print(f"{right} of {len(entries)} entries with gradients are right")
+    print(f"{len(entries) - len(wrong)} of {len(entries)} entries with gradients are right")
+    if not options.differences:
+        return {"entries": len(entries), "wrong": wrong}
+    from aten.autograd._generated import DERIVATIVES
+
+    written = {key for key, rows in DERIVATIVES.items() if isinstance(rows, tuple)}
+    derived = len(reached - set(DERIVATIVES))
+    print(
+        f"{len(written & reached)} of {len(written)} lines and {derived} derived rules are reached"
+    )
+    print(f"not reached: {' '.join(sorted(written - reached))}")
+    return {
+        "entries": len(entries),
+        "wrong": wrong,
+        "derived": derived,
+        "written": len(written),
+        "unreached": sorted(written - reached),
+    }
+
+
+def _dtypes(entry: Any, options: argparse.Namespace) -> list[Any]:
+    import torch
+
+    wanted = ["float64"] if options.differences else options.dtypes
+    supported = entry.supported_backward_dtypes("cpu")
+    return [dtype for dtype in (getattr(torch, name) for name in wanted) if dtype in supported]
+
+
+def _write(options: argparse.Namespace) -> int:
+    kept = {}
+    for title, given in RUNS.items():
+        print(title)
+        defaults = {**vars(options), "second": False, "differences": False, "names": []}
+        kept[title] = _report(argparse.Namespace(**{**defaults, **given}))
+        kept[title]["wrong"] = {
+            name: " ".join(problem.split())[:100] for name, problem in kept[title]["wrong"].items()
+        }
+    KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    before, _, rest = PAGE.read_text().partition(HEADING + "\n")
+    if not rest:
+        before, _, rest = before.partition(NEXT_HEADING)
+    else:
+        rest = rest.partition(NEXT_HEADING)[2]
+    PAGE.write_text(f"{before}{section()}\n\n{NEXT_HEADING}{rest}")
     return 0
 
 
-def entry_name(entry: Any) -> str:
-    return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
+def section() -> str:
+    """The part of docs/conformance.md, from the kept numbers."""
+    kept = json.loads(KEPT.read_text())
+    lines = [
+        HEADING,
+        "",
+        "Written by `python tools/gradient_database.py --write`: the entries of the database that",
+        "have gradients in torch, called with all samples, beside torch's gradients, or, two",
+        "samples each, beside finite differences.",
+        "",
+        "| | right | of | wrong |",
+        "|---|---|---|---|",
+    ]
+    for title in RUNS:
+        found = kept[title]
+        names = ", ".join(f"`{name}`" for name in sorted(found["wrong"]))
+        right = found["entries"] - len(found["wrong"])
+        lines.append(f"| {title} | {right} | {found['entries']} | {names} |")
+    checked = kept["gradcheck"]
+    reached = checked["written"] - len(checked["unreached"])
+    unreached = ", ".join(f"`{name}`" for name in checked["unreached"])
+    lines += [
+        "",
+        f"`gradcheck` reaches {reached} of the {checked['written']} operators with formulas in",
+        f"`derivatives.yaml` and {checked['derived']} rules that are derived. Not reached:",
+        f"{unreached}.",
+    ]
+    return "\n".join(lines)
 
 
-def run_apart(
-    entries: list[Any],
-    options: argparse.Namespace,
-    problems: Callable[[Any, argparse.Namespace], str],
-) -> Iterator[tuple[str, str]]:
-    """Names and problems, a process for each entry."""
-    waiting, running = list(reversed(entries)), {}
-    while waiting or running:
-        while waiting and len(running) < options.jobs:
-            entry = waiting.pop()
-            reading, writing = os.pipe()
-            process = os.fork()
-            if not process:
-                os.close(reading)
-                os.write(writing, problems(entry, options).encode()[:60000] or b" ")
-                os._exit(0)
-            os.close(writing)
-            running[reading] = (entry, process, time.monotonic() + options.seconds)
-        ready, _, _ = select.select(list(running), [], [], 1.0)
-        for pipe in ready:
-            entry, process, _ = running.pop(pipe)
-            text = os.read(pipe, 1 << 16).decode(errors="replace")
-            os.close(pipe)
-            os.waitpid(process, 0)
-            yield entry_name(entry), text.strip() if text else "crashed"
-        for pipe, (entry, process, deadline) in list(running.items()):
-            if time.monotonic() > deadline:
-                os.kill(process, signal.SIGKILL)
-                os.waitpid(process, 0)
-                os.close(pipe)
-                del running[pipe]
-                yield entry_name(entry), "hung"
+def _outcome(entry: Any, options: argparse.Namespace) -> tuple[str, list[str]]:
+    """What is wrong, and the operators whose rules were asked for."""
+    from gradient_checks import check, check_differences
 
+    from aten.autograd import rules
 
-def _problems(entry: Any, options: argparse.Namespace) -> str:
-    import torch
-    from gradient_checks import check
+    reached: list[str] = []
+    rule_of = rules.rule_of
 
+    def noted(op: Any) -> Any:
+        found = rule_of(op)
+        if found.formulas and not found.missing:
+            reached.append(rules.line_of(op))
+        return found
+
+    rules.rule_of = noted
     found = []
     try:
-        for name in options.dtypes:
-            dtype = getattr(torch, name)
-            if dtype not in entry.supported_backward_dtypes("cpu"):
-                continue
-            problem = check(entry, dtype, options.samples, second=options.second)
-            if problem:
-                found.append(f"{name}: {' '.join(problem.split())}")
+        if options.differences:
+            found.append(check_differences(entry, options.samples, second=options.second))
+        else:
+            found += [
+                check(entry, dtype, options.samples, second=options.second)
+                for dtype in _dtypes(entry, options)
+            ]
     except BaseException as failure:
         found.append(f"{type(failure).__name__}: {failure}")
-    return "; ".join(found)
+    return "; ".join(" ".join(one.split()) for one in found if one), reached
 
 
 if __name__ == "__main__":

@@ -284,6 +284,7 @@ def _reference() -> list[str]:
 
 def _page(outcomes: dict[str, Outcome]) -> str:
     from core_aten import section as core_section
+    from gradient_database import section as gradient_section
     from missing_overloads import section
 
     groups: dict[str, list[str]] = defaultdict(list)
@@ -321,7 +322,7 @@ def _page(outcomes: dict[str, Outcome]) -> str:
         for name in names:
             if outcomes[name]["status"] != RIGHT:
                 lines.append(f"| {name} | {family} | {_words(outcomes[name])} |")
-    lines += ["", core_section(), "", *section()]
+    lines += ["", gradient_section(), "", core_section(), "", *section()]
     return "\n".join(lines) + "\n"
 
 

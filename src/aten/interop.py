@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from aten._core.base.dtypes import DTYPES
+from aten._core.base.keys import gradient_modes
 from aten._core.base.numpy_types import numpy_dtype, numpy_for
 from aten._core.dispatch.argument_values import dtype_argument
 from aten._core.memory import storage
@@ -61,7 +62,7 @@ def to_numpy(self: Tensor, *, force: bool = False) -> Any:
     """A NumPy array over the tensor's memory; with `force`, a copy from another device.
 
     bfloat16 and float8 are ml_dtypes' types. Raises TypeError for tensors of other devices and
-    types NumPy lacks.
+    types NumPy lacks, RuntimeError for tensors that require gradients, unless `force`.
 
     Example:
 
@@ -69,8 +70,13 @@ def to_numpy(self: Tensor, *, force: bool = False) -> Any:
         array([1, 2])
     """
     numpy = numpy_for("Tensor.numpy")
+    if not force and self.requires_grad and gradient_modes()[0]:
+        raise RuntimeError(
+            "numpy: the array would not know that the tensor requires grad; "
+            "tensor.detach().numpy() gives one that does not"
+        )
     if force:
-        self = self.cpu().resolve_conj().resolve_neg()
+        self = self.detach().cpu().resolve_conj().resolve_neg()
     if not _is_extension(self.dtype.name):
         return numpy.asarray(_Interface(self))
     bits = self.view(DTYPES[_bits_name(self.itemsize)])

@@ -196,7 +196,7 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> Any:
         tensor([10., 10.])
     """
     if not self.requires_grad:
-        raise RuntimeError("a hook needs a tensor that requires grad")
+        raise RuntimeError("register_hook: the tensor does not require grad")
     return node.add_tensor_hook(self, hook)
 
 
@@ -213,7 +213,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
         tensor([1., 1.])
     """
     if not self.requires_grad:
-        raise RuntimeError("a hook needs a tensor that requires grad")
+        raise RuntimeError("register_post_accumulate_grad_hook: the tensor does not require grad")
     if not self.is_leaf:
         raise RuntimeError("register_post_accumulate_grad_hook: the tensor is no leaf")
     return node.add_post_hook(self, hook)

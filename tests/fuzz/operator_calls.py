@@ -246,3 +246,28 @@ def call(op: Any, positional: list[Any], keywords: dict[str, Any]) -> bool:
     changed = [place for place, tensor in enumerate(operands) if _state(tensor) != before[place]]
     assert not changed, f"{op} failed, and operands {changed} are not what they were"
     return False
+
+
+def call_recorded(
+    op: Any, positional: list[Any], keywords: dict[str, Any], source: random.Random
+) -> bool:
+    """Whether a call with operands that require gradients succeeded, and the way back from it.
+
+    Raises AssertionError for an exception that neither may raise.
+    """
+    for tensor in tensors_in([positional, list(keywords.values())]):
+        takes = tensor.is_floating_point() or tensor.is_complex()
+        if takes and source.random() < 0.6:
+            tensor.requires_grad_()
+    try:
+        results = [one for one in tensors_in([op(*positional, **keywords)]) if one.requires_grad]
+        if results:
+            seeds = [aten.ones_like(one.detach()) for one in results]
+            aten.autograd.backward(results, seeds, retain_graph=source.random() < 0.5)
+    except ALLOWED as error:
+        if isinstance(error, RecursionError):
+            raise AssertionError(f"{op} raised {error}") from error
+        return False
+    except Exception as error:
+        raise AssertionError(f"{op} raised {type(error).__name__}: {error}") from error
+    return True

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from operator_calls import Calls, call, operators
+from operator_calls import Calls, call, call_recorded, operators
 
 OPERATORS = operators()
 
@@ -54,3 +54,10 @@ def test_every_operator(part):
         for repeat in range(2):
             source = random.Random(f"{op} {number} {repeat}")
             call(op, *Calls(source).arguments(op))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_some_operators_recorded(part):
+    for number, op in enumerate(OPERATORS[part::32]):
+        source = random.Random(f"{op} {number} recorded")
+        call_recorded(op, *Calls(source).arguments(op), source)

@@ -411,3 +411,51 @@ def test_copies_of_leaves_are_leaves():
     assert pickle.loads(pickle.dumps(x)).requires_grad
     with pytest.raises(RuntimeError, match="leaves"):
         copy.deepcopy(x * 2)
+
+
+def test_a_function_forgets_what_it_saved_with_the_graph():
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return 2 * x * gradient
+
+    x = leaf(3)
+    between = x * 1
+    y = Square.apply(between)
+    kept = weakref.ref(between)
+    del between
+    y.backward(aten.ones(1, dtype=aten.float64), retain_graph=True)
+    assert kept() is not None
+    y.backward(aten.ones(1, dtype=aten.float64))
+    assert x.grad.tolist() == [12]
+    assert kept() is None
+    with pytest.raises(RuntimeError, match=r"SquareBackward.*retain_graph"):
+        y.backward(aten.ones(1, dtype=aten.float64))
+
+
+def test_a_write_to_a_view_forgets_what_it_saved():
+    x = leaf(1, 2, 3)
+    base = x * 1
+    base[:2].mul_(leaf(4, 5))
+    total = base.sum()
+    total.backward()
+    with pytest.raises(RuntimeError, match=r"MulBackward0.*retain_graph"):
+        total.backward()
+
+
+def test_a_number_for_what_requires_gradients():
+    assert leaf(2).sum().is_nonzero()
+
+
+def test_parameters_are_no_views():
+    data = aten.ones(2)
+    made = aten.nn.Parameter(data)
+    assert not made._is_view()
+    assert made._base is None
+    assert made.data_ptr() == data.data_ptr()

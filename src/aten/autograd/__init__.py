@@ -11,9 +11,11 @@ from typing import Any
 
 from aten._core.autograd import engine, node
 from aten._core.tensor.tensor import Tensor
+from aten.autograd import functional as functional
 from aten.autograd import graph as graph
 from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from aten.autograd.function import Function, FunctionCtx, once_differentiable
+from aten.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from aten.registry import ops
 
 Node = node.Node
@@ -21,11 +23,15 @@ Node = node.Node
 __all__ = [
     "Function",
     "FunctionCtx",
+    "GradcheckError",
     "Node",
     "Variable",
     "backward",
     "detect_anomaly",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "once_differentiable",
     "set_detect_anomaly",
@@ -48,8 +54,13 @@ def _gradients_of(tensors: tuple[Tensor, ...], given: Gradients, batched: bool) 
     Raises RuntimeError for other shapes, and for tensors of several elements without a gradient.
     """
     listed = _listed(given)
-    if given is None or (isinstance(given, Tensor) and len(tensors) != 1):
-        listed = listed * len(tensors) if given is None else listed
+    if given is None:
+        listed = listed * len(tensors)
+    for one in listed:
+        if one is not None and not isinstance(one, Tensor):
+            raise TypeError(
+                f"backward: a gradient must be a tensor or None, not {type(one).__name__}"
+            )
     if len(listed) != len(tensors):
         raise RuntimeError(
             f"got {len(tensors)} tensors and {len(listed)} gradients: there must be one for each"
@@ -71,10 +82,6 @@ def _gradient_of(tensor: Tensor, given: Any, batched: bool) -> Any:
                 f"backward: only real scalars have a gradient of 1, not those of {tensor.dtype}"
             )
         return ops.aten.ones_like(tensor)
-    if not isinstance(given, Tensor):
-        raise TypeError(
-            f"backward: a gradient must be a tensor or None, not {type(given).__name__}"
-        )
     shape = given.shape[1:] if batched else given.shape
     if tuple(shape) != tuple(tensor.shape):
         raise RuntimeError(

@@ -188,11 +188,11 @@ def special_xlog1py_other(gradient: Any, self: Any, other: Any) -> Any:
 
 
 def logaddexp_self(gradient: Any, other: Any, self: Any) -> Any:
-    return gradient / (1 + ops.aten.exp(other - self))
+    return gradient / ops.aten.conj(1 + ops.aten.exp(other - self))
 
 
 def logaddexp_other(gradient: Any, self: Any, other: Any) -> Any:
-    return gradient / (1 + ops.aten.exp(self - other))
+    return gradient / ops.aten.conj(1 + ops.aten.exp(self - other))
 
 
 def logaddexp2_self(gradient: Any, other: Any, self: Any) -> Any:
@@ -201,6 +201,10 @@ def logaddexp2_self(gradient: Any, other: Any, self: Any) -> Any:
 
 def logaddexp2_other(gradient: Any, self: Any, other: Any) -> Any:
     return gradient / (1 + ops.aten.exp2(self - other))
+
+
+def lgamma_self(gradient: Any, self: Any) -> Any:
+    return gradient * ops.aten.digamma(self)
 
 
 def digamma_self(gradient: Any, self: Any) -> Any:
@@ -277,6 +281,14 @@ def sinc_self(gradient: Any, self: Any) -> Any:
 
 def special_sinc_self(gradient: Any, self: Any) -> Any:
     return pointwise.slope_of_sinc(gradient, self)
+
+
+def where_self_self(condition: Any, gradient: Any) -> Any:
+    return ops.aten.where(condition, gradient, 0)
+
+
+def where_self_other(condition: Any, gradient: Any) -> Any:
+    return ops.aten.where(condition, 0, gradient)
 
 
 def nan_to_num_self(gradient: Any, self: Any) -> Any:
@@ -389,6 +401,14 @@ def copy_src(gradient: Any) -> Any:
 
 def _to_copy_self(gradient: Any) -> Any:
     return gradient
+
+
+def prims_real_self(gradient: Any) -> Any:
+    return ops.aten.complex(gradient, ops.aten.zeros_like(gradient))
+
+
+def prims_imag_self(gradient: Any) -> Any:
+    return ops.aten.complex(ops.aten.zeros_like(gradient), gradient)
 
 
 def complex_real(gradient: Any) -> Any:
@@ -608,7 +628,7 @@ def std_mean_correction_self(gradients: Any, result: Any, self: Any, dim: Any, c
 
 
 def logsumexp_self(gradient: Any, self_sizes: Any, dim: Any, keepdim: Any, self: Any, result: Any) -> Any:
-    return common.spread(gradient, self_sizes, dim, keepdim) * ops.aten.exp(self - folds.finite(common.spread(result, self_sizes, dim, keepdim)))
+    return common.spread(gradient, self_sizes, dim, keepdim) * ops.aten.conj(ops.aten.exp(self - folds.finite(common.spread(result, self_sizes, dim, keepdim))))
 
 
 def prod_self(gradient: Any, self: Any, result: Any) -> Any:
@@ -747,8 +767,8 @@ def _pdist_forward_self(gradient: Any, self: Any, p: Any, result: Any) -> Any:
     return ops.aten._pdist_backward(gradient, self, p, result)
 
 
-def native_layer_norm_input(gradient: Any, input: Any, normalized_shape: Any, result1: Any, result2: Any, weight: Any, bias: Any, needed: Any) -> Any:
-    return ops.aten.native_layer_norm_backward(gradient, input, normalized_shape, result1, result2, weight, bias, needed)
+def native_layer_norm_input(gradient: Any, input: Any, normalized_shape: Any, result1: Any, result2: Any, weight: Any, bias: Any, eps: Any, needed: Any) -> Any:
+    return folds.of_layer_norm(gradient, input, normalized_shape, result1, result2, weight, bias, eps, needed)
 
 
 def native_group_norm_input(given: Any, input: Any, result1: Any, result2: Any, weight: Any, N: Any, C: Any, HxW: Any, group: Any, needed: Any) -> Any:
@@ -756,27 +776,27 @@ def native_group_norm_input(given: Any, input: Any, result1: Any, result2: Any, 
 
 
 def native_batch_norm_input(gradient: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: Any, eps: Any, needed: Any) -> Any:
-    return ops.aten.native_batch_norm_backward(gradient, input, weight, running_mean, running_var, result1, result2, training, eps, needed)
+    return folds.of_batch_norm(gradient, input, weight, running_mean, running_var, result1, result2, training, eps, needed)
 
 
 def _native_batch_norm_legit_input(gradient: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: Any, eps: Any, needed: Any) -> Any:
-    return ops.aten.native_batch_norm_backward(gradient, input, weight, running_mean, running_var, result1, result2, training, eps, needed)
+    return folds.of_batch_norm(gradient, input, weight, running_mean, running_var, result1, result2, training, eps, needed)
 
 
 def _native_batch_norm_legit_no_stats_input(gradient: Any, input: Any, weight: Any, result1: Any, result2: Any, training: Any, eps: Any, needed: Any) -> Any:
-    return ops.aten.native_batch_norm_backward(gradient, input, weight, None, None, result1, result2, training, eps, needed)
+    return folds.of_batch_norm(gradient, input, weight, None, None, result1, result2, training, eps, needed)
 
 
 def _batch_norm_with_update_input(gradient: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, eps: Any, needed: Any) -> Any:
-    return ops.aten.native_batch_norm_backward(gradient, input, weight, running_mean, running_var, result1, result2, True, eps, needed)
+    return folds.of_batch_norm(gradient, input, weight, running_mean, running_var, result1, result2, True, eps, needed)
 
 
 def _batch_norm_with_update_functional_input(gradient: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, eps: Any, needed: Any) -> Any:
-    return ops.aten.native_batch_norm_backward(gradient, input, weight, running_mean, running_var, result1, result2, True, eps, needed)
+    return folds.of_batch_norm(gradient, input, weight, running_mean, running_var, result1, result2, True, eps, needed)
 
 
 def _native_batch_norm_legit_functional_input(gradient: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: Any, eps: Any, needed: Any) -> Any:
-    return ops.aten.native_batch_norm_backward(gradient, input, weight, running_mean, running_var, result1, result2, training, eps, needed)
+    return folds.of_batch_norm(gradient, input, weight, running_mean, running_var, result1, result2, training, eps, needed)
 
 
 def mse_loss_self(gradient: Any, self: Any, target: Any, reduction: Any) -> Any:
@@ -1239,8 +1259,16 @@ def prims_solve_triangular_a(gradient: Any, a: Any, result: Any, upper: Any, uni
     return linear_algebra.of_triangular_solution(gradient, a, result, upper, unitriangular)
 
 
+def linalg_cholesky_ex_self(gradient: Any, result: Any, upper: Any) -> Any:
+    return linear_algebra.of_cholesky(gradient, result, upper)
+
+
 def prims_cholesky_a(gradient: Any, result: Any) -> Any:
     return linear_algebra.of_cholesky(gradient, result)
+
+
+def prims_householder_product_a(gradient: Any, a: Any, tau: Any) -> Any:
+    return linear_algebra.of_reflections(gradient, a, tau)
 
 
 def prims_lu_a(gradient: Any, result: Any, result1: Any) -> Any:
@@ -1397,6 +1425,9 @@ DERIVATIVES: dict[str, Any] = {
         (('self',), ('gradient', 'other', 'self'), logaddexp2_self, None, ()),
         (('other',), ('gradient', 'self', 'other'), logaddexp2_other, None, ()),
     ), (), ()),
+    'lgamma': ((
+        (('self',), ('gradient', 'self'), lgamma_self, None, ()),
+    ), (), ()),
     'digamma': ((
         (('self',), ('gradient', 'self'), digamma_self, None, ()),
     ), (), ()),
@@ -1453,6 +1484,10 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'special_sinc': ((
         (('self',), ('gradient', 'self'), special_sinc_self, None, ()),
+    ), (), ()),
+    'where.self': ((
+        (('self',), ('condition', 'gradient'), where_self_self, 'where', ('condition', 'gradient', '0')),
+        (('other',), ('condition', 'gradient'), where_self_other, 'where', ('condition', '0', 'gradient')),
     ), (), ()),
     'nan_to_num': ((
         (('self',), ('gradient', 'self'), nan_to_num_self, None, ()),
@@ -1527,6 +1562,12 @@ DERIVATIVES: dict[str, Any] = {
         (('self',), ('gradient',), _to_copy_self, None, ()),
     ), (), ()),
     'nextafter': 'refused',
+    'prims::real': ((
+        (('self',), ('gradient',), prims_real_self, None, ()),
+    ), (), ()),
+    'prims::imag': ((
+        (('self',), ('gradient',), prims_imag_self, None, ()),
+    ), (), ()),
     'complex': ((
         (('real',), ('gradient',), complex_real, 'real', ('gradient',)),
         (('imag',), ('gradient',), complex_imag, 'imag', ('gradient',)),
@@ -1545,6 +1586,7 @@ DERIVATIVES: dict[str, Any] = {
         (('mean', 'std'), ('gradient', 'mean_sizes', 'std_sizes'), normal_Tensor_Tensor_mean, None, ()),
     ), (), ()),
     'multinomial': None,
+    '_local_scalar_dense': None,
     'poisson': None,
     'native_dropout': ((
         (('input',), ('gradient', 'result1', 'p', 'train'), native_dropout_input, None, ()),
@@ -1791,28 +1833,28 @@ DERIVATIVES: dict[str, Any] = {
         (('self',), ('gradient', 'self', 'p', 'result'), _pdist_forward_self, '_pdist_backward', ('gradient', 'self', 'p', 'result')),
     ), (), ()),
     'native_layer_norm': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'normalized_shape', 'result1', 'result2', 'weight', 'bias', 'needed'), native_layer_norm_input, 'native_layer_norm_backward', ('gradient', 'input', 'normalized_shape', 'result1', 'result2', 'weight', 'bias', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'normalized_shape', 'result1', 'result2', 'weight', 'bias', 'eps', 'needed'), native_layer_norm_input, None, ()),
     ), (1, 2), ()),
     'native_group_norm': ((
         (('input', 'weight', 'bias'), ('given', 'input', 'result1', 'result2', 'weight', 'N', 'C', 'HxW', 'group', 'needed'), native_group_norm_input, None, ()),
     ), (), ()),
     'native_batch_norm': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed'), native_batch_norm_input, 'native_batch_norm_backward', ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed'), native_batch_norm_input, None, ()),
     ), (1, 2), ('running_mean', 'running_var')),
     '_native_batch_norm_legit': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed'), _native_batch_norm_legit_input, 'native_batch_norm_backward', ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed'), _native_batch_norm_legit_input, None, ()),
     ), (1, 2), ('running_mean', 'running_var')),
     '_native_batch_norm_legit.no_stats': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'result1', 'result2', 'training', 'eps', 'needed'), _native_batch_norm_legit_no_stats_input, 'native_batch_norm_backward', ('gradient', 'input', 'weight', 'None', 'None', 'result1', 'result2', 'training', 'eps', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'result1', 'result2', 'training', 'eps', 'needed'), _native_batch_norm_legit_no_stats_input, None, ()),
     ), (1, 2), ()),
     '_batch_norm_with_update': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'eps', 'needed'), _batch_norm_with_update_input, 'native_batch_norm_backward', ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'True', 'eps', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'eps', 'needed'), _batch_norm_with_update_input, None, ()),
     ), (1, 2, 3), ('running_mean', 'running_var')),
     '_batch_norm_with_update_functional': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'eps', 'needed'), _batch_norm_with_update_functional_input, 'native_batch_norm_backward', ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'True', 'eps', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'eps', 'needed'), _batch_norm_with_update_functional_input, None, ()),
     ), (1, 2, 3, 4, 5), ()),
     '_native_batch_norm_legit_functional': ((
-        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed'), _native_batch_norm_legit_functional_input, 'native_batch_norm_backward', ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed')),
+        (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'running_mean', 'running_var', 'result1', 'result2', 'training', 'eps', 'needed'), _native_batch_norm_legit_functional_input, None, ()),
     ), (1, 2, 3, 4), ()),
     'mse_loss': ((
         (('self',), ('gradient', 'self', 'target', 'reduction'), mse_loss_self, 'mse_loss_backward', ('gradient', 'self', 'target', 'reduction')),
@@ -2105,8 +2147,14 @@ DERIVATIVES: dict[str, Any] = {
     'prims::solve_triangular': ((
         (('a', 'b'), ('gradient', 'a', 'result', 'upper', 'unitriangular'), prims_solve_triangular_a, None, ()),
     ), (), ()),
+    'linalg_cholesky_ex': ((
+        (('self',), ('gradient', 'result', 'upper'), linalg_cholesky_ex_self, None, ()),
+    ), (), ()),
     'prims::cholesky': ((
         (('a',), ('gradient', 'result'), prims_cholesky_a, None, ()),
+    ), (), ()),
+    'prims::householder_product': ((
+        (('a', 'tau'), ('gradient', 'a', 'tau'), prims_householder_product_a, None, ()),
     ), (), ()),
     'prims::lu': ((
         (('a',), ('gradient', 'result', 'result1'), prims_lu_a, None, ()),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from aten._core.autograd import engine, node, operators
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.tensor.tensor import Tensor
+from aten.autograd.formulas.common import extent_of, sum_to_size
 from aten.registry import ops
 
 
@@ -23,8 +25,6 @@ def _owned(gradient: Tensor, variable: Tensor, alone: bool) -> Tensor:
 
 def _fitted(gradient: Tensor, info: Any, title: str, index: int) -> Tensor:
     """`gradient` summed to the sizes that are wanted, and in their dtype."""
-    from aten.autograd.formulas.common import sum_to_size
-
     sizes = info.sizes
     if tuple(gradient.shape) != sizes:
         if not _spreads(sizes, tuple(gradient.shape)):
@@ -81,10 +81,9 @@ class _Shown:
     def places(self, device: Any) -> Tensor:
         """For each element of the view its row-major number among those of the base."""
         sizes, strides, offset = self.view
-        numbers = ops.aten.arange(_count(self.base_sizes), device=device)
-        room = ops.aten.zeros(
-            (_extent(self.base_sizes, self.base_strides),), dtype=numbers.dtype, device=device
-        )
+        numbers = ops.aten.arange(math.prod(self.base_sizes), device=device)
+        extent = extent_of(self.base_sizes, self.base_strides)
+        room = ops.aten.zeros((extent,), dtype=numbers.dtype, device=device)
         laid = ops.aten.as_strided_scatter(
             room, numbers.reshape(self.base_sizes), self.base_sizes, self.base_strides, 0
         )
@@ -92,7 +91,7 @@ class _Shown:
 
     def embedded(self, gradient: Tensor) -> Tensor:
         """Zeros of the base's sizes, with the gradient where the view was."""
-        room = ops.aten.new_zeros(gradient, (_count(self.base_sizes),))
+        room = ops.aten.new_zeros(gradient, (math.prod(self.base_sizes),))
         places = self.places(gradient.device).reshape(-1)
         made = ops.aten.index_add(room, 0, places, gradient.reshape(-1))
         return made.reshape(self.base_sizes)
@@ -108,19 +107,6 @@ class _Shown:
         places = self.places(gradient.device).reshape(-1)
         made = ops.aten.index_fill(gradient.reshape(-1), 0, places, 0)
         return made.reshape(self.base_sizes)
-
-
-def _count(sizes: Any) -> int:
-    number = 1
-    for size in sizes:
-        number *= size
-    return number
-
-
-def _extent(sizes: Any, strides: Any) -> int:
-    if 0 in sizes:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
 def _geometry(base: Tensor, view: Tensor) -> tuple[Any, ...]:
@@ -141,6 +127,9 @@ class CopySlices(node.Node):
         self.shown = _Shown(_geometry(base, view))
         self.connect([base], [base])
         self.extra = operators.take_edges(self, write)
+
+    def let_go(self) -> None:
+        operators.forgotten(self.write)
 
     def run(self, gradients: list[Any]) -> list[Any]:
         gradient = gradients[0]

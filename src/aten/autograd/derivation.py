@@ -27,7 +27,7 @@ from aten.prims import elementwise as p
 from aten.prims.tangents import NOT_HOLOMORPHIC, PARTIALS, REAL_LINEAR, STEPS
 
 # Arguments that choose; they have no derivative.
-_CHOOSING = frozenset({"condition", "mask", "pred"})
+CHOOSING = frozenset({"condition", "mask", "pred"})
 
 
 class NoDerivativeError(Exception):
@@ -146,9 +146,10 @@ class GradientFunction:
         self.definition = definition
         self.wanted = wanted
         self.from_result = from_result
-        # Of an operator that gives a gradient itself the definition has these names already.
-        self.gradient = _name_beside(definition, "gradient")
-        self.result = _name_beside(definition, "result")
+        # What gives a gradient is derived itself, and has operands of these names already.
+        taken = {parameter.name for parameter in definition.parameters}
+        self.gradient = _unlike("gradient", taken)
+        self.result = _unlike("result", taken)
 
     def __call__(self, /, **named: Any) -> Value:
         gradient = named[self.gradient]
@@ -180,7 +181,7 @@ class GradientFunction:
             given = named.get(parameter.name)
             if parameter.kind == "tensor" or isinstance(given, dtype):
                 if given is None:
-                    given = DTYPES["bool"] if parameter.name in _CHOOSING else element
+                    given = DTYPES["bool"] if parameter.name in CHOOSING else element
                 arguments[parameter.name] = made(parameter.name, given)
             elif parameter.name in named:
                 arguments[parameter.name] = given
@@ -200,9 +201,7 @@ class GradientFunction:
         return substituted(graph, result.payload, known.payload), inputs
 
 
-def _name_beside(definition: Definition, name: str) -> str:
-    """The name, or a longer one that no parameter of the definition has."""
-    taken = {parameter.name for parameter in definition.parameters}
+def _unlike(name: str, taken: set[str]) -> str:
     while name in taken:
         name = f"outer_{name}"
     return name
@@ -243,21 +242,22 @@ def replayed(graph: Graph, values: Mapping[int, Value], interpreter: Any) -> Val
 
 
 class Derived:
-    """An operator that gives a gradient, and what it is called with: the gradient, the result where
-    it `reads_result`, and the arguments of these names.
+    """An operator that gives a gradient, and the names of what it is called with.
 
+    The gradient comes first, then, with `from_result`, the result, then arguments of these names.
     `operator` is None where the gradient is zero, or, with `passes`, the result's own.
     """
 
     def __init__(
         self,
         operator: OpOverload | None,
-        reads_result: bool = False,
         names: tuple[str, ...] = (),
+        *,
+        from_result: bool = False,
         passes: bool = False,
     ) -> None:
         self.operator = operator
-        self.reads_result = reads_result
+        self.from_result = from_result
         self.names = names
         self.passes = passes
 
@@ -338,14 +338,14 @@ def _is_passed_on(function: GradientFunction) -> bool:
 def _defined(
     op: OpOverload, definition: Definition, function: GradientFunction, needed: set[str]
 ) -> Derived:
-    reads_result = function.from_result and function.result in needed
-    leading = [function.gradient, function.result] if reads_result else [function.gradient]
+    from_result = function.result in needed
+    leading = [function.gradient, *([function.result] if from_result else [])]
     arguments = [
         argument
         for argument in op._schema.arguments
         if not str(argument.type).startswith("Tensor") or argument.name in needed
     ]
-    choosing = {argument.name for argument in arguments} & _CHOOSING
+    choosing = {argument.name for argument in arguments} & CHOOSING
     texts = [f"Tensor {name}" for name in leading]
     texts += [str(argument).replace("Tensor pred", "Tensor condition") for argument in arguments]
     name = "_".join(part for part in (op.name, op.overload, function.wanted) if part)
@@ -354,9 +354,11 @@ def _defined(
     names = tuple(argument.name for argument in arguments)
     found = registry.find_operator(f"gradient::{name}")
     if found is not None:
-        return Derived(found, reads_result, names)
+        return Derived(found, names, from_result=from_result)
     made = registry.define("gradient", f"{name}({', '.join(texts)}) -> Tensor", kind="pointwise")
     made.entry.options["promotion"] = "default"
+    # Operands may have been numbers, and are saved as such.
+    made.entry.options["numbers_as_tensors"] = op.entry.options.get("numbers_as_tensors", False)
 
     def gradient(**named: Any) -> Value:
         # Only operands of this name take no part in finding the type to compute in.
@@ -369,4 +371,4 @@ def _defined(
     own.options = Options(constants=definition.options.constants)
     structured.install_loops_pointwise(made)
     made.register(DispatchKey.Structured, decomposing_kernel(made, own), definition.place)
-    return Derived(made, reads_result, names)
+    return Derived(made, names, from_result=from_result)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from aten._core.autograd import node, operators
+from aten._core.autograd import node
 from aten._core.base.keys import gradient_modes, set_gradient_modes
 from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor import Tensor
@@ -30,6 +30,7 @@ class FunctionCtx:
         self.materialize_grads = True
         self._to_save: tuple[Any, ...] = ()
         self._saved: tuple[Any, ...] | None = None
+        self._is_forgotten = False
         self._node: Any = None
         self._dirty: tuple[Tensor, ...] = ()
         self._without: tuple[Tensor, ...] = ()
@@ -63,6 +64,8 @@ class FunctionCtx:
         """
         if self._saved is None:
             return self._to_save
+        if self._is_forgotten:
+            node.refuse_second_walk(self._node)
         return tuple(
             None if one is None else node.given_back(one, self._node) for one in self._saved
         )
@@ -81,6 +84,10 @@ class FunctionNode(node.Node):
         """What the function kept."""
         return self.ctx.saved_tensors
 
+    def let_go(self) -> None:
+        if self.ctx._saved:
+            self.ctx._saved, self.ctx._is_forgotten = (), True
+
     def run(self, gradients: list[Any]) -> list[Any]:
         if self.ctx.materialize_grads:
             pairs = zip(gradients, self.output_infos, strict=True)
@@ -96,6 +103,12 @@ class FunctionNode(node.Node):
         extra = listed[wanted:]
         if len(listed) < wanted or any(one is not None for one in extra):
             raise RuntimeError(f"{self.title}: expected {wanted} gradients, got {len(listed)}")
+        for place, one in enumerate(listed[:wanted]):
+            if one is not None and not isinstance(one, Tensor):
+                raise RuntimeError(
+                    f"{self.title}: gradient {place} must be a tensor or None, not "
+                    f"{type(one).__name__}"
+                )
         return [
             one if edge[0] is not None else None
             for one, edge in zip(listed, self.next_functions, strict=False)
@@ -273,9 +286,4 @@ def _refusing(tensor: Tensor) -> Tensor:
     return made
 
 
-def forget_context(ctx: FunctionCtx) -> None:
-    """Lets go of what a function has kept."""
-    ctx._saved = tuple(None for _ in ctx._saved or ())
-
-
-__all__ = ["Function", "FunctionCtx", "FunctionNode", "once_differentiable", "operators"]
+__all__ = ["Function", "FunctionCtx", "FunctionNode", "once_differentiable"]

@@ -35,7 +35,7 @@ class saved_tensors_hooks:  # noqa: N801
 
         >>> from aten.autograd.graph import saved_tensors_hooks
         >>> x = aten.ones(2, requires_grad=True)
-        >>> with saved_tensors_hooks(lambda kept: kept.numpy(), aten.from_numpy):
+        >>> with saved_tensors_hooks(lambda kept: kept.detach().numpy(), aten.from_numpy):
         ...     y = (x.detach().requires_grad_() ** 2).sum()
         >>> y
         tensor(2., grad_fn=<SumBackward0>)

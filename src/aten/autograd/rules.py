@@ -11,18 +11,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from aten import registry
+from aten._core.autograd import operators
 from aten._core.autograd.operators import Formula, RecordingKernel, Rule
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten.autograd._generated import DERIVATIVES
-from aten.autograd.derivation import NoDerivativeError, derived
+from aten.autograd.derivation import CHOOSING, NoDerivativeError, derived
 from aten.backends import structured
 from aten.registry import ops
 
-# As in _core/autograd/operators.pyx.
-_GRADIENTS, _RESULTS, _CONSTANTS, _NEEDED, _ALL_GRADIENTS, _GIVEN, _SIZES = (
-    1000, 2000, 3000, 4000, 4001, 4002, 5000,
-)  # fmt: skip
 _POINTWISE = frozenset({"pointwise", "prim elementwise"})
 _DEFINITIONS = (DispatchKey.Structured, DispatchKey.CompositeExplicitAutograd)
 # Kinds whose definition is over other operators, which are recorded in its place.
@@ -38,9 +35,9 @@ def rule_of(op: OpOverload) -> Rule:
     if variant == "out":
         return Rule(title, [], missing="it writes to out=", refuses=True)
     functional = _functional(op, key)
-    for name in (key, functional):
-        if name in DERIVATIVES:
-            return _written(op, title, DERIVATIVES[name], variant == "inplace")
+    name = line_of(op)
+    if name in DERIVATIVES:
+        return _written(op, title, DERIVATIVES[name], variant == "inplace")
     if kind in _POINTWISE or (op.namespace == "gradient"):
         return _derived(op, title, functional, variant == "inplace")
     if kind in _THROUGH or kind == "prim reduction":
@@ -48,6 +45,13 @@ def rule_of(op: OpOverload) -> Rule:
         if through is not None:
             return Rule(title, [], through=through)
     return Rule(title, [], missing="it has none")
+
+
+def line_of(op: OpOverload) -> str:
+    """The key of the operator's line in `derivatives.yaml`; its own where there is none."""
+    key = op.qualified_name.removeprefix("aten::")
+    functional = _functional(op, key)
+    return key if key in DERIVATIVES or functional not in DERIVATIVES else functional
 
 
 def _functional(op: OpOverload, key: str) -> str:
@@ -116,11 +120,11 @@ def _formula(
         code = _source(name, positions)
         if code is None:
             constants.append(_constant(name))
-            code = _CONSTANTS + len(constants) - 1
+            code = operators.CONSTANTS + len(constants) - 1
         sources.append(code)
     for argument in called._schema.arguments[len(arguments) :]:
         constants.append(argument.default)
-        sources.append(_CONSTANTS + len(constants) - 1)
+        sources.append(operators.CONSTANTS + len(constants) - 1)
     return Formula(places, called, tuple(sources), tuple(constants))
 
 
@@ -149,17 +153,17 @@ def _source(name: str, positions: dict[str, int]) -> Any:
     if name in positions:
         return positions[name]
     if name == "gradient":
-        return _GRADIENTS
+        return operators.GRADIENTS
     if name == "gradients":
-        return _ALL_GRADIENTS
+        return operators.ALL_GRADIENTS
     if name == "needed":
-        return _NEEDED
+        return operators.NEEDED
     if name == "given":
-        return _GIVEN
+        return operators.GIVEN
     if name.startswith("result") and (name[6:].isdecimal() or name == "result"):
-        return _RESULTS + int(name[6:] or 0)
+        return operators.RESULTS + int(name[6:] or 0)
     if name.endswith("_sizes") and name.removesuffix("_sizes") in positions:
-        return _SIZES + positions[name.removesuffix("_sizes")]
+        return operators.SIZES + positions[name.removesuffix("_sizes")]
     return None
 
 
@@ -183,15 +187,12 @@ def _derived(op: OpOverload, title: str, functional: str, in_place: bool) -> Rul
     formulas: list[Formula] = []
     try:
         for argument in source._schema.arguments:
-            if not str(argument.type).startswith("Tensor") or argument.name in _CHOOSING:
+            if not str(argument.type).startswith("Tensor") or argument.name in CHOOSING:
                 continue
             formulas.append(_derived_formula(source, argument.name, positions))
     except NoDerivativeError as error:
         return Rule(title, [], missing=f"there is no rule for prims.{error}", in_place=in_place)
     return _rule(title, formulas, in_place)
-
-
-_CHOOSING = frozenset({"condition", "mask", "pred"})
 
 
 def _gives_steps(op: OpOverload) -> bool:
@@ -202,10 +203,11 @@ def _derived_formula(op: OpOverload, wanted: str, positions: dict[str, int]) -> 
     place = (positions[wanted],)
     found = derived(op, wanted)
     if found.operator is None:
-        return Formula(place, _passed if found.passes else _zeros, (_GRADIENTS,))
-    leading = (_GRADIENTS, _RESULTS) if found.reads_result else (_GRADIENTS,)
-    sources = (*leading, *(positions[name] for name in found.names))
-    return Formula(place, found.operator, sources)
+        return Formula(place, _passed if found.passes else _zeros, (operators.GRADIENTS,))
+    leading = (
+        (operators.GRADIENTS, operators.RESULTS) if found.from_result else (operators.GRADIENTS,)
+    )
+    return Formula(place, found.operator, leading + tuple(positions[name] for name in found.names))
 
 
 def recorded_operators() -> Iterable[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from aten._core.autograd import node
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -57,4 +58,6 @@ def _leaf(cls: Any, name: str, data: Tensor | None) -> Any:
         data = ops.aten.empty(0)
     if not isinstance(data, Tensor):
         raise TypeError(f"{name}: data must be a tensor, not {type(data).__name__}")
-    return data.detach().as_subclass(cls)
+    made = data.detach().as_subclass(cls)
+    node.forget_base(made)
+    return made

@@ -31,6 +31,8 @@ cdef int64_t _sequence = 0
 cdef object _view_replay = None
 # Packing and unpacking of what is saved, as the thread says.
 cdef object _saving = threading.local()
+# How many hooks all threads have, so that threads without any do not look; under the lock of the
+# interpreter, as nothing runs between its being read and written.
 cdef int _saving_users = 0
 cdef bint detects_anomalies = False
 cdef bint checks_nan = False
@@ -138,6 +140,9 @@ cdef class Node:
         given = self.apply(list(gradients))
         return given[0] if len(given) == 1 else tuple(given)
 
+    def let_go(self):
+        """Subclasses in Python forget what they saved: the graph is not walked again."""
+
     def run(self, gradients):
         """What subclasses in Python do instead of `apply`."""
         raise NotImplementedError(f"{self.title} has no way back")
@@ -174,6 +179,7 @@ cdef class Node:
         return list(self.run(gradients))
 
     cdef int forget(self) except -1:
+        self.let_go()
         return 0
 
     cdef int set_edges(self, tuple nodes, const int* places) except -1:
@@ -392,10 +398,7 @@ cdef class SavedTensor:
             return tensor
         tensor = self.tensor
         if tensor is None:
-            raise RuntimeError(
-                f"{owner.title}: what it had saved is gone since the first walk back; a second one "
-                "needs retain_graph=True in the first"
-            )
+            refuse_second_walk(owner)
         if version_of(tensor) != self.version:
             raise RuntimeError(
                 f"{owner.title} needs a tensor ({tensor.dtype}, {list(tensor.shape)}), "
@@ -408,6 +411,14 @@ cdef class SavedTensor:
             set_base_field(tensor, NULL)
             set_history(tensor, owner, self.output)
         return tensor
+
+
+def refuse_second_walk(Node owner not None):
+    """Raises RuntimeError for a node that is gone back through again without what it had saved."""
+    raise RuntimeError(
+        f"{owner.title}: what it had saved is gone since the first walk back; a second one needs "
+        f"retain_graph=True in the first.{_hint_of(owner)}"
+    )
 
 
 cdef str _hint_of(Node owner):
@@ -490,6 +501,11 @@ def saved_tensor(TensorImpl tensor not None, owner=None, Py_ssize_t output=-1):
 def given_back(SavedTensor saved not None, Node owner not None):
     """The tensor that was saved. Raises RuntimeError where it was written to, or let go of."""
     return saved.given(owner)
+
+
+def forget_base(TensorImpl tensor not None):
+    """Makes a view a tensor of its own, though in the same memory."""
+    set_base_field(tensor, NULL)
 
 
 def add_tensor_hook(TensorImpl tensor not None, hook):

@@ -1,8 +1,16 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from aten._core.autograd.node import Node
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
+
+GRADIENTS: int
+RESULTS: int
+CONSTANTS: int
+NEEDED: int
+ALL_GRADIENTS: int
+GIVEN: int
+SIZES: int
 
 def set_rules(
     rule_of: Callable[[OpOverload], Rule],
@@ -48,6 +56,6 @@ class OperatorNode(Node):
 class RecordingKernel(Kernel): ...
 
 def below_recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
-def forget_rules(operators: Iterable[OpOverload]) -> None: ...
+def forgotten(node: Node) -> None: ...
 def take_edges(node: Node, write: OperatorNode) -> int | None: ...
 def applied(node: Node, gradients: list[Any]) -> list[Any]: ...

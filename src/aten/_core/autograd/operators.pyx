@@ -17,13 +17,11 @@ from aten._core.autograd.node cimport (
 )
 from aten._core.base.dtypes cimport category_of
 from aten._core.base.keys cimport (
-    NO_GRAD, LocalState, local_state, recording_bit, settle_recording,
+    LocalState, local_state, recording_bit, settle_recording,
 )
 from aten._core.base.sizes cimport int_tuple
-from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, LargeStack, OpOverload, release
-from aten._core.tensor.tensor cimport (
-    AutogradMeta, Tensor, TensorImpl, has_autograd, is_view,
-)
+from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, OpOverload, release
+from aten._core.tensor.tensor cimport Tensor, TensorImpl, is_view
 
 cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
@@ -32,6 +30,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     FLOATING = 2                # the category from which on elements have gradients
+
+cpdef enum:
     # Where a formula's argument comes from: a position in the operator's stack, or
     GRADIENTS = 1000            # the gradient of result 0, 1, …
     RESULTS = 2000              # result 0, 1, …
@@ -295,7 +295,8 @@ cdef class RecordingKernel(Kernel):
         if rule.formulas is None:
             return _cut(op, rule, keys, stack)
         if rule.refuses:
-            _refuse_out(op, stack)
+            raise RuntimeError(f"{op.name}(): out= cannot be recorded for gradients, and an "
+                               f"argument requires grad")
         return _recorded(op, rule, keys, stack)
 
 
@@ -336,13 +337,6 @@ cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
     return _below(op, keys, stack)
 
 
-cdef int _refuse_out(OpOverload op, PyObject** stack) except -1:
-    if _any_wanted(op, stack):
-        raise RuntimeError(f"{op.name}(): out= cannot be recorded for gradients, and an argument "
-                           f"requires grad")
-    return 0
-
-
 cdef int _check_writable(OpOverload op, TensorImpl written) except -1:
     if not takes_gradients(written):
         if is_view(written) and takes_gradients(written.base) and written.base.autograd.node is None:
@@ -363,7 +357,6 @@ cdef object _refused_write(OpOverload op, str what):
 cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
     cdef OperatorNode node
     cdef TensorImpl written
-    cdef Node base_node
     if rule.in_place:
         _check_writable(op, <TensorImpl>stack[0])
     node = OperatorNode.__new__(OperatorNode)
@@ -595,13 +588,6 @@ def below_recording(function, *args, **kwargs):
         settle_recording(state)
 
 
-def forget_rules(operators):
-    """Has the rules of these operators found anew."""
-    cdef OpOverload op
-    for op in operators:
-        op.derivative = None
-
-
 def take_edges(Node node not None, OperatorNode write not None):
     """Gives `node` the edges of an operator that writes, but that of what it wrote to.
 
@@ -612,6 +598,11 @@ def take_edges(Node node not None, OperatorNode write not None):
     node.extend_edges([write.nexts[edge] for edge in edges],
                       [write.place_of(edge) for edge in edges])
     return own_place
+
+
+def forgotten(Node node not None):
+    """Has a node let go of what it saved."""
+    node.forget()
 
 
 def applied(Node node not None, list gradients not None):

@@ -59,6 +59,13 @@ def count(sizes: Sequence[int], dim: Dims = None) -> int:
     return math.prod(sizes[one] for one in dims_of(dim, len(sizes)))
 
 
+def extent_of(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """From the first element in memory to behind the last, in elements."""
+    if 0 in sizes:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
 def first(dims: Sequence[int]) -> int:
     """The first of the numbers."""
     return dims[0]

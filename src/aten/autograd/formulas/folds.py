@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from aten._core.base.keys import gradient_modes
 from aten._core.tensor.tensor import Tensor, wrap_dimension
 from aten.autograd.formulas.common import Dims, Maybe, count, dims_of, inverted, kept, spread
 from aten.registry import ops
@@ -259,3 +260,57 @@ def of_group_norm(
         extra = extra.reshape(input.shape)
         made[0] = extra if made[0] is None else made[0] + extra
     return made
+
+
+def of_layer_norm(
+    gradient: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Maybe,
+    bias: Maybe,
+    eps: float,
+    needed: tuple[bool, bool, bool],
+) -> Any:
+    """Of layer norm's operands; what is recorded knows that mean and deviation are the input's."""
+    if _is_recorded(input):
+        dims = list(range(-len(normalized_shape), 0))
+        mean = ops.aten.mean.dim(input, dims, True)
+        rstd = _reciprocal_deviation(input, dims, eps, keepdim=True)
+    return ops.aten.native_layer_norm_backward(
+        gradient, input, normalized_shape, mean, rstd, weight, bias, needed
+    )
+
+
+def of_batch_norm(
+    gradient: Tensor,
+    input: Tensor,
+    weight: Maybe,
+    running_mean: Maybe,
+    running_var: Maybe,
+    mean: Tensor,
+    rstd: Tensor,
+    training: bool,
+    eps: float,
+    needed: tuple[bool, bool, bool],
+) -> Any:
+    """Of batch norm's operands, as `of_layer_norm`."""
+    if training and _is_recorded(input):
+        dims = [dim for dim in range(input.dim()) if dim != 1]
+        mean = ops.aten.mean.dim(input, dims)
+        rstd = _reciprocal_deviation(input, dims, eps)
+    return ops.aten.native_batch_norm_backward(
+        gradient, input, weight, running_mean, running_var, mean, rstd, training, eps, needed
+    )
+
+
+def _is_recorded(tensor: Tensor) -> bool:
+    return tensor.requires_grad and gradient_modes()[0]
+
+
+def _reciprocal_deviation(
+    input: Tensor, dims: list[int], eps: float, keepdim: bool = False
+) -> Tensor:
+    variance = ops.aten.var.correction(input, dims, correction=0, keepdim=keepdim)
+    return ops.aten.rsqrt(variance + eps)

@@ -47,6 +47,38 @@ def of_cholesky(gradient: Tensor, factor: Tensor, upper: bool = False) -> Tensor
     return _solved(factor, made, upper=False, left=False)
 
 
+def of_reflections(gradient: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the first columns of a product of reflections 1 - tau v vᴴ: of their vectors and factors.
+
+    The product is formed once more, one reflection at a time, as its factors need not be unitary.
+    """
+    rows, columns = a.shape[-2:]
+    count = tau.shape[-1]
+    unit = ops.aten.eye(rows, dtype=a.dtype, device=a.device)
+    lower = ops.aten.tril(a, -1) + unit.narrow(-1, 0, columns)
+    vectors = [ops.aten.narrow(lower, -1, place, 1) for place in range(count)]
+    factors = [ops.aten.narrow(tau, -1, place, 1).unsqueeze(-1) for place in range(count)]
+    made = ops.aten.expand(unit.narrow(-1, 0, columns), a.shape)
+    before: list[tuple[Tensor, Tensor]] = []
+    for vector, factor in zip(reversed(vectors), reversed(factors), strict=True):
+        shadow = ops.aten.matmul(vector.mH, made)
+        before.append((made, shadow))
+        made = made - factor * ops.aten.matmul(vector, shadow)
+    to_vectors, to_factors = [], []
+    for vector, factor, (value, shadow) in zip(vectors, factors, reversed(before), strict=True):
+        along = ops.aten.matmul(vector.mH, gradient)
+        to_factors.append(-ops.aten.matmul(along, shadow.mH))
+        to_vector = factor.conj() * ops.aten.matmul(gradient, shadow.mH)
+        to_vectors.append(-to_vector - factor * ops.aten.matmul(value, along.mH))
+        gradient = gradient - factor.conj() * ops.aten.matmul(vector, along)
+    if not count:
+        return ops.aten.zeros_like(a), ops.aten.zeros_like(tau)
+    to_a = ops.aten.tril(ops.aten.cat(to_vectors, -1), -1)
+    if count < columns:
+        to_a = ops.aten.constant_pad_nd(to_a, [0, columns - count])
+    return to_a, ops.aten.cat(to_factors, -1).squeeze(-2)
+
+
 def of_compact_lu(gradient: Tensor, compact: Tensor, order: Tensor) -> Tensor:
     """Of both factors in one matrix, whose rows are the operand's in `order`."""
     rows, columns = compact.shape[-2:]

@@ -57,8 +57,8 @@ def convolution_gradients(
     """Of input, weight and bias."""
     channels = weight.shape[1] * groups if transposed else weight.shape[0]
     return ops.aten.convolution_backward(
-        gradient, input, weight, [channels], stride, padding, dilation, transposed, output_padding,
-        groups, needed,
+        gradient, input.conj(), weight.conj(), [channels], stride, padding, dilation, transposed,
+        output_padding, groups, needed,
     )  # fmt: skip
 
 

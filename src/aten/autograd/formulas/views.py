@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from aten._core.base.dtypes import dtype
 from aten._core.tensor.tensor import Tensor
+from aten.autograd.formulas.common import extent_of
 from aten.registry import ops
 
 
@@ -37,7 +38,8 @@ def restrided(
     offset = self.storage_offset() if storage_offset is None else storage_offset
     first = min(offset, self.storage_offset())
     extent = max(
-        _extent(size, stride, offset), _extent(self.shape, self.stride(), self.storage_offset())
+        offset + extent_of(size, stride),
+        self.storage_offset() + extent_of(self.shape, self.stride()),
     )
     room = ops.aten.new_zeros(gradient, (max(extent - first, 0),))
     places = ops.aten.arange(extent - first, device=gradient.device)
@@ -50,14 +52,6 @@ def restrided(
     shares = ops.aten.index_add(repeats, 0, where.reshape(-1), ones)
     share = ops.aten.index_select(shares, 0, where.reshape(-1)).reshape(self.shape)
     return found / share
-
-
-def _extent(sizes: Sequence[int], strides: Sequence[int], offset: int) -> int:
-    if 0 in sizes:
-        return offset
-    return (
-        offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    )
 
 
 def rewindowed(

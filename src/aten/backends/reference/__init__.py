@@ -92,7 +92,7 @@ def _positional_params(prim: Prim, arguments: tuple[Any, ...]) -> dict[str, Any]
 
 def array(value: Tensor) -> Any:
     """A NumPy array over a reference tensor's memory."""
-    return construct.on_device(value, device("cpu")).numpy()
+    return construct.on_device(value, device("cpu")).detach().numpy()
 
 
 def tensor(made: Any) -> Tensor:

@@ -52,7 +52,7 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     require_square("cholesky", "A", self)
     factor, info = ops.aten.linalg_cholesky_ex.default(self, upper=upper)
     refuse_reported("cholesky", info, INDEFINITE)
-    return factor if factor.numel() else self.new_empty(self.shape)
+    return factor if factor.numel() else factor.contiguous()
 
 
 def check_cholesky_solve(self: Tensor, input2: Tensor) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
         self, n = ops.aten.linalg_inv(self), -n
     if n == 0:
         identity = ops.aten.eye(self.shape[-1], dtype=self.dtype, device=self.device)
-        return identity.expand(self.shape).clone()
+        return ops.aten.copy(self.contiguous(), identity.expand(self.shape))
     result: Tensor | None = None
     square = self
     while True:
