@@ -124,14 +124,7 @@ FAMILIES = (
     ),
     Family(
         NEVER,
-        "torch.load unpickles, which runs whatever the file says; keep tensors in safetensors "
-        "files (aten.safetensors) and programs with torch.export.save (aten.export.load)",
-        dense=True,
-        torch="load save",
-    ),
-    Family(
-        NEVER,
-        "torch.serialization and its parts are about pickled files; see aten.safetensors",
+        "aten.load executes nothing, and so there is nothing to allow; see aten.load and aten.save",
         torch="serialization PyTorchFileReader PyTorchFileWriter DeserializationStorageContext "
         "SerializationStorageContext DeepCopyMemoTable ScriptModuleSerializer",
     ),
