@@ -48,7 +48,7 @@ FAMILIES = (
         torch="GradScaler ModuleDict ParameterDict BufferDict hub",
         nn="Lazy* Uninitialized* LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel "
         "DataParallel",
-        optim="LBFGS Adadelta Adamax ASGD RAdam Rprop SparseAdam Adafactor Muon swa_utils",
+        optim="SparseAdam Adafactor Muon swa_utils",
         utils="checkpoint tensorboard",
         nn_utils="clip_grads* get_total_norm parametrize parametrizations prune "
         "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
