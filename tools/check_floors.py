@@ -70,6 +70,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "export",
         "profiler",
         "safetensors",
+        "checkpoints",
         "testing",
         "utils",
         "distributions",

@@ -444,6 +444,7 @@ from aten._generated.functions import lgamma as lgamma
 from . import library as library
 from . import linalg as linalg
 from aten._generated.functions import linspace as linspace
+from aten.checkpoints.files import load as load
 from aten._generated.functions import log as log
 from aten._generated.functions import log10 as log10
 from aten._generated.functions import log10_ as log10_
@@ -615,6 +616,7 @@ from aten._generated.functions import rsqrt as rsqrt
 from aten._generated.functions import rsqrt_ as rsqrt_
 from aten._generated.functions import rsub as rsub
 from . import safetensors as safetensors
+from aten.checkpoints.files import save as save
 from aten._generated.functions import scalar_tensor as scalar_tensor
 from aten._generated.functions import scatter as scatter
 from aten._generated.functions import scatter_add as scatter_add

@@ -46,18 +46,13 @@ FAMILIES = (
         "this layer, optimizer or helper of training is not in aten yet; aten.nn.functional has "
         "what layers compute",
         torch="GradScaler ModuleDict ParameterDict BufferDict hub",
-        nn="LazyLinear LazyConv* LazyBatchNorm* LazyInstanceNorm* EmbeddingBag RNN* LSTM* GRU* "
-        "Transformer* MultiheadAttention Fold Unfold ZeroPad* ConstantPad* "
-        "ReflectionPad* ReplicationPad* CircularPad* CosineSimilarity Pairwise* PReLU RReLU "
-        "LocalResponseNorm parallel DataParallel UpsamplingNearest2d UpsamplingBilinear2d "
-        "LPPool* MaxUnpool* FractionalMaxPool*",
-        optim="LBFGS Adadelta Adamax ASGD RAdam Rprop SparseAdam Adafactor Muon swa_utils",
+        nn="Lazy* Uninitialized* LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel "
+        "DataParallel",
+        optim="SparseAdam Adafactor Muon swa_utils",
         utils="checkpoint tensorboard",
         nn_utils="clip_grads* get_total_norm parametrize parametrizations prune "
         "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
         "fuse_* convert_conv*",
-        nn_utils_rnn="PackedSequence pack_padded_sequence pad_packed_sequence pack_sequence "
-        "unpack_sequence",
     ),
     Family(
         PLANNED,
@@ -129,14 +124,7 @@ FAMILIES = (
     ),
     Family(
         NEVER,
-        "torch.load unpickles, which runs whatever the file says; keep tensors in safetensors "
-        "files (aten.safetensors) and programs with torch.export.save (aten.export.load)",
-        dense=True,
-        torch="load save",
-    ),
-    Family(
-        NEVER,
-        "torch.serialization and its parts are about pickled files; see aten.safetensors",
+        "aten.load executes nothing, and so there is nothing to allow; see aten.load and aten.save",
         torch="serialization PyTorchFileReader PyTorchFileWriter DeserializationStorageContext "
         "SerializationStorageContext DeepCopyMemoTable ScriptModuleSerializer",
     ),

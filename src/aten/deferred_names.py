@@ -48,6 +48,7 @@ _PICKLED = {
 }
 _BY_MODULE = {
     "array_api.info": ("__array_namespace_info__",),
+    "checkpoints": ("load", "save"),
     "_core.base.errors": ("AcceleratorError", "OutOfMemoryError"),
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),

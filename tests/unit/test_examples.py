@@ -75,6 +75,14 @@ def test_a_network_learns_to_read_digits():
     assert float(accuracy[1]) >= 0.97
 
 
+def test_a_transformer_learns_to_write():
+    first, *text = output_of("train_transformer.py", "40").splitlines()
+    losses = re.match(r"loss ([\d.]+) to ([\d.]+)", first)
+    assert losses is not None
+    assert float(losses[2]) < float(losses[1]) - 1
+    assert len("\n".join(text)) > 300
+
+
 def test_every_example_is_run_here():
     named = Path(__file__).read_text()
     assert all(f'"{path.name}"' in named for path in FOLDER.glob("*.py"))

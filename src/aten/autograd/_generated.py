@@ -1195,6 +1195,10 @@ def replication_pad3d_self(gradient: Any, self: Any, padding: Any) -> Any:
     return ops.aten.replication_pad3d_backward(gradient, self, padding)
 
 
+def col2im_self(gradient: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    return ops.aten.im2col(gradient, kernel_size, dilation, padding, stride)
+
+
 def upsample_linear1d_self(gradient: Any, output_size: Any, self_sizes: Any, align_corners: Any, scales: Any) -> Any:
     return ops.aten.upsample_linear1d_backward(gradient, output_size, self_sizes, align_corners, scales)
 
@@ -2098,6 +2102,9 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'replication_pad3d': ((
         (('self',), ('gradient', 'self', 'padding'), replication_pad3d_self, 'replication_pad3d_backward', ('gradient', 'self', 'padding')),
+    ), (), ()),
+    'col2im': ((
+        (('self',), ('gradient', 'kernel_size', 'dilation', 'padding', 'stride'), col2im_self, 'im2col', ('gradient', 'kernel_size', 'dilation', 'padding', 'stride')),
     ), (), ()),
     'upsample_linear1d': ((
         (('self',), ('gradient', 'output_size', 'self_sizes', 'align_corners', 'scales'), upsample_linear1d_self, 'upsample_linear1d_backward', ('gradient', 'output_size', 'self_sizes', 'align_corners', 'scales')),

@@ -180,7 +180,7 @@ class _Directory:
 
     def find_end_record(self) -> int:
         if bytes(self.buffer[:2]) != b"PK":
-            raise self.error("not a zip archive, so no program saved by torch.export.save")
+            raise self.error("not a zip archive, as torch.export.save and torch.save write them")
         floor = max(0, len(self.buffer) - _LONGEST_COMMENT - _END_RECORD.size)
         tail = bytes(self.buffer[floor:])
         position = tail.rfind(_END_MAGIC)

@@ -6,18 +6,26 @@ from typing import Any
 
 from aten.optim import lr_scheduler
 from aten.optim.fused import SGD, Adagrad, Adam, AdamW
-from aten.optim.listed import NAdam, RMSprop
+from aten.optim.listed import Adadelta, Adamax, NAdam, RAdam, RMSprop
 from aten.optim.optimizer import Optimizer
+from aten.optim.quasi_newton import LBFGS
+from aten.optim.signs import ASGD, Rprop
 from aten.refusals import refuse
 
 __all__ = [
+    "ASGD",
+    "LBFGS",
     "SGD",
+    "Adadelta",
     "Adagrad",
     "Adam",
     "AdamW",
+    "Adamax",
     "NAdam",
     "Optimizer",
+    "RAdam",
     "RMSprop",
+    "Rprop",
     "lr_scheduler",
 ]
 

@@ -6,68 +6,45 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from aten.optim.combined import ChainedScheduler, SequentialLR
+from aten.optim.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from aten.optim.optimizer import Optimizer
+from aten.optim.schedule import LRScheduler
 
 __all__ = [
-    *("CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR"),
-    *("MultiStepLR", "ReduceLROnPlateau", "StepLR"),
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
 ]
 
 
-class LRScheduler:
-    """Sets every group's "lr" once when made, and at each `step`. Subclasses write `_rate`."""
-
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"expected an Optimizer, got {type(optimizer).__name__}")
-        self.optimizer = optimizer
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self.last_epoch = last_epoch
-        self.step()
-
-    def _rate(self, number: int, group: dict[str, Any]) -> float:
-        raise NotImplementedError
-
-    def get_lr(self) -> list[float]:
-        """The rates that this epoch begins with, a group each."""
-        return [self._rate(number, one) for number, one in enumerate(self.optimizer.param_groups)]
-
-    def get_last_lr(self) -> list[float]:
-        """The rates in use, a group each."""
-        return self._last_lr
-
-    def step(self) -> None:
-        """The next epoch begins."""
-        self.last_epoch += 1
-        self._last_lr = self.get_lr()
-        for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=True):
-            group["lr"] = rate
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and functions."""
-        hidden = ("optimizer", "lr_lambdas")
-        return {name: value for name, value in vars(self).items() if name not in hidden}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take what `state_dict` gave."""
-        vars(self).update(state_dict)
+def _functions(name: str, optimizer: Optimizer, given: Any) -> list[Callable[[int], float]]:
+    """A function of the epoch for each group."""
+    count = len(optimizer.param_groups)
+    found = list(given) if isinstance(given, (list, tuple)) else [given] * count
+    if len(found) != count:
+        raise ValueError(f"{name}: there are {count} groups, and {len(found)} functions")
+    return found
 
 
 class LambdaLR(LRScheduler):
     """The initial rate times what a function gives for the epoch."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        count = len(optimizer.param_groups)
-        several = isinstance(lr_lambda, (list, tuple))
-        self.lr_lambdas: list[Callable[[int], float]] = (
-            list(lr_lambda) if several else [lr_lambda] * count
-        )
-        if len(self.lr_lambdas) != count:
-            raise ValueError(
-                f"LambdaLR: there are {count} groups, and {len(self.lr_lambdas)} functions"
-            )
+        self.lr_lambdas = _functions("LambdaLR", optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def _rate(self, number: int, group: dict[str, Any]) -> float:
@@ -137,9 +114,71 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _rate(self, number: int, group: dict[str, Any]) -> Any:
-        part = min(self.last_epoch, self.total_iters) / self.total_iters
-        factor = self.start_factor + (self.end_factor - self.start_factor) * part
-        return self.base_lrs[number] * factor
+        epoch, change = self.last_epoch, self.end_factor - self.start_factor
+        if epoch == 0:
+            return group["lr"] * self.start_factor
+        if epoch > self.total_iters:
+            return group["lr"]
+        before = self.total_iters * self.start_factor + (epoch - 1) * change
+        return group["lr"] * (1 + change / before)
+
+
+class ConstantLR(LRScheduler):
+    """Times factor for the first total_iters epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 <= factor <= 1:
+            raise ValueError(f"ConstantLR: factor must be in [0, 1], got {factor}")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, number: int, group: dict[str, Any]) -> Any:
+        if self.last_epoch == 0:
+            return group["lr"] * self.factor
+        return group["lr"] / self.factor if self.last_epoch == self.total_iters else group["lr"]
+
+
+class PolynomialLR(LRScheduler):
+    """To 0 in total_iters epochs, along a power of what is left of them."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        total_iters: int = 5,
+        power: float = 1.0,
+        last_epoch: int = -1,
+    ) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, number: int, group: dict[str, Any]) -> Any:
+        left = self.total_iters - self.last_epoch
+        if self.last_epoch == 0 or left < 0:
+            return group["lr"]
+        return group["lr"] * (left / (left + 1)) ** self.power
+
+
+class MultiplicativeLR(LRScheduler):
+    """Times what a function gives for the epoch, each epoch but the first."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas = _functions("MultiplicativeLR", optimizer, lr_lambda)
+        super().__init__(optimizer, last_epoch)
+
+    def _rate(self, number: int, group: dict[str, Any]) -> Any:
+        if self.last_epoch == 0:
+            return group["lr"]
+        return group["lr"] * self.lr_lambdas[number](self.last_epoch)
+
+    def _restart(self) -> None:
+        self.last_epoch = -1
+        self.step()
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -156,11 +195,17 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _rate(self, number: int, group: dict[str, Any]) -> Any:
-        height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return self.eta_min + (self.base_lrs[number] - self.eta_min) * height
+        rate, epoch, low = group["lr"], self.last_epoch, self.eta_min
+        if epoch == 0:
+            return rate
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return rate + (self.base_lrs[number] - low) * rise
+        now, before = (1 + math.cos(math.pi * at / self.T_max) for at in (epoch, epoch - 1))
+        return now / before * (rate - low) + low
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(LRScheduler):
     """Times factor once a metric has not become better for more than `patience` epochs."""
 
     def __init__(
@@ -172,7 +217,7 @@ class ReduceLROnPlateau:
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: float = 0,
+        min_lr: Any = 0,
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1:
@@ -185,7 +230,9 @@ class ReduceLROnPlateau:
             )
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
-        self.min_lr, self.eps = min_lr, eps
+        self.eps = eps
+        self.min_lrs = self._per_group("min_lr", min_lr)
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
 
@@ -195,8 +242,10 @@ class ReduceLROnPlateau:
             return sign * (metric - self.best) > self.threshold
         return sign * (metric - self.best * (1 + sign * self.threshold)) > 0
 
-    def step(self, metrics: Any) -> None:
+    def step(self, metrics: Any = None) -> None:
         """An epoch ended with a metric."""
+        if metrics is None:
+            raise TypeError("ReduceLROnPlateau: step needs the metric")
         self.last_epoch += 1
         metric = float(metrics)
         better = self._is_better(metric)
@@ -209,9 +258,10 @@ class ReduceLROnPlateau:
             self._reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def _reduce(self) -> None:
-        for group in self.optimizer.param_groups:
-            lower = max(group["lr"] * self.factor, self.min_lr)
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            lower = max(group["lr"] * self.factor, least)
             if group["lr"] - lower > self.eps:
                 group["lr"] = lower

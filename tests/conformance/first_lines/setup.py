@@ -389,10 +389,16 @@ from torch.utils.data import DataLoader, TensorDataset
 loader = DataLoader(TensorDataset(torch.arange(6)), batch_size=4)
 batches = [batch[0].tolist() for batch in loader]
 
-# %% refused: weights in a pickle
+# %% weights in a checkpoint
+import io
 import torch
 
-state = torch.load("/dev/null", map_location="cpu", weights_only=True)
+file = io.BytesIO()
+torch.save({"weight": torch.arange(4.0), "epoch": 3}, file)
+file = io.BytesIO(file.getvalue())
+state = torch.load(file, map_location="cpu", weights_only=True)
+del file, io
+print(state["weight"], state["epoch"])
 
 # %% refused: compile
 import torch

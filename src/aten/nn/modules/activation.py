@@ -6,7 +6,11 @@ from typing import Any, ClassVar
 
 import aten.nn.functional as functional
 from aten._core.tensor.tensor import Tensor
+from aten.nn.init import constant_
+from aten.nn.modules.module import Module
 from aten.nn.modules.settings import SettingsModule
+from aten.nn.parameter import Parameter
+from aten.registry import ops
 
 __all__ = [
     "CELU",
@@ -22,6 +26,8 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "PReLU",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SiLU",
@@ -279,3 +285,41 @@ class LogSigmoid(SettingsModule):
 
     def forward(self, input: Tensor) -> Any:
         return functional.logsigmoid(input)
+
+
+class PReLU(Module):
+    """x above 0, weight · x below; one weight, or one for each channel (He et al. 2015)."""
+
+    def __init__(
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(ops.aten.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Every weight as at first."""
+        constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Any:
+        return functional.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class RReLU(SettingsModule):
+    """x above 0; below, x times a slope drawn from [lower, upper], or their mean."""
+
+    lower: float = 1 / 8
+    upper: float = 1 / 3
+    inplace: bool = False
+    _shown: ClassVar[str] = "lower={lower}, upper={upper}"
+
+    def forward(self, input: Tensor) -> Any:
+        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)

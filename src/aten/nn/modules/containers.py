@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, Self
 
 from aten._core.tensor.tensor import Tensor
@@ -106,6 +107,19 @@ class ModuleList(_Numbered):
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"{self._get_name()}()"
+        lines: list[str] = []
+        first = 0
+        for shown, alike in groupby(repr(module) for module in self):
+            count = len(list(alike))
+            several = f"({first}-{first + count - 1}): {count} x {shown}"
+            line = several if count > 1 else f"({first}): {shown}"
+            lines.append(line.replace("\n", "\n  "))
+            first += count
+        return "\n  ".join([f"{self._get_name()}(", *lines]) + "\n)"
 
 
 class ModuleDict(Module):

@@ -8,6 +8,7 @@ from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.nn import functional, init
 from aten.nn.modules.module import Module
+from aten.nn.modules.settings import SettingsModule
 from aten.nn.parameter import Parameter
 from aten.registry import ops
 
@@ -20,6 +21,7 @@ __all__ = [
     "InstanceNorm2d",
     "InstanceNorm3d",
     "LayerNorm",
+    "LocalResponseNorm",
     "RMSNorm",
 ]
 
@@ -303,3 +305,16 @@ class GroupNorm(Module):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+class LocalResponseNorm(SettingsModule):
+    """(N, C, *), each element over a power of its neighbours in C (Krizhevsky et al. 2012)."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+    _shown: ClassVar[str] = "{size}, alpha={alpha}, beta={beta}, k={k}"
+
+    def forward(self, input: Tensor) -> Any:
+        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)

@@ -15,9 +15,11 @@ class SettingsModule(Module):
     """A module whose annotated names are what it takes, in their order, and keeps.
 
     `_shown` is the text for `repr`, with names in braces; a True `inplace` is shown by itself.
+    What is annotated `Tensor | None` is a buffer. `_kind` says how settings are given.
     """
 
     _shown: ClassVar[str] = ""
+    _kind: ClassVar[Any] = inspect.Parameter.POSITIONAL_OR_KEYWORD
     _settings: ClassVar[inspect.Signature] = inspect.Signature()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -27,9 +29,10 @@ class SettingsModule(Module):
         known = dict(cls._settings.parameters)
         for name in names:
             default = cls.__dict__.get(name, inspect.Parameter.empty)
-            known[name] = inspect.Parameter(
-                name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default
-            )
+            known[name] = inspect.Parameter(name, cls._kind, default=default, annotation=own[name])
+            # Each module has its own; a buffer would be hidden by the class's.
+            if name in cls.__dict__:
+                delattr(cls, name)
         cls._settings = inspect.Signature(list(known.values()))
         cls.__signature__ = cls._settings  # type: ignore[attr-defined]
 
@@ -41,7 +44,10 @@ class SettingsModule(Module):
             raise TypeError(f"{type(self).__name__}: {error}") from None
         given.apply_defaults()
         for name, value in given.arguments.items():
-            setattr(self, name, value)
+            if self._settings.parameters[name].annotation == "Tensor | None":
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
         self._check()
 
     def _check(self) -> None:

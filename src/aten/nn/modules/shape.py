@@ -11,10 +11,14 @@ from aten.nn.modules.settings import SettingsModule
 __all__ = [
     "ChannelShuffle",
     "Flatten",
+    "Fold",
     "PixelShuffle",
     "PixelUnshuffle",
     "Unflatten",
+    "Unfold",
     "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
 ]
 
 
@@ -98,3 +102,50 @@ class Upsample(SettingsModule):
         if given is not None:
             several = isinstance(given, (list, tuple))
             self.scale_factor = tuple(map(float, given)) if several else float(given)
+
+
+class UpsamplingNearest2d(Upsample):
+    """(N, C, H, W), to a size or by a factor; each element the nearest one."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """(N, C, H, W), to a size or by a factor; linear in between, corners on corners."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", align_corners=True)
+
+
+class Fold(SettingsModule):
+    """Blocks (N, C · block, L) added up to a picture (N, C, *output_size)."""
+
+    output_size: Any
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
+    _shown: ClassVar[str] = (
+        "output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, "
+        "padding={padding}, stride={stride}"
+    )
+
+    def forward(self, input: Tensor) -> Any:
+        places = (self.dilation, self.padding, self.stride)
+        return functional.fold(input, self.output_size, self.kernel_size, *places)
+
+
+class Unfold(SettingsModule):
+    """The blocks (N, C · block, L) that a window meets in a picture (N, C, H, W)."""
+
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
+    _shown: ClassVar[str] = (
+        "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
+    )
+
+    def forward(self, input: Tensor) -> Any:
+        return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)

@@ -7,12 +7,22 @@ from typing import Any
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.tensor.tensor import Tensor
+from aten.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from aten.nn.utils.permutation import invert_permutation
 from aten.refusals import refuse
-from aten.registry import ops
 
 _ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
 
-__all__ = ["invert_permutation", "pad_sequence", "unpad_sequence"]
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
 
 
 def pad_sequence(
@@ -68,14 +78,15 @@ def unpad_sequence(
     ]
 
 
-def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that takes `permutation` back; None of None."""
-    if permutation is None:
-        return None
-    places = ops.aten.arange(permutation.numel(), device=permutation.device)
-    return ops.aten.empty_like(permutation).scatter_(
-        0, permutation, places.to(dtype=permutation.dtype)
-    )
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences (L, *) of several lengths, packed. Raises what `pack_padded_sequence` does."""
+    lengths = [one.shape[0] for one in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed one, as they were before."""
+    return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 
 def __getattr__(name: str) -> Any:

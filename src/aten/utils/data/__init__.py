@@ -1,25 +1,49 @@
-"""Data sets, orders to go through them, and loaders that make batches, in this process."""
+"""Data sets, orders to go through them, and loaders that make batches, here or in processes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from aten.refusals import refuse
-from aten.utils.data.datasets import Dataset, IterableDataset, Subset, TensorDataset, random_split
-from aten.utils.data.loading import DataLoader, default_collate
-from aten.utils.data.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from aten.utils.data.datasets import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from aten.utils.data.loading import DataLoader, default_collate, default_convert
+from aten.utils.data.samplers import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from aten.utils.data.workers import get_worker_info
 
 __all__ = [
     "BatchSampler",
+    "ChainDataset",
+    "ConcatDataset",
     "DataLoader",
     "Dataset",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
+    "StackDataset",
     "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
     "default_collate",
+    "default_convert",
+    "get_worker_info",
     "random_split",
 ]
 

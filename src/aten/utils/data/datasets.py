@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -10,7 +11,16 @@ from aten._core.random.generator import Generator
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
-__all__ = ["Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
 
 
 class Dataset:
@@ -43,6 +53,63 @@ class TensorDataset(Dataset):
 
     def __len__(self) -> int:
         return int(self.tensors[0].size(0))
+
+
+class ConcatDataset(Dataset):
+    """Data sets one after another. Raises AssertionError for none, and for streams."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets or any(isinstance(one, IterableDataset) for one in self.datasets):
+            raise AssertionError("ConcatDataset: expected data sets with numbers, one at least")
+        self.cumulative_sizes = list(accumulate(len(one) for one in self.datasets))
+
+    def __getitem__(self, index: int) -> Any:
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"ConcatDataset: {index} is not among {count} samples")
+        index %= count
+        place = bisect_right(self.cumulative_sizes, index)
+        before = self.cumulative_sizes[place - 1] if place else 0
+        return self.datasets[place][index - before]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+class ChainDataset(IterableDataset):
+    """Streams one after another."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for one in self.datasets:
+            yield from one
+
+
+class StackDataset(Dataset):
+    """Samples of several data sets side by side: tuples, or dicts of those given by name.
+
+    Raises ValueError where lengths differ, and for both or none.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) is bool(kwargs):
+            raise ValueError("StackDataset: give data sets in their order, or by name")
+        self.datasets: Any = kwargs or args
+        listed = list(kwargs.values()) if kwargs else list(args)
+        if len({len(one) for one in listed}) != 1:
+            raise ValueError("StackDataset: the data sets must be of one length")
+        self._length = len(listed[0])
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: one[index] for name, one in self.datasets.items()}
+        return tuple(one[index] for one in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
 
 
 class Subset(Dataset):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from contextlib import suppress
+from itertools import islice, repeat
 from typing import Any
 
 from aten._core.base.dtypes import DTYPES
@@ -13,8 +14,9 @@ from aten.construction import tensor
 from aten.registry import ops
 from aten.utils.data.datasets import IterableDataset, TensorDataset
 from aten.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
+from aten.utils.data.workers import Ended, Workers
 
-__all__ = ["DataLoader", "default_collate"]
+__all__ = ["DataLoader", "default_collate", "default_convert"]
 
 
 def default_collate(batch: list[Any]) -> Any:
@@ -42,10 +44,60 @@ def default_collate(batch: list[Any]) -> Any:
     )
 
 
-class DataLoader:
-    """Goes through a data set in batches, in this process.
+def default_convert(data: Any) -> Any:
+    """Arrays and their numbers as tensors, wherever they are in dicts, lists and tuples."""
+    if isinstance(data, (Tensor, str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return {key: default_convert(value) for key, value in data.items()}
+    if isinstance(data, (tuple, list)):
+        return type(data)([default_convert(value) for value in data])
+    return tensor(data) if hasattr(data, "__array__") else data
 
-    Raises ValueError for settings that exclude each other, and for workers.
+
+def _alone(sample: Any, collate: Callable[[Any], Any] | None) -> Any:
+    return sample if collate is None else collate(sample)
+
+
+class _Stream:
+    """Batches of a stream, or its samples, one at each call."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None,
+        drop_last: bool,
+        collate: Callable[[Any], Any] | None,
+    ) -> None:
+        self.samples = iter(dataset)
+        self.batch_size, self.drop_last, self.collate = batch_size, drop_last, collate
+
+    def fetch(self, order: None) -> Any:
+        """The next one. Raises Ended where there is none."""
+        if self.batch_size is None:
+            for sample in self.samples:
+                return _alone(sample, self.collate)
+            raise Ended
+        batch = list(islice(self.samples, self.batch_size))
+        if not batch or (self.drop_last and len(batch) < self.batch_size):
+            raise Ended
+        return (self.collate or default_collate)(batch)
+
+
+def _until_ended(fetch: Callable[[None], Any]) -> Iterator[Any]:
+    with suppress(Ended):
+        while True:
+            yield fetch(None)
+
+
+class DataLoader:
+    """Goes through a data set in batches, in this process or in `num_workers` others.
+
+    Batches come in the same order for any number of workers. Each worker has a copy of the data
+    set, and a seed of its own; of a data set that is a stream, each gives what its copy has, which
+    `get_worker_info` lets it choose. `prefetch_factor` batches are made ahead by each. A batch that
+    takes longer than `timeout` seconds is a RuntimeError, if that is not 0; so is a worker that
+    ends. Raises ValueError for settings that exclude each other.
     """
 
     def __init__(
@@ -59,11 +111,27 @@ class DataLoader:
         collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
-        *,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
     ) -> None:
-        if num_workers:
-            raise ValueError(f"DataLoader: num_workers must be 0, got {num_workers}")
+        if num_workers < 0 or timeout < 0:
+            raise ValueError(
+                f"DataLoader: num_workers and timeout must not be negative, got {num_workers} and "
+                f"{timeout}"
+            )
+        if not num_workers and (prefetch_factor is not None or persistent_workers):
+            raise ValueError("DataLoader: prefetch_factor and persistent_workers need num_workers")
+        if prefetch_factor is not None and prefetch_factor < 1:
+            raise ValueError(f"DataLoader: prefetch_factor must be at least 1: {prefetch_factor}")
+        self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
+        self._workers: Workers | None = None
         if sampler is not None and shuffle:
             raise ValueError("DataLoader: shuffle=True has a sampler of its own, and one was given")
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
@@ -85,35 +153,47 @@ class DataLoader:
         self.batch_sampler = batch_sampler
 
     def __iter__(self) -> Iterator[Any]:
-        # What a loader with workers would seed them with: the order after it is the same.
-        ops.aten.empty((), dtype=DTYPES["int64"]).random_(generator=self.generator)
+        # Drawn without workers, too: the order after it is the same.
+        seed = ops.aten.empty((), dtype=DTYPES["int64"]).random_(generator=self.generator)
+        if self.num_workers:
+            return self._from_workers(int(seed))
+        fetch = self._fetcher(self.dataset)
         if self._streams:
-            return self._from_stream()
+            return _until_ended(fetch)
+        return map(fetch, self._orders())
+
+    def _orders(self) -> Any:
+        """What is asked of a fetcher: numbers of samples, by batch if there are batches."""
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def _from_workers(self, seed: int) -> Iterator[Any]:
+        workers = self._workers
+        if workers is None:
+            settings = (self.worker_init_fn, self.multiprocessing_context, self.timeout)
+            workers = Workers(self.dataset, self._fetcher, self.num_workers, *settings)
+        if self.persistent_workers:
+            self._workers = workers
+        orders = repeat(None) if self._streams else self._orders()
+        try:
+            yield from workers.run(orders, seed, self.prefetch_factor or 2)
+        except RuntimeError:
+            self._workers = None
+            raise
+        finally:
+            if self._workers is None:
+                workers.close()
+
+    def _fetcher(self, dataset: Any) -> Callable[[Any], Any]:
+        """What gives the batch, or the sample, of an order."""
+        if self._streams:
+            return _Stream(dataset, self.batch_size, self.drop_last, self.collate_fn).fetch
         if self.batch_sampler is None:
-            return (self._alone(self.dataset[number]) for number in self.sampler)
-        return (self._batch(numbers) for numbers in self.batch_sampler)
-
-    def _alone(self, sample: Any) -> Any:
-        return sample if self.collate_fn is None else self.collate_fn(sample)
-
-    def _collate(self, samples: list[Any]) -> Any:
-        return (self.collate_fn or default_collate)(samples)
-
-    def _batch(self, numbers: list[int]) -> Any:
+            return lambda number: _alone(dataset[number], self.collate_fn)
         # Rows of tensors are picked at once, not one by one and joined.
-        if type(self.dataset) is TensorDataset and self.collate_fn is None:
-            return list(self.dataset[tensor(numbers)])
-        return self._collate([self.dataset[number] for number in numbers])
-
-    def _from_stream(self) -> Iterator[Any]:
-        samples = iter(self.dataset)
-        if self.batch_size is None:
-            yield from map(self._alone, samples)
-            return
-        while batch := list(islice(samples, self.batch_size)):
-            if len(batch) < self.batch_size and self.drop_last:
-                return
-            yield self._collate(batch)
+        if type(dataset) is TensorDataset and self.collate_fn is None:
+            return lambda numbers: list(dataset[tensor(numbers)])
+        collate = self.collate_fn or default_collate
+        return lambda numbers: collate([dataset[number] for number in numbers])
 
     def __len__(self) -> int:
         if self._streams:

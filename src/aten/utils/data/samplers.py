@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.random.generator import Generator
+from aten.construction import as_tensor
 from aten.registry import ops
 
-__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
+
+_DRAWN_AT_ONCE = 32
 
 
 class Sampler:
@@ -32,22 +42,107 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-class RandomSampler(Sampler):
-    """A permutation, another one each time; without a generator seeded by the default one."""
+def _own_generator() -> Generator:
+    """A generator seeded by the default one."""
+    made = Generator()
+    made.manual_seed(int(ops.aten.empty((), dtype=DTYPES["int64"]).random_().item()))
+    return made
 
-    def __init__(self, data_source: Any, generator: Generator | None = None) -> None:
+
+class RandomSampler(Sampler):
+    """A permutation, another one each time; without a generator seeded by the default one.
+
+    With `num_samples` as many numbers, of several permutations if need be; with `replacement`
+    each drawn by itself.
+    """
+
+    def __init__(
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        if not isinstance(replacement, bool):
+            raise TypeError(f"RandomSampler: replacement must be a bool, got {replacement!r}")
+        if num_samples is not None and (not isinstance(num_samples, int) or num_samples <= 0):
+            raise ValueError(f"RandomSampler: num_samples must be at least 1, got {num_samples!r}")
         self.data_source, self.generator = data_source, generator
+        self.replacement, self._num_samples = replacement, num_samples
+
+    @property
+    def num_samples(self) -> int:
+        """How many numbers there are."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        generator = self.generator
-        if generator is None:
-            generator = Generator()
-            generator.manual_seed(int(ops.aten.empty((), dtype=DTYPES["int64"]).random_().item()))
-        order = ops.aten.randperm(len(self.data_source), generator=generator)
-        return iter(order.tolist())
+        generator = self.generator or _own_generator()
+        count, wanted = len(self.data_source), self.num_samples
+        if self.replacement:
+            # As many at a time as torch draws: the numbers are torch's.
+            for first in range(0, wanted, _DRAWN_AT_ONCE):
+                size = min(_DRAWN_AT_ONCE, wanted - first)
+                yield from ops.aten.randint(count, (size,), generator=generator).tolist()
+            return
+        while wanted > 0 and count > 0:
+            order = ops.aten.randperm(count, generator=generator).tolist()
+            yield from order[:wanted]
+            wanted -= count
 
     def __len__(self) -> int:
-        return len(self.data_source)
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """Some numbers, in another order each time."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        order = ops.aten.randperm(len(self.indices), generator=self.generator)
+        return (self.indices[place] for place in order.tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """`num_samples` numbers, each as often as its weight says.
+
+    Raises ValueError for weights that are no row, and for counts below 1.
+    """
+
+    def __init__(
+        self,
+        weights: Any,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(
+                f"WeightedRandomSampler: num_samples must be at least 1, got {num_samples!r}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(
+                f"WeightedRandomSampler: replacement must be a bool, got {replacement!r}"
+            )
+        self.weights = as_tensor(weights, dtype=DTYPES["float64"])
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"WeightedRandomSampler: weights must be a row, got {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = ops.aten.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
+        return iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
 
 
 class BatchSampler(Sampler):

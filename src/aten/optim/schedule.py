@@ -1,0 +1,79 @@
+"""What schedules of learning rates share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from aten.optim.optimizer import Optimizer
+
+__all__ = ["LRScheduler", "momentum_name", "set_momentum"]
+
+
+class LRScheduler:
+    """Sets every group's "lr" once when made, and at each `step`. Subclasses write `_rate`."""
+
+    _hidden: ClassVar[tuple[str, ...]] = ("optimizer", "lr_lambdas", "scale_fn")
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"expected an Optimizer, got {type(optimizer).__name__}")
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self.step()
+
+    def _rate(self, number: int, group: dict[str, Any]) -> float:
+        raise NotImplementedError
+
+    def get_lr(self) -> list[float]:
+        """The rates that this epoch begins with, a group each."""
+        return [self._rate(number, one) for number, one in enumerate(self.optimizer.param_groups)]
+
+    def get_last_lr(self) -> list[float]:
+        """The rates in use, a group each."""
+        return self._last_lr
+
+    def step(self) -> None:
+        """The next epoch begins."""
+        self.last_epoch += 1
+        self._last_lr = self.get_lr()
+        for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=True):
+            group["lr"] = rate
+
+    def _restart(self) -> None:
+        """Epoch 0 begins, from the initial rates."""
+        self.last_epoch = -1
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        self.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer and functions."""
+        return {name: value for name, value in vars(self).items() if name not in self._hidden}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take what `state_dict` gave."""
+        vars(self).update(state_dict)
+
+    def _per_group(self, name: str, given: Any) -> list[Any]:
+        """A setting of each group: one for all, or as many as there are."""
+        count = len(self.optimizer.param_groups)
+        if not isinstance(given, (list, tuple)):
+            return [given] * count
+        if len(given) != count:
+            raise ValueError(
+                f"{type(self).__name__}: {name} has {len(given)} values for {count} groups"
+            )
+        return list(given)
+
+
+def momentum_name(optimizer: Optimizer) -> str | None:
+    """What an optimizer has as momentum: "momentum", "betas", of which the first is, or None."""
+    return next((name for name in ("betas", "momentum") if name in optimizer.defaults), None)
+
+
+def set_momentum(group: dict[str, Any], name: str, value: float) -> None:
+    """Let a group have another momentum."""
+    group[name] = (value, *group[name][1:]) if name == "betas" else value
