@@ -50,7 +50,7 @@ FAMILIES = (
         "DataParallel",
         optim="SparseAdam Adafactor Muon swa_utils",
         utils="checkpoint tensorboard",
-        nn_utils="clip_grads* get_total_norm parametrize parametrizations prune "
+        nn_utils="prune "
         "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
         "fuse_* convert_conv*",
     ),

@@ -183,6 +183,17 @@ def test_quasi_newton_refuses():
             library.optim.LBFGS(one).step()
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_ways_of_a_step(name):
+    for library in (aten, torch):
+        optimizer = getattr(library.optim, name)
+        optimizer(parameters(library, "float32"), foreach=True, differentiable=False)
+        with pytest.raises(TypeError):
+            optimizer(parameters(library, "float32"), forall=True)
+    with pytest.raises(ValueError, match="differentiable"):
+        getattr(aten.optim, name)(parameters(aten, "float32"), differentiable=True)
+
+
 WRONG = [
     ("Adam", {"lr": -1}),
     ("Adadelta", {"rho": 2}),

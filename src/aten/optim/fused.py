@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
-from aten.optim.optimizer import Optimizer
+from aten.optim.optimizer import Optimizer, check_ways
 from aten.registry import ops
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW"]
@@ -28,7 +28,9 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("SGD: nesterov needs momentum, and dampening of 0")
         settings = {"lr": lr, "momentum": momentum, "dampening": dampening}
@@ -77,7 +79,9 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         settings = {"lr": lr, "betas": betas, "eps": eps}
         more = {"weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize}
         super().__init__(params, {**settings, **more})
@@ -121,7 +125,9 @@ class AdamW(Adam):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
@@ -140,7 +146,9 @@ class Adagrad(Optimizer):
         eps: float = 1e-10,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         settings = {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
         more = {
             "initial_accumulator_value": initial_accumulator_value,

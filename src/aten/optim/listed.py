@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
-from aten.optim.optimizer import Optimizer
+from aten.optim.optimizer import Optimizer, check_ways
 from aten.registry import ops
 
 __all__ = ["Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "by_step", "fresh_state", "prepared"]
@@ -60,7 +60,9 @@ class RMSprop(Optimizer):
         centered: bool = False,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         settings = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
         more = {"momentum": momentum, "centered": centered, "maximize": maximize}
         super().__init__(params, {**settings, **more})
@@ -114,7 +116,9 @@ class NAdam(Optimizer):
         decoupled_weight_decay: bool = False,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         more = {
             "momentum_decay": momentum_decay,
@@ -175,7 +179,9 @@ class RAdam(Optimizer):
         decoupled_weight_decay: bool = False,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         more = {"decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize}
         super().__init__(params, {**settings, **more})
@@ -231,7 +237,9 @@ class Adamax(Optimizer):
         weight_decay: float = 0,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, {**settings, "maximize": maximize})
 
@@ -269,7 +277,9 @@ class Adadelta(Optimizer):
         weight_decay: float = 0,
         *,
         maximize: bool = False,
+        **ways: Any,
     ) -> None:
+        check_ways(type(self).__name__, ways)
         if rho > 1:
             raise ValueError(f"Adadelta: invalid rho: {rho}")
         settings = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}

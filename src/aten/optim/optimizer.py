@@ -9,7 +9,19 @@ from typing import Any, ClassVar
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import enable_grad, no_grad
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "check_ways"]
+
+# How torch lets users choose the way of a step; here there is one for all parameters at once.
+_WAYS = ("foreach", "fused", "capturable", "differentiable")
+
+
+def check_ways(name: str, ways: dict[str, Any]) -> None:
+    """Raises TypeError for settings that an optimizer has not, ValueError for differentiable."""
+    unknown = [one for one in ways if one not in _WAYS]
+    if unknown:
+        raise TypeError(f"{name}: there is no setting {unknown[0]!r}")
+    if ways.get("differentiable"):
+        raise ValueError(f"{name}: steps are not differentiable")
 
 
 class Optimizer:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import no_grad
@@ -11,10 +12,17 @@ from aten.nn.utils import rnn
 from aten.refusals import refuse
 from aten.registry import ops
 
+if TYPE_CHECKING:
+    from aten.nn.utils import parametrizations, parametrize
+
 __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
     "rnn",
     "vector_to_parameters",
 ]
@@ -43,32 +51,63 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Any]:
     return [one.grad for one in listed if one.grad is not None]
 
 
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all elements of all tensors; 0 of none. They are always taken together.
+
+    Raises RuntimeError for a norm that is no finite number, with `error_if_nonfinite`.
+    """
+    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not listed:
+        return ops.aten.zeros(())
+    norms = ops.aten.stack(ops.aten._foreach_norm(listed, norm_type))
+    total: Tensor = ops.aten.linalg_vector_norm(norms, norm_type)
+    if error_if_nonfinite and not bool(total.isfinite()):
+        raise RuntimeError(
+            f"clip_grad_norm_: the norm of order {norm_type} of the gradients is {total.item()}"
+        )
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale gradients whose norm together is `total_norm` so that it is at most `max_norm`."""
+    gradients = _gradients(parameters)
+    if gradients:
+        ops.aten._foreach_mul_(gradients, (max_norm / (total_norm + 1e-6)).clamp(max=1.0))
+
+
 @no_grad()
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
     """Scale gradients so that their norm together is at most `max_norm`; gives what it was.
 
     Raises RuntimeError for a norm that is no finite number, with `error_if_nonfinite`.
     """
-    gradients = _gradients(parameters)
-    if not gradients:
-        return ops.aten.zeros(())
-    norms = ops.aten.stack(ops.aten._foreach_norm(gradients, norm_type))
-    total: Tensor = ops.aten.linalg_vector_norm(norms, norm_type)
-    if error_if_nonfinite and not bool(total.isfinite()):
-        raise RuntimeError(
-            f"clip_grad_norm_: the norm of order {norm_type} of the gradients is {total.item()}"
-        )
-    ops.aten._foreach_mul_(gradients, (max_norm / (total + 1e-6)).clamp(max=1.0))
+    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
     return total
 
 
 @no_grad()
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
     """Cut gradients' elements off at ±`clip_value`."""
     gradients = _gradients(parameters)
     if gradients:
@@ -77,4 +116,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
 
 
 def __getattr__(name: str) -> Any:
-    refuse(__name__, name)
+    # They need modules, and modules need this package.
+    if name in ("parametrizations", "parametrize"):
+        return import_module(f"aten.nn.utils.{name}")
+    return refuse(__name__, name)
