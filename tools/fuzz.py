@@ -1,7 +1,7 @@
 """Random calls of every registered operator, in processes of their own.
 
-    python tools/fuzz.py [--calls N] [--first SEED] [--jobs N]
-    python tools/fuzz.py --reentrant | --gradients | --variations N …
+    python tools/fuzz.py [--reentrant | --gradients | --variations N]
+                         [--calls N] [--first SEED] [--jobs N]
 
 Calls are numbered from the first seed on; a number repeats its call. A crash, a hang, an exception
 that no call may raise, or operands that a failed call changed are counted and printed with their

@@ -2,7 +2,7 @@
 
     python tools/gradient_database.py [NAME …] [--dtypes float64 …] [--second] [--samples N]
     python tools/gradient_database.py [NAME …] --differences [--second]
-    python tools/gradient_database.py --write     all of it; kept numbers and docs/conformance.md
+    python tools/gradient_database.py --write [RUN …]     kept numbers and docs/conformance.md
 
 Prints what is wrong, and how many of the entries that have gradients in torch are right; beside
 differences, by `gradcheck` in float64, also which lines of `derivatives.yaml` no sample reaches.
@@ -30,9 +30,11 @@ RUNS: dict[str, dict[str, Any]] = {
     "float32": {"dtypes": ["float32"]},
     "complex128": {"dtypes": ["complex128"]},
     "float64, second derivatives": {"dtypes": ["float64"], "second": True},
-    "gradcheck": {"differences": True, "samples": 2},
-    "gradgradcheck": {"differences": True, "second": True, "samples": 2},
+    "gradcheck": {"differences": True},
+    "gradgradcheck": {"differences": True, "second": True},
 }
+# How many samples of each entry it takes.
+SAMPLES = 4
 
 
 def main() -> int:
@@ -56,6 +58,8 @@ def main() -> int:
 
 def _report(options: argparse.Namespace) -> dict[str, Any]:
     """What is wrong by entry, how many entries there are, and which lines were reached."""
+    # What every process needs is imported once, before they part.
+    import gradient_checks  # noqa: F401
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -104,21 +108,20 @@ def _dtypes(entry: Any, options: argparse.Namespace) -> list[Any]:
 
 
 def _write(options: argparse.Namespace) -> int:
-    kept = {}
-    for title, given in RUNS.items():
+    """Runs those of `RUNS` that are named, or all, and keeps what each gives as it finishes."""
+    for title in options.names or RUNS:
         print(title)
         defaults = {**vars(options), "second": False, "differences": False, "names": []}
-        kept[title] = _report(argparse.Namespace(**{**defaults, **given}))
-        kept[title]["wrong"] = {
-            name: " ".join(problem.split())[:100] for name, problem in kept[title]["wrong"].items()
+        found = _report(argparse.Namespace(**{**defaults, "samples": SAMPLES, **RUNS[title]}))
+        found["wrong"] = {
+            name: " ".join(problem.split())[:100] for name, problem in found["wrong"].items()
         }
-    KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    before, _, rest = PAGE.read_text().partition(HEADING + "\n")
-    if not rest:
-        before, _, rest = before.partition(NEXT_HEADING)
-    else:
-        rest = rest.partition(NEXT_HEADING)[2]
-    PAGE.write_text(f"{before}{section()}\n\n{NEXT_HEADING}{rest}")
+        kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        KEPT.write_text(json.dumps({**kept, title: found}, indent=1, sort_keys=True) + "\n")
+        page = PAGE.read_text()
+        before = page.partition(HEADING + "\n" if HEADING + "\n" in page else NEXT_HEADING)[0]
+        rest = page.partition(NEXT_HEADING)[2]
+        PAGE.write_text(f"{before}{section()}\n\n{NEXT_HEADING}{rest}")
     return 0
 
 
@@ -129,26 +132,27 @@ def section() -> str:
         HEADING,
         "",
         "Written by `python tools/gradient_database.py --write`: the entries of the database that",
-        "have gradients in torch, called with all samples, beside torch's gradients, or, two",
-        "samples each, beside finite differences.",
+        f"have gradients in torch, {SAMPLES} samples each, beside torch's gradients or, by",
+        "`gradcheck` in float64, beside finite differences.",
         "",
         "| | right | of | wrong |",
         "|---|---|---|---|",
     ]
-    for title in RUNS:
+    for title in [title for title in RUNS if title in kept]:
         found = kept[title]
         names = ", ".join(f"`{name}`" for name in sorted(found["wrong"]))
         right = found["entries"] - len(found["wrong"])
         lines.append(f"| {title} | {right} | {found['entries']} | {names} |")
-    checked = kept["gradcheck"]
-    reached = checked["written"] - len(checked["unreached"])
-    unreached = ", ".join(f"`{name}`" for name in checked["unreached"])
-    lines += [
-        "",
-        f"`gradcheck` reaches {reached} of the {checked['written']} operators with formulas in",
-        f"`derivatives.yaml` and {checked['derived']} rules that are derived. Not reached:",
-        f"{unreached}.",
-    ]
+    if "gradcheck" in kept:
+        checked = kept["gradcheck"]
+        reached = checked["written"] - len(checked["unreached"])
+        unreached = ", ".join(f"`{name}`" for name in checked["unreached"])
+        lines += [
+            "",
+            f"`gradcheck` reaches {reached} of the {checked['written']} operators with formulas in",
+            f"`derivatives.yaml` and {checked['derived']} rules that are derived. Not reached:",
+            f"{unreached}.",
+        ]
     return "\n".join(lines)
 
 

@@ -35,7 +35,7 @@ def check(entry: Any, dtype: Any, limit: int | None = None, *, second: bool = Fa
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                _compare(entry, ours, sample, dtype, second)
+                _compare(entry, ours, sample, second)
         except Exception as failure:
             return f"sample {number}: {type(failure).__name__}: {failure}"[:600]
     return None
@@ -114,7 +114,7 @@ def tensors(value: Any) -> Iterator[Any]:
             yield from tensors(one)
 
 
-def _compare(entry: Any, ours: Any, sample: Any, dtype: Any, second: bool) -> None:
+def _compare(entry: Any, ours: Any, sample: Any, second: bool) -> None:
     given = (sample.input, *sample.args)
     translate = Translator()
     our_given, our_keywords = translate(_detached(given)), translate(_detached(sample.kwargs))
@@ -149,14 +149,14 @@ def _compare(entry: Any, ours: Any, sample: Any, dtype: Any, second: bool) -> No
     except (RuntimeError, NotImplementedError):
         return  # torch has none
     our_first = _gradients(aten, found, our_leaves, our_seeds, second)
-    _same(our_first, first, dtype, "gradient")
+    _same(our_first, first, "gradient")
     if second:
         _compare_second(
-            (first, [*leaves, *seeds]), (our_first, [*our_leaves, *our_seeds]), translate, dtype
+            (first, [*leaves, *seeds]), (our_first, [*our_leaves, *our_seeds]), translate
         )
 
 
-def _compare_second(theirs: Any, ours: Any, translate: Any, dtype: Any) -> None:
+def _compare_second(theirs: Any, ours: Any, translate: Any) -> None:
     """Second gradients, from pairs of first ones and leaves."""
     first, leaves = theirs
     our_first, our_leaves = ours
@@ -179,7 +179,7 @@ def _compare_second(theirs: Any, ours: Any, translate: Any, dtype: Any) -> None:
         our_twice = _gradients(aten, results, our_leaves, our_seeds, False)
     else:
         our_twice = [None] * len(our_leaves)
-    _same(our_twice, twice, dtype, "second gradient")
+    _same(our_twice, twice, "second gradient")
 
 
 def _has_graph(tensor: Any) -> bool:
@@ -217,7 +217,7 @@ def _gradients(library: Any, results: Any, leaves: Any, seeds: Any, keep: bool) 
     )
 
 
-def _same(given: list[Any], expected: list[Any], dtype: Any, what: str) -> None:
+def _same(given: list[Any], expected: list[Any], what: str) -> None:
     for place, (mine, theirs) in enumerate(zip(given, expected, strict=True)):
         if theirs is None and mine is None:
             continue
@@ -226,7 +226,7 @@ def _same(given: list[Any], expected: list[Any], dtype: Any, what: str) -> None:
             theirs = torch.zeros_like(to_torch(mine.detach()))
         if mine is None:
             mine = aten.zeros_like(Translator()(theirs.detach()))
-        relative, absolute = _TOLERANCE.get(dtype, (1e-2, 1e-2))
+        relative, absolute = _TOLERANCE.get(theirs.dtype, (1e-2, 1e-2))
         torch.testing.assert_close(
             to_torch(mine.detach()),
             theirs.detach().resolve_conj().resolve_neg(),
