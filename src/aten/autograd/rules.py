@@ -13,7 +13,7 @@ from typing import Any
 from aten import registry
 from aten._core.autograd.operators import Formula, RecordingKernel, Rule
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.dispatcher import FallthroughKernel, Kernel, OpOverload
 from aten.autograd._generated import DERIVATIVES
 from aten.autograd.derivation import NoDerivativeError, derived
 from aten.backends import structured
@@ -41,6 +41,9 @@ def rule_of(op: OpOverload) -> Rule:
     for name in (key, functional):
         if name in DERIVATIVES:
             return _written(op, title, DERIVATIVES[name], variant == "inplace")
+    if kind == registry.USER_DEFINED:
+        # Its kernel is recorded by what it calls.
+        return Rule(title, [], through=FallthroughKernel())
     if kind in _POINTWISE or (op.namespace == "gradient"):
         return _derived(op, title, functional, variant == "inplace")
     if kind in _THROUGH or kind == "prim reduction":
