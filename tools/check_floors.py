@@ -37,6 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("autograd", "graph", "library", "foreign", "transforms"),
     (
         "naming",
+        "overrides",
         "absent_names",
         "refusals",
         "constants",

@@ -23,6 +23,8 @@ BFloat16Tensor: Any
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
+from aten._core.dispatch.overriding import DisableTorchFunction as DisableTorchFunction
+from aten._core.dispatch.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from aten._core.base.keys import DispatchKey as DispatchKey
 from aten._core.base.keys import DispatchKeySet as DispatchKeySet
 DoubleTensor: Any
@@ -544,6 +546,7 @@ from . import optim as optim
 from aten._generated.functions import orgqr as orgqr
 from aten._generated.functions import ormqr as ormqr
 from aten._generated.functions import outer as outer
+from . import overrides as overrides
 from aten._generated.functions import pairwise_distance as pairwise_distance
 from aten.functional.linear_algebra import pca_lowrank as pca_lowrank
 from aten._generated.functions import pdist as pdist

@@ -62,7 +62,7 @@ FAMILIES = (
     Family(
         PLANNED,
         "transformations of functions are not in aten yet",
-        torch="vmap overrides DisableTorchFunction DisableTorchFunctionSubclass",
+        torch="vmap",
         nn_functional="has_torch_function* handle_torch_function boolean_dispatch",
     ),
     Family(

@@ -51,6 +51,7 @@ _BY_MODULE = {
     "_core.base.errors": ("AcceleratorError", "OutOfMemoryError"),
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),
+    "overrides": ("DisableTorchFunction", "DisableTorchFunctionSubclass"),
     "transforms": ("decompositions",),
     "methods": ("unique", "unique_consecutive"),
     "printing": ("get_printoptions", "set_printoptions"),

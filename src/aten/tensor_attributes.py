@@ -12,6 +12,7 @@ from aten._core.autograd import engine, node
 from aten._core.base.device import device
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.errors import NoDeviceError
+from aten._core.dispatch.overriding import DisableTorchFunctionSubclass
 from aten._core.tensor.tensor import Tensor
 
 # Attributes that are the same for every tensor there is.
@@ -491,6 +492,26 @@ def _as_method(name: str, arguments: str, answer: object) -> Callable[..., Any]:
     return method
 
 
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """The memory of `data` as a leaf of class `cls`, a subclass of Tensor.
+
+    Raises TypeError for other classes, and where `data` is no tensor.
+
+    Example:
+
+        >>> class Marked(aten.Tensor):
+        ...     pass
+        >>> type(aten.Tensor._make_subclass(Marked, aten.ones(2))).__name__
+        'Marked'
+    """
+    if not isinstance(data, Tensor):
+        raise TypeError(f"_make_subclass: data must be a tensor, not {type(data).__name__}")
+    with DisableTorchFunctionSubclass():
+        made = data.detach().as_subclass(cls)
+    made.requires_grad_(require_grad)
+    return made
+
+
 ATTRIBUTES: dict[str, Any] = {
     **_ANSWERS,
     **{kind: _moved(kind) for kind in ("cuda", "ipu", "mtia", "xpu", "hpu")},
@@ -503,6 +524,7 @@ ATTRIBUTES: dict[str, Any] = {
             ("is_same_size", "aten.ones(3)", False),
         )
     },
+    "_make_subclass": staticmethod(_make_subclass),
     "grad": property(_grad, _set_grad, doc=_grad.__doc__),
     "grad_dtype": property(_grad_dtype),
     "requires_grad": property(_requires_grad, _set_requires_grad, doc=_requires_grad.__doc__),

@@ -60,6 +60,7 @@ _SKIPPED_BY_DEFAULT = _AUTOGRAD | {
     "PythonTLSSnapshot",
     "PreDispatch",
     "PythonDispatcher",
+    "Overriding",
 }
 
 DIRECT = "direct"

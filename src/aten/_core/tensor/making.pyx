@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU, DEVICE_TYPE_COUNT, META, device
 from aten._core.base.dtypes cimport dtype, item_size
-from aten._core.base.keys cimport DispatchKeySet, dense_keys, recording_bit
+from aten._core.base.keys cimport DispatchKeySet, dense_keys, bits_of_one_tensor
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
@@ -105,7 +105,7 @@ cdef Tensor make_alias(TensorImpl base):
     tensor.dtype_code = base.dtype_code
     tensor.device_type = base.device_type
     tensor.device_index = base.device_index
-    tensor.keys = base.keys & ~recording_bit()
+    tensor.keys = base.keys & ~bits_of_one_tensor()
     note_base(tensor, base)
     return tensor
 
