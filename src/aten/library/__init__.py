@@ -6,6 +6,7 @@ from typing import Any
 
 from aten.library.checking import opcheck
 from aten.library.custom import CustomOpDef, custom_op
+from aten.library.dispatch_rules import register_torch_dispatch
 from aten.library.gradients import register_autograd
 from aten.library.registration import (
     Library,
@@ -33,6 +34,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
     "vmap_rule_of",
 ]

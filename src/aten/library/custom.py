@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from aten._core.dispatch.own_operators import CustomKernel, CustomOperator
+from aten.library.dispatch_rules import register_torch_dispatch
 from aten.library.gradients import refuse_gradients, register_autograd
 from aten.library.registration import Library, key_of_device_type
 from aten.library.vmap_rules import register_vmap
@@ -77,6 +78,12 @@ class CustomOpDef(CustomOperator):
     def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
         """As the module's `register_vmap`, for this operator."""
         return register_vmap(self._qualname, func, lib=self._lib)
+
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
+        """As the module's `register_torch_dispatch`, for this operator."""
+        return register_torch_dispatch(self._qualname, torch_dispatch_class, fn, lib=self._lib)
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:

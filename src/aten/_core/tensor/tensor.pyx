@@ -41,6 +41,7 @@ cdef enum:
     FLOATING = 2    # the category from which on `~` has no meaning
 
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
+cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
 cdef object _STRIDED = LAYOUTS["strided"]
 cdef object _CONTIGUOUS_FORMAT = MEMORY_FORMATS["contiguous_format"]
@@ -225,8 +226,8 @@ cdef class Tensor(TensorImpl):
 
     def __cinit__(self, *args, **kwargs):
         self.dtype_code = default_dtype_code()
-        if type(self) is not Tensor and _overrides(type(self)):
-            self.keys |= overriding_bit()
+        if type(self) is not Tensor:
+            self.keys |= _keys_of_class(type(self))
         if args or kwargs:
             _show(self, <Tensor?>_constructor(args, kwargs))
 
@@ -846,9 +847,29 @@ cdef inline bint _is_overridden(TensorImpl tensor) noexcept:
     return (tensor.keys | state.included) & ~state.excluded & overriding_bit() != 0
 
 
-cdef bint _overrides(object cls) except -1:
-    """Whether a subclass wants to be asked what operators give: all that do not say otherwise."""
-    return getattr(cls, "__torch_function__", None) is not _not_asked
+cdef uint64_t _keys_of_class(object cls) except? 0:
+    """By what keys a subclass is asked: all are what functions give that do not say otherwise."""
+    cdef uint64_t keys = 0
+    if getattr(cls, "__torch_function__", None) is not _not_asked:
+        keys |= overriding_bit()
+    if getattr(cls, "__torch_dispatch__", _not_asked) is not _not_asked:
+        keys |= _PYTHON
+    return keys
+
+
+cdef inline uint64_t _keys_by_class(TensorImpl tensor) noexcept:
+    """The keys that come of the tensor's class; that of tensors without data does not."""
+    cdef uint64_t keys = overriding_bit()
+    if tensor.storage.device_type != META:
+        keys |= _PYTHON
+    return keys
+
+
+cdef uint64_t keys_of_views(TensorImpl base) noexcept:
+    cdef uint64_t keys = base.keys & ~bits_of_one_tensor()
+    if keys & _PYTHON and base.storage.device_type != META:
+        keys &= ~_PYTHON
+    return keys
 
 
 cdef object _number(Tensor tensor):
@@ -878,7 +899,7 @@ cdef int _show(Tensor made, TensorImpl window) except -1:
     made.dtype_code = window.dtype_code
     made.device_type = window.device_type
     made.device_index = window.device_index
-    made.keys = window.keys & ~overriding_bit() | made.keys & overriding_bit()
+    made.keys = window.keys & ~_keys_by_class(window) | made.keys & (overriding_bit() | _PYTHON)
     if has_autograd(window):
         set_autograd_field(made, <PyObject*>window.autograd)
     note_base(made, window)
