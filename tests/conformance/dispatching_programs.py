@@ -36,7 +36,7 @@ def logged(torch, dispatching, pytree):
     x = LoggingTensor(torch.tensor([1.0, 2.0, 3.0]), requires_grad=True)
     y = x * 2 + 1
     names = [type(x).__name__, type(y).__name__, list(y.shape), y.requires_grad]
-    values = [y.elem.tolist(), torch.sin(x).elem.tolist(), torch.stack([x, x]).elem.tolist()]
+    values = [y.elem.tolist(), torch.neg(x).elem.tolist(), torch.stack([x, x]).elem.tolist()]
     forward = list(seen)
     z = (x * x).sum()
     (slope,) = torch.autograd.grad(z, x)

@@ -46,6 +46,9 @@ def rule_of(op: OpOverload) -> Rule:
         return Rule(title, [], through=FallthroughKernel())
     if kind in _POINTWISE or (op.namespace == "gradient"):
         return _derived(op, title, functional, variant == "inplace")
+    if kind == "factory" and (op.name.endswith("_like") or op.name.startswith("new_")):
+        # A tensor that is a pattern only.
+        return Rule(title, None)
     if kind in _THROUGH or kind == "prim reduction":
         through = _definition(op)
         if through is not None:

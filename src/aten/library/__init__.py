@@ -15,6 +15,7 @@ from aten.library.registration import (
     fallthrough_kernel,
     impl,
     key_of_device_type,
+    register_autocast,
     register_fake,
     register_kernel,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "infer_schema",
     "key_of_device_type",
     "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from aten._core.base.dtypes import dtype
 from aten._core.dispatch.own_operators import CustomKernel, CustomOperator
 from aten.library.dispatch_rules import register_torch_dispatch
 from aten.library.gradients import refuse_gradients, register_autograd
-from aten.library.registration import Library, key_of_device_type
+from aten.library.registration import Library, key_of_device_type, register_autocast
 from aten.library.vmap_rules import register_vmap
 from aten.registry import operator
 
@@ -84,6 +85,10 @@ class CustomOpDef(CustomOperator):
     ) -> Any:
         """As the module's `register_torch_dispatch`, for this operator."""
         return register_torch_dispatch(self._qualname, torch_dispatch_class, fn, lib=self._lib)
+
+    def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
+        """As the module's `register_autocast`, for this operator."""
+        register_autocast(self._qualname, device_type, cast_inputs, lib=self._lib)
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:

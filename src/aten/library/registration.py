@@ -32,6 +32,7 @@ from aten.registry import find_operator, split_name, undefine
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from aten._core.base.dtypes import dtype
     from aten._core.dispatch.registrations import RegistrationHandle
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -339,6 +340,29 @@ def register_fake(
     Without `func` it is a decorator.
     """
     return impl(name_of(op), "Meta", func, lib=lib)
+
+
+def register_autocast(
+    op: str | OpOverload | NamedOperator,
+    device_type: str,
+    cast_inputs: dtype,
+    /,
+    *,
+    lib: Library | None = None,
+) -> None:
+    """Has the operator get floating-point tensors as `cast_inputs` in autocast regions.
+
+    Raises ValueError for device types other than "cpu", which has no such regions.
+    """
+    from aten.autograd.casting import conversion
+
+    if device_type != "cpu":
+        raise ValueError(
+            f"register_autocast(): expected the device type 'cpu', not {device_type!r}"
+        )
+    qualified = name_of(op)
+    library = library_of(split_name(qualified)[0]) if lib is None else lib
+    library.impl(qualified, conversion(lambda: cast_inputs), "AutocastCPU")
 
 
 class NamedOperator(Protocol):
