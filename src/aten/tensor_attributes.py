@@ -569,7 +569,7 @@ def _described(
     element: dtype | None,
 ) -> Tensor:
     """A meta tensor with these sizes and strides."""
-    options = {"dtype": element, "device": "meta"}
+    options: dict[str, Any] = {"dtype": element, "device": "meta"}
     if strides is None:
         made = registry.ops.aten.empty(tuple(size), memory_format=memory_format, **options)
         strides = made.stride()
