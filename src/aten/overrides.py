@@ -1,6 +1,6 @@
 """`__torch_function__`: classes and modes that say themselves what functions of tensors give.
 
-Examples are in docs/for-torch-users.md; the protocol and its names are torch's.
+The protocol and its names are torch's.
 """
 
 from __future__ import annotations

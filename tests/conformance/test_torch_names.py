@@ -56,7 +56,6 @@ def test_imports_say_why_too():
         ("from aten.nn import LSTM", "layer"),
         ("from aten.nn.functional import scaled_mm", "8-bit"),
         ("from aten.optim import LBFGS", "optimizer"),
-        ("from aten.utils import checkpoint", "training"),
         ("from aten.jit import script", "scripting"),
     ):
         with pytest.raises(ImportError) as error:

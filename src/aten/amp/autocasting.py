@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from aten._core.base.device import device
@@ -19,7 +19,7 @@ from aten._core.base.keys import (
     DispatchKeySet,
     IncludeDispatchKeyGuard,
 )
-from aten._core.dispatch.dispatcher import register_kernel
+from aten._core.dispatch.dispatcher import PythonKernel, register_kernel
 from aten.autograd import casting
 from aten.registry import operator
 
@@ -81,14 +81,15 @@ def _install() -> None:
     """Registers the kernels; once, when a region is first entered."""
     from aten.amp import autocast_operators as lists
 
-    for names, function in (
+    makers: list[tuple[Sequence[str], Callable[[], PythonKernel]]] = [
         (lists.LOWER, lambda: casting.conversion(_lowest)),
         (lists.FLOAT32, lambda: casting.conversion(lambda: DTYPES["float32"])),
         (lists.PROMOTED, lambda: casting.promotion(_lowest)),
-    ):
+    ]
+    for names, make in makers:
         for name in names:
-            kernel = function()
-            register_kernel(operator(name).registrations, _KEY, kernel, "aten/amp/autocasting.py")
+            registrations = operator(name).registrations
+            register_kernel(registrations, _KEY, make(), "aten/amp/autocasting.py")
 
 
 # Settings
@@ -324,7 +325,7 @@ class autocast:  # noqa: N801 (torch's name)
         self._cache_enabled = (
             is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         )
-        self._before: list[tuple[bool, dtype, bool]] = []
+        self._before: list[tuple[bool, Any, bool]] = []
 
     def __enter__(self) -> Self:
         kind = self.device
