@@ -23,6 +23,7 @@ from timing import Result, measure, show
 GROUPS = (
     "digits",
     "overhead",
+    "custom_operators",
     "pointwise",
     "reduce",
     "index",

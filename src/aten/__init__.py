@@ -74,6 +74,7 @@ _DEFERRED_MODULES = frozenset(
         "mtia",
         "nn",
         "optim",
+        "overrides",
         "profiler",
         "random",
         "return_types",

@@ -23,11 +23,14 @@ BFloat16Tensor: Any
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
+from aten._core.dispatch.overriding import DisableTorchFunction as DisableTorchFunction
+from aten._core.dispatch.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from aten._core.base.keys import DispatchKey as DispatchKey
 from aten._core.base.keys import DispatchKeySet as DispatchKeySet
 DoubleTensor: Any
 FloatTensor: Any
 from aten._core.random.generator import Generator as Generator
+from aten.amp.scaling import GradScaler as GradScaler
 HalfTensor: Any
 IntTensor: Any
 LongTensor: Any
@@ -107,9 +110,9 @@ from aten._generated.functions import atanh_ as atanh_
 from aten.functional.shape import atleast_1d as atleast_1d
 from aten.functional.shape import atleast_2d as atleast_2d
 from aten.functional.shape import atleast_3d as atleast_3d
-from aten.settings import autocast as autocast
-from aten.settings import autocast_decrement_nesting as autocast_decrement_nesting
-from aten.settings import autocast_increment_nesting as autocast_increment_nesting
+from aten.amp.autocasting import autocast as autocast
+from aten.amp.autocasting import autocast_decrement_nesting as autocast_decrement_nesting
+from aten.amp.autocasting import autocast_increment_nesting as autocast_increment_nesting
 from . import autograd as autograd
 from aten._generated.functions import avg_pool1d as avg_pool1d
 from . import backends as backends
@@ -166,7 +169,7 @@ from aten._generated.functions import clamp_max as clamp_max
 from aten._generated.functions import clamp_max_ as clamp_max_
 from aten._generated.functions import clamp_min as clamp_min
 from aten._generated.functions import clamp_min_ as clamp_min_
-from aten.settings import clear_autocast_cache as clear_autocast_cache
+from aten.amp.autocasting import clear_autocast_cache as clear_autocast_cache
 from aten._generated.functions import clip as clip
 from aten._generated.functions import clip_ as clip_
 from aten._generated.functions import clone as clone
@@ -320,9 +323,9 @@ from aten._generated.functions import gcd_ as gcd_
 from aten._generated.functions import ge as ge
 from aten._generated.functions import geqrf as geqrf
 from aten._generated.functions import ger as ger
-from aten.settings import get_autocast_cpu_dtype as get_autocast_cpu_dtype
-from aten.settings import get_autocast_dtype as get_autocast_dtype
-from aten.settings import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from aten.amp.autocasting import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from aten.amp.autocasting import get_autocast_dtype as get_autocast_dtype
+from aten.amp.autocasting import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from aten.settings import get_default_device as get_default_device
 from aten._core.base.dtypes import get_default_dtype as get_default_dtype
 from aten.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
@@ -394,10 +397,10 @@ int8: _dtype
 from aten._generated.functions import inverse as inverse
 from aten.settings import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from aten.settings import is_anomaly_enabled as is_anomaly_enabled
-from aten.settings import is_autocast_available as is_autocast_available
-from aten.settings import is_autocast_cache_enabled as is_autocast_cache_enabled
-from aten.settings import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from aten.settings import is_autocast_enabled as is_autocast_enabled
+from aten.amp.autocasting import is_autocast_available as is_autocast_available
+from aten.amp.autocasting import is_autocast_cache_enabled as is_autocast_cache_enabled
+from aten.amp.autocasting import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from aten.amp.autocasting import is_autocast_enabled as is_autocast_enabled
 from aten.predicates import is_complex as is_complex
 from aten.predicates import is_conj as is_conj
 from aten.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
@@ -545,6 +548,7 @@ from . import optim as optim
 from aten._generated.functions import orgqr as orgqr
 from aten._generated.functions import ormqr as ormqr
 from aten._generated.functions import outer as outer
+from . import overrides as overrides
 from aten._generated.functions import pairwise_distance as pairwise_distance
 from aten.functional.linear_algebra import pca_lowrank as pca_lowrank
 from aten._generated.functions import pdist as pdist
@@ -629,6 +633,12 @@ from aten._generated.functions import select_copy as select_copy
 from aten._generated.functions import select_scatter as select_scatter
 from aten._generated.functions import selu as selu
 from aten._generated.functions import selu_ as selu_
+from aten.amp.autocasting import set_autocast_cache_enabled as set_autocast_cache_enabled
+from aten.amp.autocasting import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from aten.amp.autocasting import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from aten.amp.autocasting import set_autocast_dtype as set_autocast_dtype
+from aten.amp.autocasting import set_autocast_enabled as set_autocast_enabled
+from aten.amp.autocasting import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from aten.settings import set_default_device as set_default_device
 from aten._core.base.dtypes import set_default_dtype as set_default_dtype
 from aten.tensor_types import set_default_tensor_type as set_default_tensor_type

@@ -45,11 +45,11 @@ FAMILIES = (
         PLANNED,
         "this layer, optimizer or helper of training is not in aten yet; aten.nn.functional has "
         "what layers compute",
-        torch="GradScaler ModuleDict ParameterDict BufferDict hub",
+        torch="ModuleDict ParameterDict BufferDict hub",
         nn="Lazy* Uninitialized* LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel "
         "DataParallel",
         optim="SparseAdam Adafactor Muon swa_utils",
-        utils="checkpoint tensorboard",
+        utils="tensorboard",
         nn_utils="prune "
         "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
         "fuse_* convert_conv*",
@@ -57,13 +57,7 @@ FAMILIES = (
     Family(
         PLANNED,
         "transformations of functions are not in aten yet",
-        torch="overrides DisableTorchFunction DisableTorchFunctionSubclass",
         nn_functional="has_torch_function* handle_torch_function boolean_dispatch",
-    ),
-    Family(
-        PLANNED,
-        "automatic conversion to half types is not in aten yet",
-        torch="set_autocast*",
     ),
     Family(
         PLANNED,
@@ -162,7 +156,7 @@ FAMILIES = (
         "LockingLogger LoggerBase NoopLogger BenchmarkConfig BenchmarkExecutionStats "
         "ThroughputBenchmark PRIVATE_OPS USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH "
         "classproperty get_file_path unify_type_list OperatorInfo FileCheck "
-        "set_autocast_cache_enabled Tag FunctionSchema "
+        "Tag FunctionSchema "
         "parse_schema parse_type_comment merge_type_from_type_comment",
         Tensor="index",
         nn_functional="BroadcastingList* DType GRID_SAMPLE_* assert_int_or_pair "
@@ -198,7 +192,8 @@ FAMILIES = (
     Family(
         NEVER,
         "a kernel of a library for other processors, or a layout of its own",
-        torch="get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled "
+        torch="set_autocast_ipu* set_autocast_xla* get_autocast_ipu_dtype "
+        "get_autocast_xla_dtype is_autocast_ipu_enabled "
         "is_autocast_xla_enabled cudnn_* miopen_* mkldnn_* batch_norm_backward_* batch_norm_elemt "
         "batch_norm_gather_stats* batch_norm_stats batch_norm_update_stats",
         Tensor="to_mkldnn",

@@ -47,11 +47,13 @@ _PICKLED = {
     "storage": ("memory.storage", ("_storage_from_pickle",)),
 }
 _BY_MODULE = {
+    "amp.scaling": ("GradScaler",),
     "array_api.info": ("__array_namespace_info__",),
     "checkpoints": ("load", "save"),
     "_core.base.errors": ("AcceleratorError", "OutOfMemoryError"),
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),
+    "overrides": ("DisableTorchFunction", "DisableTorchFunctionSubclass"),
     "transforms": ("decompositions",),
     "transforms.batching.mapping": ("vmap",),
     "methods": ("unique", "unique_consecutive"),
@@ -68,7 +70,14 @@ _PLACES = {name: f"aten.{module}" for module, names in _BY_MODULE.items() for na
 # Modules all of whose names are the package's.
 _WHOLE = tuple(
     f"aten.{name}"
-    for name in ("constants", "functional.control", "grad_mode", "predicates", "settings")
+    for name in (
+        "amp.autocasting",
+        "constants",
+        "functional.control",
+        "grad_mode",
+        "predicates",
+        "settings",
+    )
 )
 
 

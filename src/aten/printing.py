@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from aten._core.base.dtypes import dtype, get_default_dtype
+from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
 from aten._core.tensor.making import is_fake, row_of
 from aten._core.tensor.tensor import Tensor
 
+_PYTHON = DispatchKeySet(DispatchKey.__members__["Python"])
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
-_PREFIX = "tensor("
 # Stands for the elements left out of a nested list.
 _GAP = ...
 # Numbers further apart than this, or beyond these sizes, are written in scientific notation.
@@ -158,9 +159,13 @@ def text_of(tensor: Tensor) -> str:
         return f"BatchedTensor(lvl={known.level}, bdim=0, value=\n{inner}\n)"
     history = _history_of(tensor)
     # A window of our own: lists are made on the way, and finalizers may change the caller's tensor.
-    tensor = tensor.detach().as_subclass(Tensor)
+    cls = type(tensor)
+    with ExcludeDispatchKeyGuard(_PYTHON):
+        tensor = tensor.detach().as_subclass(Tensor)
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     fake = is_fake(tensor)
+    name = cls.__name__ if cls is not Tensor else "FakeTensor" if fake else "tensor"
+    indent = len(name) + 1
     if tensor.is_meta or fake:
         body = "..."
         suffixes.append(f"size={tuple(tensor.shape)}")
@@ -171,11 +176,11 @@ def text_of(tensor: Tensor) -> str:
             suffixes.append(f"size={tuple(tensor.shape)}")
         shows_type = tensor.dtype is not get_default_dtype()
     else:
-        body = _body(tensor)
+        body = _body(tensor, indent)
         shows_type = not _follows_from_numbers(tensor.dtype)
     if shows_type:
         suffixes.append(f"dtype={tensor.dtype}")
-    return _with_suffixes(f"{'FakeTensor(' if fake else _PREFIX}{body}", suffixes + history)
+    return _with_suffixes(f"{name}({body}", suffixes + history, indent)
 
 
 def _history_of(tensor: Tensor) -> list[str]:
@@ -191,25 +196,25 @@ def _follows_from_numbers(element: dtype) -> bool:
     return element in (default, default.to_complex()) or element.name in ("int64", "bool")
 
 
-def _with_suffixes(text: str, suffixes: list[str]) -> str:
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > _options.linewidth:
-            text += ",\n" + " " * len(_PREFIX) + suffix
-            length = len(_PREFIX) + len(suffix)
+            text += ",\n" + " " * indent + suffix
+            length = indent + len(suffix)
         else:
             text += ", " + suffix
             length += len(suffix) + 2
     return text + ")"
 
 
-def _body(tensor: Tensor) -> str:
+def _body(tensor: Tensor, indent: int) -> str:
     shown = _edges(tensor) if tensor.numel() > _options.threshold else tensor.tolist()
     numbers = list(_flattened(shown))
     if tensor.is_complex():
-        return _nested_text(shown, len(_PREFIX), tensor.dim(), _ComplexFormat(numbers))
+        return _nested_text(shown, indent, tensor.dim(), _ComplexFormat(numbers))
     form = _Format(numbers, tensor.is_floating_point())
-    return _nested_text(shown, len(_PREFIX), tensor.dim(), form)
+    return _nested_text(shown, indent, tensor.dim(), form)
 
 
 def _edges(tensor: Tensor) -> Any:

@@ -12,19 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from aten._core.base.device import device, set_thread_device, thread_device
-from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.threads.parallel import set_num_threads as _set_num_threads
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
-    "autocast",
-    "autocast_decrement_nesting",
-    "autocast_increment_nesting",
-    "clear_autocast_cache",
     "compiled_with_cxx11_abi",
-    "get_autocast_cpu_dtype",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_deterministic_debug_mode",
     "get_device_module",
@@ -33,10 +25,6 @@ __all__ = [
     "init_num_threads",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
-    "is_autocast_available",
-    "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
-    "is_autocast_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_warn_always_enabled",
     "set_default_device",
@@ -302,149 +290,6 @@ def compiled_with_cxx11_abi() -> bool:
 
 
 # Automatic conversion, which is not there yet
-
-
-class autocast:  # noqa: N801
-    """A context that converts nothing: `enabled=False`, or a device that is not there.
-
-    Raises NotImplementedError where operators on the CPU would have to convert: that comes with
-    another part of the project. Raises RuntimeError for what names no device.
-    """
-
-    def __init__(
-        self,
-        device_type: str,
-        dtype: dtype | None = None,
-        enabled: bool = True,
-        cache_enabled: bool | None = None,
-    ) -> None:
-        if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if enabled and device(device_type).type == "cpu":
-            raise NotImplementedError(
-                'autocast("cpu"): automatic conversion is not in aten yet; use .to(dtype), '
-                "or pass enabled=False"
-            )
-        self.device = device_type
-        self.fast_dtype = dtype or get_autocast_dtype(device_type)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc_info: object) -> None:
-        return None
-
-    def __call__(self, function: Any) -> Any:
-        return function
-
-
-def is_autocast_available(device_type: str) -> bool:
-    """Not yet, for any device. Raises RuntimeError for what names none.
-
-    Example:
-
-        >>> aten.is_autocast_available("cpu")
-        False
-    """
-    device(device_type)
-    return False
-
-
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Never, so far.
-
-    Example:
-
-        >>> aten.is_autocast_enabled()
-        False
-    """
-    return False
-
-
-def is_autocast_cpu_enabled() -> bool:
-    """Never, so far.
-
-    Example:
-
-        >>> aten.is_autocast_cpu_enabled()
-        False
-    """
-    return False
-
-
-def is_autocast_cache_enabled() -> bool:
-    """As torch says where nothing was set.
-
-    Example:
-
-        >>> aten.is_autocast_cache_enabled()
-        True
-    """
-    return True
-
-
-def get_autocast_dtype(device_type: str) -> dtype:
-    """What torch would convert to: bfloat16 on the CPU, float16 elsewhere.
-
-    Example:
-
-        >>> aten.get_autocast_dtype("cpu")
-        aten.bfloat16
-    """
-    return DTYPES["bfloat16" if device(device_type).type == "cpu" else "float16"]
-
-
-def get_autocast_cpu_dtype() -> dtype:
-    """bfloat16.
-
-    Example:
-
-        >>> aten.get_autocast_cpu_dtype()
-        aten.bfloat16
-    """
-    return get_autocast_dtype("cpu")
-
-
-def get_autocast_gpu_dtype() -> dtype:
-    """float16.
-
-    Example:
-
-        >>> aten.get_autocast_gpu_dtype()
-        aten.float16
-    """
-    return get_autocast_dtype("cuda")
-
-
-def clear_autocast_cache() -> None:
-    """There is none.
-
-    Example:
-
-        >>> aten.clear_autocast_cache()
-    """
-
-
-def autocast_increment_nesting() -> int:
-    """Nothing nests: 1.
-
-    Example:
-
-        >>> aten.autocast_increment_nesting()
-        1
-    """
-    return 1
-
-
-def autocast_decrement_nesting() -> int:
-    """Nothing nests: 0.
-
-    Example:
-
-        >>> aten.autocast_decrement_nesting()
-        0
-    """
-    return 0
 
 
 def is_anomaly_enabled() -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from aten import interop, methods, registry, tensor_attributes
 from aten._core.base.device import device
-from aten._core.dispatch import legacy_calls
+from aten._core.dispatch import legacy_calls, overriding
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor import construct
 from aten._core.tensor.tensor import Tensor, install_attribute, install_constructor, install_slot
@@ -152,6 +152,7 @@ def install_slots() -> None:
     install_slot("setitem", indexing.setitem)
     for name, value in _ATTRIBUTES.items():
         install_attribute(name, value)
+    overriding.install()
     legacy_calls.install_reader(_read_legacy_call)
 
 

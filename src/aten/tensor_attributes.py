@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
 
 from aten import registry
 from aten._core.autograd import engine, node
-from aten._core.base.device import device
+from aten._core.base.device import LAYOUTS, device
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.errors import NoDeviceError
+from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.dispatch.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
+from aten._core.tensor.making import fake_window
 from aten._core.tensor.tensor import Tensor
+from aten.backends.modes import has_torch_dispatch
 
+_PYTHON = DispatchKeySet(DispatchKey.__members__["Python"])
+_device = device
 # Attributes that are the same for every tensor there is.
 _ANSWERS = {
     "is_cuda": False,
@@ -491,6 +497,89 @@ def _as_method(name: str, arguments: str, answer: object) -> Callable[..., Any]:
     return method
 
 
+def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """The memory of `data` as a leaf of class `cls`, a subclass of Tensor.
+
+    Raises TypeError for other classes, and where `data` is no tensor.
+
+    Example:
+
+        >>> class Marked(aten.Tensor):
+        ...     pass
+        >>> type(aten.Tensor._make_subclass(Marked, aten.ones(2))).__name__
+        'Marked'
+    """
+    if not isinstance(data, Tensor):
+        raise TypeError(f"_make_subclass: data must be a tensor, not {type(data).__name__}")
+    with DisableTorchFunctionSubclass():
+        made = data.detach().as_subclass(cls)
+    made.requires_grad_(require_grad)
+    return made
+
+
+def _make_wrapper_subclass(
+    cls: type[Tensor],
+    size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: dtype | None = None,
+    layout: Any = LAYOUTS["strided"],
+    device: Any = "cpu",
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+) -> Tensor:
+    """A tensor of class `cls` that has no data, and says that it is on `device`.
+
+    `cls.__torch_dispatch__` is asked what operators give of it; what it stands for, the class keeps
+    in attributes.
+
+    Raises:
+        RuntimeError: `cls` has no `__torch_dispatch__`, or there is no such device.
+        TypeError: `cls` is no subclass of Tensor.
+
+    Example:
+
+        >>> class Shell(aten.Tensor):
+        ...     __torch_dispatch__ = classmethod(lambda cls, func, types, args, kwargs: func)
+        >>> aten.Tensor._make_wrapper_subclass(Shell, (2, 3)).shape
+        aten.Size([2, 3])
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"_make_wrapper_subclass: cls must be a subclass of Tensor, not {cls!r}")
+    if not has_torch_dispatch(cls):
+        raise RuntimeError(f"_make_wrapper_subclass: {cls.__name__} has no __torch_dispatch__")
+    if layout is not LAYOUTS["strided"]:
+        raise RuntimeError(f"_make_wrapper_subclass: layout must be aten.strided, not {layout}")
+    with DisableTorchFunction(), ExcludeDispatchKeyGuard(_PYTHON):
+        described = _described(size, strides, storage_offset or 0, memory_format, dtype)
+        made = fake_window(described, _device(device)).as_subclass(cls)
+        made.requires_grad_(requires_grad)
+    return made
+
+
+def _described(
+    size: Sequence[int],
+    strides: Sequence[int] | None,
+    offset: int,
+    memory_format: Any,
+    element: dtype | None,
+) -> Tensor:
+    """A meta tensor with these sizes and strides."""
+    options: dict[str, Any] = {"dtype": element, "device": "meta"}
+    if strides is None:
+        made = registry.ops.aten.empty(tuple(size), memory_format=memory_format, **options)
+        strides = made.stride()
+    if not offset:
+        return registry.ops.aten.empty_strided(tuple(size), tuple(strides), **options)
+    extent = 1 + sum((one - 1) * step for one, step in zip(size, strides, strict=True))
+    room = registry.ops.aten.empty((offset + max(extent, 0),), **options)
+    return registry.ops.aten.as_strided(room, tuple(size), tuple(strides), offset)
+
+
 ATTRIBUTES: dict[str, Any] = {
     **_ANSWERS,
     **{kind: _moved(kind) for kind in ("cuda", "ipu", "mtia", "xpu", "hpu")},
@@ -503,6 +592,8 @@ ATTRIBUTES: dict[str, Any] = {
             ("is_same_size", "aten.ones(3)", False),
         )
     },
+    "_make_subclass": staticmethod(_make_subclass),
+    "_make_wrapper_subclass": staticmethod(_make_wrapper_subclass),
     "grad": property(_grad, _set_grad, doc=_grad.__doc__),
     "grad_dtype": property(_grad_dtype),
     "requires_grad": property(_requires_grad, _set_requires_grad, doc=_requires_grad.__doc__),

@@ -1,5 +1,6 @@
-"""Automatic conversion to half types, which is not there yet for the CPU."""
+"""Training in half types: regions that convert operands, and losses that are scaled."""
 
-from aten.settings import autocast, is_autocast_available
+from aten.amp.autocasting import autocast, custom_bwd, custom_fwd, is_autocast_available
+from aten.amp.scaling import GradScaler
 
-__all__ = ["autocast", "is_autocast_available"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -14,7 +14,7 @@ from aten import registry
 from aten._core.autograd import operators
 from aten._core.autograd.operators import Formula, RecordingKernel, Rule
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.dispatcher import FallthroughKernel, Kernel, OpOverload
 from aten.autograd._generated import DERIVATIVES
 from aten.autograd.derivation import CHOOSING, NoDerivativeError, derived
 from aten.backends import structured
@@ -38,8 +38,14 @@ def rule_of(op: OpOverload) -> Rule:
     name = line_of(op)
     if name in DERIVATIVES:
         return _written(op, title, DERIVATIVES[name], variant == "inplace")
+    if kind == registry.USER_DEFINED:
+        # Its kernel is recorded by what it calls.
+        return Rule(title, [], through=FallthroughKernel())
     if kind in _POINTWISE or (op.namespace == "gradient"):
         return _derived(op, title, functional, variant == "inplace")
+    if kind == "factory" and (op.name.endswith("_like") or op.name.startswith("new_")):
+        # A tensor that is a pattern only.
+        return Rule(title, None)
     if kind in _THROUGH or kind == "prim reduction":
         through = _definition(op)
         if through is not None:

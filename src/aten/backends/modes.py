@@ -7,6 +7,7 @@ Calls without one pay nothing for it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Self
 
 from aten._core.base.keys import (
@@ -16,6 +17,7 @@ from aten._core.base.keys import (
     IncludeDispatchKeyGuard,
 )
 from aten._core.dispatch.dispatcher import OpOverload, register_fallback
+from aten._core.dispatch.overriding import not_asked
 from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor import Tensor
 
@@ -76,6 +78,9 @@ class DispatchMode:
 def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     entered = _modes.entered
     if not entered:
+        found = asked_operands((*args, *kwargs.values()))
+        if found:
+            return _asked(op, found, args, kwargs)
         if _fake_mode is not None and _has_fakes((*args, *kwargs.values())):
             return _fake_mode.call(op, args, kwargs)
         with ExcludeDispatchKeyGuard(_KEYS):
@@ -85,6 +90,104 @@ def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         return mode.call(op, args, kwargs)
     finally:
         entered.append(mode)
+
+
+def _asked(op: OpOverload, found: list[Tensor], args: Any, kwargs: Any) -> Any:
+    """What the first of the operands' classes that does not decline says that the operator gives.
+
+    Raises TypeError where all of them decline.
+    """
+    given, named = without_defaults(op, args, kwargs)
+    types = tuple(type(one) for one in found)
+    for cls in types:
+        rule = _rules.get((op.qualified_name, cls))
+        if rule is not None:
+            result = rule(cls, op, types, given, named)
+        else:
+            result = cls.__torch_dispatch__(op, types, given, named)  # type: ignore[attr-defined]
+        if result is not NotImplemented:
+            return _written(op, args, kwargs, result)
+    raise TypeError(
+        f"{op}: __torch_dispatch__ of {', '.join(one.__name__ for one in types)} gave "
+        f"NotImplemented: there is no implementation for these types"
+    )
+
+
+def _written(op: OpOverload, args: Any, kwargs: Any, result: Any) -> Any:
+    """The argument that the operator writes to and returns, where it returns one; else `result`."""
+    returns = op._schema.returns
+    if len(returns) != 1 or not returns[0].is_write:
+        return result
+    for place, argument in enumerate(op._schema.arguments):
+        if argument.is_write and argument.annotation == returns[0].annotation:
+            return args[place] if place < len(args) else kwargs[argument.name]
+    return result
+
+
+def without_defaults(
+    op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call's arguments without those that say what the schema says: the last of the positional
+    ones, and any by keyword."""
+    arguments = op._schema.arguments
+    count = len(args)
+    while count and _is_default(arguments[count - 1], args[count - 1]):
+        count -= 1
+    by_name = {one.name: one for one in arguments}
+    named = {name: one for name, one in kwargs.items() if not _is_default(by_name[name], one)}
+    return args[:count], named
+
+
+def _is_default(argument: Any, value: Any) -> bool:
+    if not argument.has_default or isinstance(value, (Tensor, list)):
+        return False
+    if isinstance(value, tuple):
+        return isinstance(argument.default, (tuple, list)) and value == tuple(argument.default)
+    return bool(type(value) is type(argument.default) and value == argument.default)
+
+
+def asked_operands(values: Any) -> list[Tensor]:
+    """One operand of each class with `__torch_dispatch__`: subclasses first, else as they come."""
+    found: list[Tensor] = []
+    for value in values:
+        members = value if isinstance(value, (list, tuple)) else (value,)
+        for one in members:
+            cls = type(one)
+            if cls is Tensor or not isinstance(one, Tensor) or not has_torch_dispatch(cls):
+                continue
+            if any(type(other) is cls for other in found):
+                continue
+            earlier = [n for n, other in enumerate(found) if issubclass(cls, type(other))]
+            found.insert(earlier[0] if earlier else len(found), one)
+    return found
+
+
+def has_torch_dispatch(cls: type) -> bool:
+    """Whether tensors of the class are asked what operators give."""
+    rule = getattr(cls, "__torch_dispatch__", not_asked)
+    return rule is not not_asked
+
+
+# By the operator's qualified name and the class: asked in the place of `__torch_dispatch__`.
+_rules: dict[tuple[str, type], Callable[..., Any]] = {}
+
+
+def set_dispatch_rule(op: OpOverload, cls: type, rule: Callable[..., Any] | None) -> None:
+    """Let `rule(cls, func, types, args, kwargs)` serve the operator for a class; None: no more."""
+    if rule is None:
+        _rules.pop((op.qualified_name, cls), None)
+    else:
+        _rules[op.qualified_name, cls] = rule
+
+
+def dispatch_rule_of(op: OpOverload, cls: type) -> Callable[..., Any] | None:
+    """What `set_dispatch_rule` was told, or None."""
+    return _rules.get((op.qualified_name, cls))
+
+
+def entered_modes() -> list[DispatchMode]:
+    """The modes of this thread that are in force, the outermost first."""
+    return list(_modes.entered)
 
 
 def set_fake_mode(mode: DispatchMode) -> None:

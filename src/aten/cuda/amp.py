@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aten._core.base.dtypes import dtype
-from aten.settings import autocast as _autocast
+from aten.amp.autocasting import autocast as _autocast
 
 __all__ = ["autocast"]
 

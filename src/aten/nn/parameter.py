@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from aten._core.autograd import node
+from aten._core.dispatch.overriding import not_asked
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -17,6 +18,8 @@ class Parameter(Tensor):
 
     Raises TypeError where `data` is no tensor.
     """
+
+    __torch_function__ = staticmethod(not_asked)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         made = _leaf(cls, "Parameter", data)
@@ -40,6 +43,7 @@ class Buffer(Tensor):
     """A tensor that a module keeps, saves unless `persistent` is False, and does not train."""
 
     persistent: bool
+    __torch_function__ = staticmethod(not_asked)
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         made = _leaf(cls, "Buffer", data)

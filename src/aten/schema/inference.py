@@ -52,13 +52,12 @@ def infer_schema(
     if unknown:
         raise ValueError(f"mutates_args names no parameter of the function: {sorted(unknown)}")
     parts: list[str] = []
-    letters = iter("abcdefghijklmnopqrstuvwxyz")
-    for parameter in signature.parameters.values():
+    for place, parameter in enumerate(signature.parameters.values()):
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")
         text = _type_of_parameter(parameter)
         if parameter.name in mutated or (mutates_args == "unknown" and text.startswith("Tensor")):
-            text = _written(text, next(letters), parameter.name)
+            text = _written(text, f"a{place}", parameter.name)
         parts.append(f"{text} {parameter.name}{_default_of(parameter)}")
     returns = _returns(signature.return_annotation)
     return f"{op_name or ''}({', '.join(parts)}) -> {returns}"
@@ -96,10 +95,10 @@ def _schema_type(annotation: object) -> str | None:
     return None
 
 
-def _written(text: str, letter: str, name: str) -> str:
+def _written(text: str, alias: str, name: str) -> str:
     if not text.startswith("Tensor"):
         raise ValueError(f"mutates_args names {name}, which is no Tensor but {text}")
-    return f"Tensor({letter}!){text.removeprefix('Tensor')}"
+    return f"Tensor({alias}!){text.removeprefix('Tensor')}"
 
 
 def _default_of(parameter: inspect.Parameter) -> str:

@@ -1,4 +1,4 @@
-"""What training needs around networks: data."""
+"""What training needs around networks: data, and modes that see its operators."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from aten.refusals import refuse
 
 __all__ = ["data"]
+_MODULES = frozenset({"_python_dispatch", "_pytree", "checkpoint", "data"})
 
 
 def __getattr__(name: str) -> Any:
-    if name == "data":
-        return import_module("aten.utils.data")
+    if name in _MODULES:
+        return import_module(f"aten.utils.{name}")
     return refuse(__name__, name)

@@ -413,7 +413,7 @@ import torch
 
 model = torch.jit.load("model.pt")
 
-# %% refused: bfloat16 autocast on the processor
+# %% bfloat16 autocast on the processor
 import torch
 
 with torch.autocast("cpu", dtype=torch.bfloat16):

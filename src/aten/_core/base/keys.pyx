@@ -100,6 +100,7 @@ FUNCTIONALITIES = (
     ("FuncTorchDynamicLayerFrontMode", None),
     ("PreDispatch", None),
     ("PythonDispatcher", None),
+    ("Overriding", None),
 )
 
 # Names for many run-time keys at once. Kernels registered to them fill the slots that no kernel of
@@ -124,6 +125,7 @@ cdef bint bit_is_per_backend[64]
 cdef int slot_count = 1             # slot 0 is Undefined
 cdef int initial_tracing = 0
 cdef uint64_t recording_key_bit = 0
+cdef uint64_t overriding_key_bit = 0
 
 
 cdef LocalState* local_state() noexcept nogil:
@@ -176,6 +178,14 @@ cdef int row_length() noexcept nogil:
 
 cdef uint64_t recording_bit() noexcept nogil:
     return recording_key_bit
+
+
+cdef uint64_t overriding_bit() noexcept nogil:
+    return overriding_key_bit
+
+
+cdef uint64_t bits_of_one_tensor() noexcept nogil:
+    return recording_key_bit | overriding_key_bit
 
 
 cdef void settle_recording(LocalState* state) noexcept nogil:
@@ -270,8 +280,9 @@ cdef void build_tables() except *:
             ))
     for alias in ALIASES:
         add_key(alias, "alias", "", "", 0)
-    global recording_key_bit
+    global recording_key_bit, overriding_key_bit
     recording_key_bit = key_named("AutogradRecording").bits
+    overriding_key_bit = key_named("Overriding").bits
     cdef uint64_t dense = key_named("Dense").bits | key_named("AutogradFunctionality").bits
     for position, (_, device_type) in enumerate(BACKENDS):
         backend_bits_of_device[<int> device_type] = (<uint64_t> 1) << position
@@ -480,6 +491,17 @@ def change_tracing(int step, bint every_thread=False):
         trace_every_thread(initial_tracing + step)
     else:
         local_state().tracing += step
+
+
+def set_overriding(bint every, bint none):
+    """Has every call of this thread, or none, ask `__torch_function__` of modes and operands."""
+    cdef LocalState* state = local_state()
+    state.included &= ~overriding_key_bit
+    state.excluded &= ~overriding_key_bit
+    if every:
+        state.included |= overriding_key_bit
+    if none:
+        state.excluded |= overriding_key_bit
 
 
 def gradient_modes():

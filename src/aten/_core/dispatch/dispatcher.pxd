@@ -94,6 +94,9 @@ cdef uint64_t keys_of_value(PyObject* value) except? 0
 # Grows with every change of what serves which operator.
 cdef uint64_t registration_epoch
 
+# What modes and classes of operands say that a call gives, whose keys have Overriding.
+cdef object overridden(object function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+
 cdef class LargeStack:
     cdef PyObject** values
 

@@ -22,6 +22,7 @@ from aten._core.base.keys cimport (
     key_of_slot,
     key_set,
     local_state,
+    overriding_bit,
     row_index,
     row_length,
     without_highest,
@@ -51,6 +52,7 @@ cdef extern from "Python.h":
         PyObject* (*tp_call)(PyObject*, PyObject*, PyObject*)
 
 cdef uint64_t EVERY_BIT = ~(<uint64_t> 0)
+cdef uint64_t OVERRIDING = overriding_bit()
 cdef uint64_t registration_epoch = 0
 
 
@@ -495,6 +497,7 @@ cdef class OpOverload:
         cdef PyObject* inline_stack[INLINE_ARGUMENTS]
         cdef PyObject** stack = inline_stack
         cdef LargeStack larger
+        cdef uint64_t keys
         if self.row == NULL:
             self.prepare()
         if self.count > INLINE_ARGUMENTS:
@@ -504,7 +507,10 @@ cdef class OpOverload:
             return call_without_match(self, (self,), args, nargs, kwnames)
         try:
             if given is None:
-                return self.call_stack(stack)
+                keys = self.keys_of(stack)
+                if keys & OVERRIDING:
+                    return overridden(self, args, nargs, kwnames)
+                return dispatch(self, keys, stack)
             return self.redispatch_stack(given.bits, stack)
         finally:
             release(stack, self.count)
@@ -721,6 +727,19 @@ cdef object call_without_match(object named, tuple candidates, PyObject* const* 
         for position, name in enumerate(<tuple> kwnames, nargs):
             keywords[name] = <object> args[position]
     return explain().call_without_match(named, candidates, values, keywords)
+
+
+cdef object overridden(object function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames):
+    """What modes and classes of operands say that a call gives."""
+    from aten._core.dispatch.overriding import override
+
+    cdef Py_ssize_t position
+    cdef tuple values = tuple([<object> args[position] for position in range(nargs)])
+    cdef dict named = {}
+    if kwnames != NULL:
+        for position, name in enumerate(<tuple> kwnames, nargs):
+            named[name] = <object> args[position]
+    return override(function, values, named)
 
 
 cdef object call_overload(OpOverload self, PyObject* const* args, size_t nargsf,

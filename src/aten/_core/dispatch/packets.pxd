@@ -18,6 +18,7 @@ cdef class OpOverloadPacket:
     cdef object __weakref__
     cdef dict __dict__
 
+    cdef object as_method(self)
     cdef int resolve(self) except -1        # fills `candidates`; once
     # `named` is what the caller called, the packet or its descriptor: errors say it.
     cdef object call_arguments(self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,

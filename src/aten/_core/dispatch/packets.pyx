@@ -7,7 +7,7 @@ Two operands as they are do not try: the packet has learnt which overload takes 
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
-from aten._core.base.keys cimport LocalState, local_state
+from aten._core.base.keys cimport LocalState, local_state, overriding_bit
 from aten._core.dispatch.dispatcher cimport (
     INLINE_ARGUMENTS,
     LargeStack,
@@ -17,6 +17,7 @@ from aten._core.dispatch.dispatcher cimport (
     call_without_match,
     dispatch,
     make_vectorcallable,
+    overridden,
     release,
 )
 from aten._core.dispatch.dispatcher import packet_named
@@ -44,6 +45,7 @@ def set_place_lookup(lookup):
     """Let `lookup(namespace, name)` say where users find an operator: the module and the name."""
     global place_of_packet
     place_of_packet = lookup
+cdef uint64_t OVERRIDING = overriding_bit()
 # Who writes documentation and signatures, when somebody asks for them.
 describe = None
 
@@ -114,6 +116,7 @@ cdef class OpOverloadPacket:
         cdef PyObject** stack = inline_stack
         cdef LargeStack larger
         cdef OpOverload op
+        cdef uint64_t keys
         for candidate in candidates:
             op = <OpOverload> candidate
             if op.row == NULL:
@@ -124,14 +127,23 @@ cdef class OpOverloadPacket:
             if op.parser.parse(args, nargs, kwnames, stack) == 0:
                 break
         else:
+            if has_overriding(args, nargs, kwnames):
+                return overridden(named, args, nargs, kwnames)
             return call_without_match(named, candidates, args, nargs, kwnames)
         try:
-            result = dispatch(op, op.keys_of(stack), stack)
+            keys = op.keys_of(stack)
+            if keys & OVERRIDING:
+                return overridden(named, args, nargs, kwnames)
+            result = dispatch(op, keys, stack)
         finally:
             release(stack, op.count)
         if op.results is None or type(result) is op.results or not isinstance(result, tuple):
             return result
         return named_tuple(op.results, tuple(result))
+
+    cdef object as_method(self):
+        """The method of Tensor that it is, which is what number slots stand for; else itself."""
+        return getattr(Tensor, self.name, self)
 
     def overloads(self):
         """The overloads' names, "default" for the one without."""
@@ -287,14 +299,17 @@ cdef object call_binary(OpOverloadPacket packet, object left, object right):
     for position in range(op.count - 2):
         stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> defaults)[position]
     state = local_state()
-    return dispatch(op, (keys | state.included) & ~state.excluded, stack)
+    keys = (keys | state.included) & ~state.excluded
+    if keys & OVERRIDING:
+        return call_operands(packet, left, right)
+    return dispatch(op, keys, stack)
 
 
 cdef object call_operands(OpOverloadPacket packet, object left, object right):
     cdef PyObject* operands[2]
     operands[0] = <PyObject*> left
     operands[1] = <PyObject*> right
-    return packet.call_arguments(operands, 2, NULL, packet)
+    return packet.call_arguments(operands, 2, NULL, packet.as_method())
 
 
 cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:
@@ -330,6 +345,15 @@ cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint 
     else:
         packet.binary_state = 1 if fits else -1
     return fits
+
+
+cdef bint has_overriding(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) except -1:
+    """Whether an argument, which may be no tensor, has `__torch_function__`."""
+    from aten._core.dispatch.overriding import are_overriding
+
+    cdef Py_ssize_t position
+    cdef Py_ssize_t count = nargs if kwnames == NULL else nargs + len(<tuple> kwnames)
+    return are_overriding([<object> args[position] for position in range(count)])
 
 
 cdef object call_slot(PyObject* filled, object left, object right):

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 # Frames of these modules pass registrations on; the place of one is their caller's.
 _PASSING_ON = frozenset(
-    {__name__, "aten._core.dispatch.dispatcher", "aten.dispatch", "aten.library", "aten.registry"}
+    {
+        *(__name__, "aten._core.dispatch.dispatcher", "aten.dispatch", "aten.registry"),
+        *("aten.library.custom", "aten.library.gradients", "aten.library.registration"),
+    }
 )
 _PACKAGE_PARENT = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
 
@@ -57,6 +60,7 @@ _SKIPPED_BY_DEFAULT = _AUTOGRAD | {
     "PythonTLSSnapshot",
     "PreDispatch",
     "PythonDispatcher",
+    "Overriding",
 }
 
 DIRECT = "direct"

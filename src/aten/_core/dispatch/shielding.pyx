@@ -15,7 +15,6 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from aten._core.base.keys cimport DispatchKeySet, local_state, recording_bit
-from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher cimport (
     INLINE_ARGUMENTS,
     LargeStack,
@@ -27,8 +26,12 @@ from aten._core.dispatch.dispatcher cimport (
 from aten._core.tensor.making cimport make_alias
 from aten._core.tensor.tensor cimport Tensor, TensorImpl
 
+from aten._core.base.keys import DispatchKey
+
 cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
+
+cdef uint64_t PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 
 cdef enum:
     # Arguments beyond are handed on as they are; no schema has as many.
@@ -139,16 +142,29 @@ cdef class ShieldedKernel(PythonKernel):
 
 
 cdef bint are_recorded(OpOverload op, PyObject** stack):
-    """Whether gradients flow to an operand: then a function gets the very tensors, to which what it
-    does to them is noted. So it does where one stands for a row of a batch, whose memory it is not.
+    """Whether gradients flow to an operand, or its class is asked what operators give.
+
+    Then a function gets the very tensors, to which what it does to them is noted. So it does where
+    one stands for a row of a batch, whose memory it is not.
     """
-    cdef uint64_t keys = 0
     cdef Py_ssize_t place
+    cdef uint64_t keys
     for place in range(op.tensor_count):
-        keys |= keys_of_value(stack[op.tensor_positions[place]])
-    if keys & _BATCHED:
-        return True
-    return keys & recording_bit() != 0 and local_state().excluded & recording_bit() == 0
+        keys = keys_of_value(stack[op.tensor_positions[place]])
+        if keys & _BATCHED:
+            return True
+        keys &= ~local_state().excluded
+        if keys & recording_bit():
+            return True
+        if keys & PYTHON and holds_subclass(<object>stack[op.tensor_positions[place]]):
+            return True
+    return False
+
+
+cdef bint holds_subclass(object value):
+    if isinstance(value, (list, tuple)):
+        return any([holds_subclass(one) for one in value])
+    return isinstance(value, Tensor) and type(value) is not Tensor
 
 
 cdef object _given_for(object result, OpOverload op, PyObject** stack, PyObject** shielded):

@@ -8,13 +8,13 @@ from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU, DEVICE_TYPE_COUNT, META, device
 from aten._core.base.dtypes cimport dtype, item_size
-from aten._core.base.keys cimport DispatchKeySet, backend_bit, dense_keys, recording_bit
+from aten._core.base.keys cimport DispatchKeySet, backend_bit, dense_keys
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.memory.storage cimport Storage, allocate, is_aligned, storage_over
 from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, note_base, refresh_geometry, reserve, share_versions,
+    Tensor, TensorImpl, keys_of_views, note_base, refresh_geometry, reserve, share_versions,
 )
 
 cdef extern from *:
@@ -105,7 +105,7 @@ cdef Tensor make_alias(TensorImpl base):
     tensor.dtype_code = base.dtype_code
     tensor.device_type = base.device_type
     tensor.device_index = base.device_index
-    tensor.keys = base.keys & ~recording_bit()
+    tensor.keys = keys_of_views(base)
     note_base(tensor, base)
     return tensor
 

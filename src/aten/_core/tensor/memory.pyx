@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.base.dtypes cimport item_size
-from aten._core.base.keys cimport local_state, recording_bit
+from aten._core.base.keys cimport local_state, bits_of_one_tensor
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, is_dense, storage_extent
 from aten._core.memory.storage cimport (Storage, VersionCounter, allocate, copy_opaque,
@@ -197,7 +197,7 @@ def become(Tensor tensor not None, Tensor window not None):
     set_geometry(tensor, window.rank, window.sizes, window.strides)
     tensor.storage = storage
     tensor.offset = window.offset
-    tensor.keys = window.keys & ~recording_bit() | tensor.keys & recording_bit()
+    tensor.keys = window.keys & ~bits_of_one_tensor() | tensor.keys & bits_of_one_tensor()
     return tensor
 
 

@@ -89,6 +89,8 @@ cdef int set_geometry(TensorImpl tensor, int rank, const int64_t* sizes,
 # The rare parts of `reserve` and `refresh_geometry`.
 cdef int reserve_elsewhere(TensorImpl tensor, int rank) except -1
 cdef int refuse_count(TensorImpl tensor) except -1
+# The keys of views of a tensor: without what belongs to it alone.
+cdef uint64_t keys_of_views(TensorImpl base) noexcept
 cdef void set_binary_call(BinaryCall call) noexcept
 
 

@@ -16,7 +16,8 @@ from aten._core.base.device cimport CPU, META, device_from_codes
 from aten._core.base.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.base.dtypes cimport (FLOAT32, category_of, default_dtype_code, dtype_from_code,
                                      item_size)
-from aten._core.base.keys cimport DispatchKeySet, dense_keys, recording_bit
+from aten._core.base.keys cimport (DispatchKeySet, LocalState, bits_of_one_tensor, dense_keys, local_state,
+                                   overriding_bit)
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport int_tuple, make_size
 from aten._core.base.strides cimport is_channels_last
@@ -40,6 +41,7 @@ cdef enum:
     FLOATING = 2    # the category from which on `~` has no meaning
 
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
+cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
 cdef object _STRIDED = LAYOUTS["strided"]
 cdef object _CONTIGUOUS_FORMAT = MEMORY_FORMATS["contiguous_format"]
@@ -116,6 +118,9 @@ cdef PyObject* _slots[SLOT_COUNT]
 cdef list _slot_owners = []
 cdef object _constructor = None
 cdef object _node_of = None
+cdef object _override = None
+cdef object _unoverridden = None
+cdef object _not_asked = None
 _SLOT_NAMES = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
     "lshift", "rshift",
@@ -153,6 +158,16 @@ def install_node_lookup(function):
     """Let `function(tensor)` find the node of a tensor that has one: of views it may be out of date."""
     global _node_of
     _node_of = function
+
+
+def install_overriding(override, unoverridden, not_asked):
+    """Says who asks `__torch_function__`: `override(function, args, kwargs)`.
+
+    `unoverridden(function, tensor)` calls without asking; `not_asked` is what stands in the place
+    of `__torch_function__` in classes that need not be asked.
+    """
+    global _override, _unoverridden, _not_asked
+    _override, _unoverridden, _not_asked = override, unoverridden, not_asked
 
 
 def install_constructor(function):
@@ -211,6 +226,8 @@ cdef class Tensor(TensorImpl):
 
     def __cinit__(self, *args, **kwargs):
         self.dtype_code = default_dtype_code()
+        if type(self) is not Tensor:
+            self.keys |= _keys_of_class(type(self))
         if args or kwargs:
             _show(self, <Tensor?>_constructor(args, kwargs))
 
@@ -569,7 +586,7 @@ cdef class Tensor(TensorImpl):
     def _dispatch_keys(self):
         """The tensor's DispatchKeySet."""
         cdef DispatchKeySet keys = DispatchKeySet.__new__(DispatchKeySet)
-        keys.bits = self.keys & ~recording_bit()
+        keys.bits = self.keys & ~bits_of_one_tensor()
         return keys
 
     @property
@@ -788,9 +805,14 @@ cdef class Tensor(TensorImpl):
         return _slot(SLOT_CONTAINS)(self, element)
 
     def __getitem__(self, index):
+        if _is_overridden(self):
+            return _override(Tensor.__getitem__, (self, index), {})
         return _slot(SLOT_GETITEM)(self, index)
 
     def __setitem__(self, index, value):
+        if _is_overridden(self):
+            _override(Tensor.__setitem__, (self, index, value), {})
+            return
         _slot(SLOT_SETITEM)(self, index, value)
 
     def __delitem__(self, index):
@@ -799,6 +821,8 @@ cdef class Tensor(TensorImpl):
     def __repr__(self):
         if _slots[SLOT_REPR] == NULL:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, device={self.device})"
+        if _is_overridden(self):
+            return _unoverridden(_slot(SLOT_REPR), self)
         return _slot(SLOT_REPR)(self)
 
     def __format__(self, specification):
@@ -816,6 +840,36 @@ cdef class Tensor(TensorImpl):
 
     def __deepcopy__(self, memo):
         return _slot(SLOT_DEEPCOPY)(self, memo)
+
+
+cdef inline bint _is_overridden(TensorImpl tensor) noexcept:
+    cdef LocalState* state = local_state()
+    return (tensor.keys | state.included) & ~state.excluded & overriding_bit() != 0
+
+
+cdef uint64_t _keys_of_class(object cls) except? 0:
+    """By what keys a subclass is asked: all are what functions give that do not say otherwise."""
+    cdef uint64_t keys = 0
+    if getattr(cls, "__torch_function__", None) is not _not_asked:
+        keys |= overriding_bit()
+    if getattr(cls, "__torch_dispatch__", _not_asked) is not _not_asked:
+        keys |= _PYTHON
+    return keys
+
+
+cdef inline uint64_t _keys_by_class(TensorImpl tensor) noexcept:
+    """The keys that come of the tensor's class; that of tensors without data does not."""
+    cdef uint64_t keys = overriding_bit()
+    if tensor.storage.device_type != META:
+        keys |= _PYTHON
+    return keys
+
+
+cdef uint64_t keys_of_views(TensorImpl base) noexcept:
+    cdef uint64_t keys = base.keys & ~bits_of_one_tensor()
+    if keys & _PYTHON and base.storage.device_type != META:
+        keys &= ~_PYTHON
+    return keys
 
 
 cdef object _number(Tensor tensor):
@@ -845,7 +899,7 @@ cdef int _show(Tensor made, TensorImpl window) except -1:
     made.dtype_code = window.dtype_code
     made.device_type = window.device_type
     made.device_index = window.device_index
-    made.keys = window.keys
+    made.keys = window.keys & ~_keys_by_class(window) | made.keys & (overriding_bit() | _PYTHON)
     if has_autograd(window):
         set_autograd_field(made, <PyObject*>window.autograd)
     note_base(made, window)

@@ -11,14 +11,14 @@ from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
 from aten._core.base.device cimport META
 from aten._core.base.dtypes cimport dtype, item_size
-from aten._core.base.keys cimport recording_bit
+
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.memory.storage cimport is_aligned
 from aten._core.tensor.making cimport make_alias, make_tensor
 from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, conjugate_bit, is_lazy, negative_bit, note_base,
+    Tensor, TensorImpl, conjugate_bit, is_lazy, keys_of_views, negative_bit, note_base,
     set_base_field, share_versions, wrap_dim,
 )
 
@@ -46,7 +46,7 @@ cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64
                     int64_t offset):
     """A view; the caller vouches that it stays inside the storage."""
     cdef Tensor made = make_tensor(base.storage, base.dtype_code, rank, sizes, strides, offset)
-    made.keys = base.keys & ~recording_bit()
+    made.keys = keys_of_views(base)
     share_versions(made, base)
     note_base(made, base)
     return made
@@ -490,7 +490,7 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
             strides[dim] = strides[dim] * old // new
         sizes[last] = sizes[last] * old // new
     made = make_tensor(base.storage, wanted.code, base.rank, sizes, strides, offset // new)
-    made.keys = base.keys & ~recording_bit()
+    made.keys = keys_of_views(base)
     share_versions(made, base)
     note_base(made, base)
     return made

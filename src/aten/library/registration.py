@@ -13,7 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from aten._core.base.device import device, device_types
 from aten._core.base.keys import BACKENDS, DispatchKey, parse_dispatch_key
@@ -27,11 +27,12 @@ from aten._core.dispatch.dispatcher import (
 from aten._core.dispatch.dispatcher import register_kernel as add_kernel
 from aten._core.dispatch.registrations import caller_place, registrations_of
 from aten.registry import define as define_operator
-from aten.registry import find_operator, operator, split_name, undefine
+from aten.registry import find_operator, split_name, undefine
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from aten._core.base.dtypes import dtype
     from aten._core.dispatch.registrations import RegistrationHandle
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -43,15 +44,6 @@ _RESERVED_NAMESPACES = frozenset({"prim"})
 _definitions: dict[str, str] = {"aten": "aten/native_functions.yaml"}
 # Libraries of the functions below, which have none to hand their registrations to.
 _kept: list[Library] = []
-
-
-def __getattr__(name: str) -> Any:
-    # Loads `inspect`, which takes longer to import than the rest of this module.
-    if name == "infer_schema":
-        from aten.schema.inference import infer_schema
-
-        return infer_schema
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
@@ -85,8 +77,15 @@ class Library:
         self._handles: list[RegistrationHandle] = []
         self._operators: list[OpOverload] = []
         self._own: set[tuple[str, DispatchKey]] = set()
+        self._last: list[Callable[[], Any]] = []
         self._close = weakref.finalize(
-            self, _close, ns if kind == "DEF" else "", self._handles, self._operators, self._own
+            self,
+            _close,
+            ns if kind == "DEF" else "",
+            self._handles,
+            self._operators,
+            self._own,
+            self._last,
         )
         self._close.atexit = False
 
@@ -107,6 +106,10 @@ class Library:
     def _destroy(self) -> None:
         """Takes back all definitions and kernels; a second time does nothing."""
         self._close()
+
+    def when_closed(self, action: Callable[[], Any]) -> None:
+        """Runs `action` when the library's registrations are taken back."""
+        self._last.append(action)
 
     def define(
         self, schema: str, alias_analysis: str = "", *, tags: str | Sequence[str] = ()
@@ -224,6 +227,7 @@ def _close(
     handles: list[RegistrationHandle],
     operators: list[OpOverload],
     own: set[tuple[str, DispatchKey]],
+    last: list[Callable[[], Any]],
 ) -> None:
     for handle in handles:
         handle.destroy()
@@ -231,9 +235,10 @@ def _close(
         undefine(op)
     _owned.difference_update(own)
     _definitions.pop(opened, None)
-    handles.clear()
-    operators.clear()
-    own.clear()
+    for action in last:
+        action()
+    for kept in (handles, operators, own, last):
+        kept.clear()
 
 
 def _as_kernel(fn: Callable[..., Any] | Kernel, with_keyset: bool, with_op: bool = False) -> Kernel:
@@ -250,7 +255,7 @@ def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Libr
         yield library
 
 
-def _keep(namespace: str) -> Library:
+def library_of(namespace: str) -> Library:
     for library in _kept:
         if library.ns == namespace:
             return library
@@ -268,7 +273,7 @@ def define(
     namespace, colons, name = qualname.partition("::")
     if not colons:
         raise ValueError(f"define(): expected a name like 'my_ops::scale', got {qualname!r}")
-    library = _keep(namespace) if lib is None else lib
+    library = library_of(namespace) if lib is None else lib
     library.define(name + schema, tags=tags)
 
 
@@ -299,7 +304,7 @@ def impl(
     """
 
     def register(function: _Function) -> _Function:
-        library = _keep(split_name(qualname)[0]) if lib is None else lib
+        library = library_of(split_name(qualname)[0]) if lib is None else lib
         names = [types] if isinstance(types, str) else list(types)
         for key in sorted({key_of_device_type(name) for name in names}):
             library.impl(qualname, function, key)
@@ -309,7 +314,7 @@ def impl(
 
 
 def register_kernel(
-    op: str | OpOverload | CustomOpDef,
+    op: str | OpOverload | NamedOperator,
     device_types: str | Iterable[str] | None,
     func: _Function | None = None,
     /,
@@ -320,11 +325,11 @@ def register_kernel(
 
     Without `func` it is a decorator.
     """
-    return impl(_name_of(op), "default" if device_types is None else device_types, func, lib=lib)
+    return impl(name_of(op), "default" if device_types is None else device_types, func, lib=lib)
 
 
 def register_fake(
-    op: str | OpOverload | CustomOpDef,
+    op: str | OpOverload | NamedOperator,
     func: _Function | None = None,
     /,
     *,
@@ -334,82 +339,40 @@ def register_fake(
 
     Without `func` it is a decorator.
     """
-    return impl(_name_of(op), "Meta", func, lib=lib)
+    return impl(name_of(op), "Meta", func, lib=lib)
 
 
-def _name_of(op: str | OpOverload | CustomOpDef) -> str:
+def register_autocast(
+    op: str | OpOverload | NamedOperator,
+    device_type: str,
+    cast_inputs: dtype,
+    /,
+    *,
+    lib: Library | None = None,
+) -> None:
+    """Has the operator get floating-point tensors as `cast_inputs` in autocast regions.
+
+    Raises ValueError for device types other than "cpu", which has no such regions.
+    """
+    from aten.autograd.casting import conversion
+
+    if device_type != "cpu":
+        raise ValueError(
+            f"register_autocast(): expected the device type 'cpu', not {device_type!r}"
+        )
+    qualified = name_of(op)
+    library = library_of(split_name(qualified)[0]) if lib is None else lib
+    library.impl(qualified, conversion(lambda: cast_inputs), "AutocastCPU")
+
+
+class NamedOperator(Protocol):
+    """What stands for an operator, such as what `custom_op` makes."""
+
+    _qualname: str
+
+
+def name_of(op: str | OpOverload | NamedOperator) -> str:
+    """The qualified name of what users give for an operator."""
     if isinstance(op, str):
         return op
     return op.qualified_name if isinstance(op, OpOverload) else op._qualname
-
-
-class CustomOpDef:
-    """What `custom_op` makes of a function: an operator that is called like it."""
-
-    def __init__(self, qualname: str, function: Callable[..., Any], library: Library) -> None:
-        self._qualname = qualname
-        self._init_fn = function
-        self._lib = library
-        self._opoverload = operator(qualname)
-        self.__doc__ = function.__doc__
-        self.__name__ = getattr(function, "__name__", qualname)
-
-    def __repr__(self) -> str:
-        return f"<CustomOpDef({self._qualname})>"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opoverload(*args, **kwargs)
-
-    def register_kernel(
-        self, device_types: str | Iterable[str] | None, fn: _Function | None = None, /
-    ) -> Any:
-        """As the module's `register_kernel`, for this operator."""
-        return register_kernel(self, device_types, fn, lib=self._lib)
-
-    def register_fake(self, fn: _Function, /) -> _Function:
-        """As the module's `register_fake`, for this operator."""
-        register_fake(self, fn, lib=self._lib)
-        return fn
-
-
-# Every custom operator stays; a second one of the same name takes the first one's place.
-_custom_operators: dict[str, CustomOpDef] = {}
-
-
-def custom_op(
-    name: str,
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: str | Iterable[str] | None = None,
-    schema: str | None = None,
-    tags: Sequence[str] = (),
-) -> Any:
-    """Makes a function of tensors the operator `name` ("my_ops::scale").
-
-    The schema follows from the function's annotations unless `schema` ("(Tensor x) -> Tensor") is
-    given. `mutates_args` names the arguments that are written to; "unknown" stands for all tensors.
-    `device_types` restricts the function to these devices' tensors. Without `fn` it is a decorator.
-
-    Raises:
-        ValueError: `name` has no namespace, or an annotation has no type of the schema grammar.
-    """
-    if "::" not in name:
-        raise ValueError(f"custom_op(): expected a name like 'my_ops::scale', got {name!r}")
-
-    def make(function: Callable[..., Any]) -> CustomOpDef:
-        from aten.schema.inference import infer_schema
-
-        signature = schema or infer_schema(function, mutates_args=mutates_args)
-        namespace, _, rest = name.partition("::")
-        earlier = _custom_operators.pop(name, None)
-        if earlier is not None:
-            earlier._lib._destroy()
-        library = Library(namespace, "FRAGMENT")
-        library.define(rest + signature, tags=tags)
-        made = _custom_operators[name] = CustomOpDef(name, function, library)
-        made.register_kernel(device_types, function)
-        return made
-
-    return make if fn is None else make(fn)
