@@ -86,14 +86,14 @@ def train(text: str, steps: int = STEPS) -> tuple[Writer, list[float]]:
     return model, losses
 
 
-@aten.no_grad()
 def sample(model: Writer, text: str, start: str, count: int) -> str:
     """A start, and `count` characters that the model goes on with, drawn by their likelihood."""
     model.eval()
     characters = sorted(set(text))
     numbers = [characters.index(one) for one in start]
     for _ in range(count):
-        scores = model(aten.tensor([numbers[-WINDOW:]]))[0, -1]
+        with aten.no_grad():
+            scores = model(aten.tensor([numbers[-WINDOW:]]))[0, -1]
         numbers.append(int(aten.multinomial(scores.div(0.7).softmax(0), 1)))
     return "".join(characters[one] for one in numbers)
 
