@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -552,6 +553,8 @@ def _make_wrapper_subclass(
         raise TypeError(f"_make_wrapper_subclass: cls must be a subclass of Tensor, not {cls!r}")
     if not has_torch_dispatch(cls):
         raise RuntimeError(f"_make_wrapper_subclass: {cls.__name__} has no __torch_dispatch__")
+    # What has no data is a fake tensor to whoever takes its class off.
+    import_module("aten.transforms")
     if layout is not LAYOUTS["strided"]:
         raise RuntimeError(f"_make_wrapper_subclass: layout must be aten.strided, not {layout}")
     with DisableTorchFunction(), ExcludeDispatchKeyGuard(_PYTHON):

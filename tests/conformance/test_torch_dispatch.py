@@ -40,6 +40,11 @@ def test_wrappers_say_what_they_are_told():
     assert leaf.is_leaf
 
 
+def test_wrappers_without_their_class_have_no_data():
+    bare = shell(2).as_subclass(aten.Tensor)
+    assert repr(bare + 1) == "FakeTensor(..., size=(2,))"
+
+
 def test_wrong_wrappers():
     class Marked(aten.Tensor):
         pass
