@@ -36,6 +36,7 @@ HARMLESS = frozenset(
         "aten._core.base.errors",
         "aten._core.tensor.construct:tensor_from_data",
         "aten._core.tensor.making:has_data",
+        "aten._core.tensor.making:whole_of",
         "aten._core.tensor.memory:become",
         "aten._core.tensor.memory:check_writable",
         "aten._core.tensor.memory:mark_written",

@@ -776,6 +776,7 @@ from aten._generated.functions import view_as_complex_copy as view_as_complex_co
 from aten._generated.functions import view_as_real as view_as_real
 from aten._generated.functions import view_as_real_copy as view_as_real_copy
 from aten._generated.functions import view_copy as view_copy
+from aten.transforms.batching.mapping import vmap as vmap
 from aten._generated.functions import vsplit as vsplit
 from aten._generated.functions import vstack as vstack
 from aten._generated.functions import where as where
