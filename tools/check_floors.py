@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         *("ops.normalization", "ops.random", "ops.losses", "ops.networks", "dispatch"),
     ),
     ("backends",),
-    ("autograd", "graph", "library", "foreign", "transforms"),
+    ("autograd", "graph", "library", "foreign", "transforms", "autograd.forward_ad"),
     (
         "naming",
         "overrides",

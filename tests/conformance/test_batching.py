@@ -193,3 +193,21 @@ def test_one_kernel_serves_the_batch():
             aten.vmap(function)(images)
         assert calls.count(name) <= 2, calls
         assert not any("select" in one for one in calls), calls
+
+
+def test_operators_of_ones_own():
+    @aten.library.custom_op("test_batching::halved", mutates_args=())
+    def halved(x: aten.Tensor) -> aten.Tensor:
+        return x / 2
+
+    x = aten.tensor(X)
+    assert aten.vmap(halved)(x).tolist() == (x / 2).tolist()
+    seen = []
+
+    @aten.library.register_vmap("test_batching::halved")
+    def rule(info, in_dims, x):
+        seen.append((info.batch_size, in_dims))
+        return halved(x), in_dims[0]
+
+    assert aten.vmap(halved, in_dims=1)(x).tolist() == (x / 2).t().tolist()
+    assert seen == [(2, (0,))]

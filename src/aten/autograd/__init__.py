@@ -7,6 +7,7 @@ The graph and the walk back through it are in `_core/autograd/`, what operators 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from aten._core.autograd import engine, node
@@ -217,3 +218,10 @@ def _one_by_one(
         )
     columns = zip(*rows, strict=True)
     return tuple(None if column[0] is None else ops.aten.stack(list(column)) for column in columns)
+
+
+def __getattr__(name: str) -> Any:
+    # Above this package: it is made of transformations.
+    if name == "forward_ad":
+        return import_module("aten.autograd.forward_ad")
+    raise AttributeError(f"module 'aten.autograd' has no attribute {name!r}")

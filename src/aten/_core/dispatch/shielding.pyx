@@ -40,7 +40,9 @@ cdef enum:
     FEW = 8
 
 
-cdef uint64_t _BATCHED = (<DispatchKeySet>DispatchKeySet(DispatchKey.FuncTorchBatched)).bits
+# Of tensors that say more than they hold, which an alias would not.
+cdef uint64_t _TRANSFORMED = (<DispatchKeySet>DispatchKeySet(
+    DispatchKey.FuncTorchBatched, DispatchKey.FuncTorchGradWrapper)).bits
 
 
 cdef class ShieldedKernel(PythonKernel):
@@ -145,13 +147,13 @@ cdef bint are_recorded(OpOverload op, PyObject** stack):
     """Whether gradients flow to an operand, or its class is asked what operators give.
 
     Then a function gets the very tensors, to which what it does to them is noted. So it does where
-    one stands for a row of a batch, whose memory it is not.
+    one stands for a row of a batch, whose memory it is not, or has a tangent.
     """
     cdef Py_ssize_t place
     cdef uint64_t keys
     for place in range(op.tensor_count):
         keys = keys_of_value(stack[op.tensor_positions[place]])
-        if keys & _BATCHED:
+        if keys & _TRANSFORMED:
             return True
         keys &= ~local_state().excluded
         if keys & recording_bit():

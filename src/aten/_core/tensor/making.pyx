@@ -271,6 +271,18 @@ def has_data(TensorImpl tensor not None):
     return tensor.storage.device_type != META or tensor.keys & _BATCHED != 0
 
 
+def with_keys(TensorImpl tensor not None, DispatchKeySet keys not None):
+    """The tensor on the same memory, served by these keys, too."""
+    cdef Tensor made = make_alias(tensor)
+    made.keys |= keys.bits
+    return made
+
+
+def add_keys(TensorImpl tensor not None, DispatchKeySet keys not None):
+    """Lets the tensor be served by these keys, too."""
+    tensor.keys |= keys.bits
+
+
 def mark_row(Tensor row not None, known not None):
     """Says what a window of `row_window` is a row of: a tuple that the batch is the first item of.
     """

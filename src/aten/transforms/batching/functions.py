@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.autograd.function import Function, FunctionCtx
 from aten.registry import ops
 from aten.transforms.batching.levels import EnteredLevel
-from aten.transforms.batching.wrapping import batched, level_of, levels, repeated, value_of
+from aten.transforms.batching.wrapping import (
+    VmapInfo,
+    batched,
+    level_of,
+    levels,
+    repeated,
+    value_of,
+)
 from aten.transforms.trees import leaves, spread, with_leaves
-
-
-class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told: the number of rows, and what random operators do."""
-
-    batch_size: int
-    randomness: str
 
 
 def of_rows(function: type[Any], args: tuple[Any, ...]) -> Any:

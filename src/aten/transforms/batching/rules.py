@@ -15,7 +15,8 @@ from aten._core.base.errors import DataDependentOutputException
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import map_tensors
-from aten.registry import operator, ops
+from aten.library.vmap_rules import vmap_rule_of
+from aten.registry import USER_DEFINED, operator, ops
 from aten.transforms.batching.call import (
     COMPOSITE,
     Call,
@@ -28,6 +29,8 @@ from aten.transforms.batching.call import (
 )
 from aten.transforms.batching.matrices import MATRICES
 from aten.transforms.batching.windows import WINDOWS
+from aten.transforms.batching.wrapping import VmapInfo, batched, levels
+from aten.transforms.trees import leaves, spread, with_leaves
 
 Rule = Callable[[Call], Any]
 
@@ -105,11 +108,41 @@ def rule_of(op: OpOverload) -> Rule:
     if stem in _ALONG and "other" not in argument_names(op):
         return along
     kind = op.entry.kind
+    if kind == USER_DEFINED:
+        return own_rule
     if kind in _POINTWISE or op.namespace == "gradient":
         return elementwise
     if stem in _OF_MATRICES:
         return of_matrices
     return through if is_composite(op) else one_by_one
+
+
+def own_rule(call: Call) -> Any:
+    """What `register_vmap` was given for a user's operator; else a call for each row."""
+    rule = vmap_rule_of(call.op)
+    if rule is None:
+        return one_by_one(call)
+    args, kwargs = arranged(call.op, call.given)
+    if writes(call.op) or any(call.has_any(value) for value in kwargs.values()):
+        return one_by_one(call)
+    dims = tuple(_dims_of(call, value) for value in args)
+    inside = [call.inner(value) for value in args]
+    chosen = next((one.randomness for one in levels.entered if one.number == call.level), "error")
+    results, out_dims = rule(VmapInfo(call.size, chosen), dims, *inside, **kwargs)
+    places = spread(out_dims, results, f"{call.op.qualified_name}: out_dims")
+    return with_leaves(
+        results,
+        [
+            one if place is None else batched(ops.aten.movedim(one, place, 0), call.level)
+            for one, place in zip(leaves(results), places, strict=True)
+        ],
+    )
+
+
+def _dims_of(call: Call, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_dims_of(call, one) for one in value]
+    return 0 if call.has(value) else None
 
 
 def through(call: Call) -> Any:

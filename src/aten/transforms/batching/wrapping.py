@@ -27,6 +27,13 @@ class Batched(NamedTuple):
     level: int
 
 
+class VmapInfo(NamedTuple):
+    """What rules of users are told: the number of rows, and what random operators do."""
+
+    batch_size: int
+    randomness: str
+
+
 class Level(NamedTuple):
     """A batch that a function is being mapped over."""
 

@@ -1,0 +1,115 @@
+"""`autograd.forward_ad` against torch's."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import aten
+
+
+def _views(t, x):
+    y = x * 1
+    y[0].mul_(2)
+    y[:, 1] = 3
+    y.t()[2].add_(x[0, 0])
+    return y
+
+
+def _into(t, x):
+    made = t.zeros(3, 4, dtype=t.float64)
+    made[1:].copy_(x[1:])
+    return made * x
+
+
+PROGRAMS = {
+    "product": lambda t, x: x * x,
+    "matrices": lambda t, x: (x @ x.t()).tanh(),
+    "views": lambda t, x: x.t()[0].exp(),
+    "written": lambda t, x: (x * 2).add_(x).mul_(3),
+    "views written": _views,
+    "written into": _into,
+    "softmax": lambda t, x: t.softmax(x, 1),
+    "linear": lambda t, x: t.nn.functional.linear(x, x[:2], x[0, :2]),
+    "sorted": lambda t, x: x.sort(1)[0],
+    "chosen": lambda t, x: t.where(x > 0.5, x * x, x),
+    "detached": lambda t, x: x.detach() * 2,
+    "number": lambda t, x: x * x.sum().item(),
+    "joined": lambda t, x: t.cat([x, x * 2]),
+    "split": lambda t, x: x.split(2, 1)[1] * x.unbind(1)[0][:, None],
+    "layer norm": lambda t, x: t.nn.functional.layer_norm(x, (4,)),
+    "convolution": lambda t, x: t.nn.functional.conv1d(x[None], x[:2, None, :2].expand(2, 3, 2)),
+    "compared": lambda t, x: x > 0.5,
+    "no tangent": lambda t, x: t.ones(2) * 3,
+}
+
+
+def _run(library, program):
+    forward = library.autograd.forward_ad
+    generator = np.random.default_rng(0)
+    x = library.tensor(generator.random((3, 4)))
+    tangent = library.tensor(generator.random((3, 4)))
+    with forward.dual_level():
+        dual = forward.make_dual(x, tangent)
+        primal, change = forward.unpack_dual(program(library, dual))
+        return primal.numpy(), None if change is None else change.numpy()
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs(program):
+    # torch compiles parts of forward mode by a way that it warns of.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = _run(torch, program)
+    found = _run(aten, program)
+    np.testing.assert_allclose(found[0], expected[0], 1e-12)
+    if expected[1] is None:
+        assert found[1] is None
+    else:
+        np.testing.assert_allclose(found[1], expected[1], 1e-9, 1e-12)
+
+
+def test_tangents_are_gone_behind_their_level():
+    forward = aten.autograd.forward_ad
+    with forward.dual_level():
+        x = forward.make_dual(aten.ones(2), aten.ones(2))
+        assert forward.unpack_dual(x * 2).tangent.tolist() == [2.0, 2.0]
+    assert forward.unpack_dual(x).tangent is None
+    assert (x * 2).tolist() == [2.0, 2.0]
+    with forward.dual_level():
+        assert forward.unpack_dual(x * 2).tangent is None
+
+
+def test_gradients_of_changes():
+    def run(library):
+        forward = library.autograd.forward_ad
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        with forward.dual_level():
+            change = forward.unpack_dual(forward.make_dual(x, library.ones(2)) ** 3).tangent
+        change.sum().backward()
+        return x.grad.tolist()
+
+    assert run(aten) == run(torch) == [6.0, 12.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, f: f.make_dual(t.ones(2), t.ones(2)),
+        lambda t, f: f.exit_dual_level(),
+        lambda t, f: _within(f, lambda: f.enter_dual_level()),
+        lambda t, f: _within(f, lambda: f.make_dual(t.ones(2), t.ones(3))),
+        lambda t, f: _within(f, lambda: f.make_dual(t.ones(2).long(), t.ones(2).long())),
+    ],
+)
+def test_wrong_calls(call):
+    with pytest.raises((RuntimeError, ValueError)) as expected:
+        call(torch, torch.autograd.forward_ad)
+    with pytest.raises(expected.type):
+        call(aten, aten.autograd.forward_ad)
+
+
+def _within(forward, function):
+    with forward.dual_level():
+        function()
