@@ -94,6 +94,26 @@ def _add_to(a, c, library):
     return library.add(a, a, out=c)
 
 
+def test_indices_that_are_rows():
+    both(lambda t: t.vmap(lambda a, i: a[i])(t.tensor(X), t.tensor([0, 1, 1])))
+    both(lambda t: t.vmap(lambda i: t.tensor(X)[i])(t.tensor([2, 0, -1])))
+    both(lambda t: t.vmap(lambda i: t.tensor(X)[:, i])(t.tensor([1, 0])))
+    both(lambda t: t.vmap(lambda i: t.tensor(X)[i, 1])(t.tensor([2, 0])))
+    both(
+        lambda t: t.vmap(lambda a, i: a.index_select(0, i))(t.tensor(X), t.tensor([[0], [1], [1]]))
+    )
+
+    def put(t):
+        def write(a, i):
+            made = a.clone()
+            made[i] = 7.0
+            return made
+
+        return t.vmap(write)(t.tensor(X), t.tensor([0, 1, 1]))
+
+    both(put)
+
+
 def test_random_numbers():
     x = aten.tensor(X)
     with pytest.raises(RuntimeError, match="randomness"):

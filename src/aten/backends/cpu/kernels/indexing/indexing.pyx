@@ -19,6 +19,7 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.dispatcher cimport OpOverload
 from aten._core.tensor.construct cimport write_element
 from aten._core.tensor.construct import from_array_interface, item, tensor_from_data
+from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, count_write, data_pointer
 from aten._core.views.views cimport ViewKernel, view_of
 from aten.backends.cpu.kernels.pointwise.pointwise import PointwiseKernel
@@ -399,7 +400,7 @@ cdef object _prepared(object part):
     if isinstance(part, slice):
         return _slice_of_integers(part)
     if isinstance(part, Tensor):
-        if (<Tensor>part).rank > 0:
+        if (<Tensor>part).rank > 0 or row_of(part) is not None:
             return part
         value = item(part)
         if not isinstance(value, int):
