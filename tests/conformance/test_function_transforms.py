@@ -265,3 +265,20 @@ def test_functions_without_a_rule_are_refused():
     with pytest.raises(RuntimeError, match="generate_vmap_rule"):
         aten.vmap(Plain.apply)(aten.rand(3))
     assert aten.func.grad(lambda x: Plain.apply(x).sum())(aten.rand(3)).tolist() == [2.0] * 3
+
+
+def test_gradients_in_batches():
+    def run(library):
+        _, x, w = of(library)
+        x.requires_grad_()
+        y = (x @ w).tanh() * x[:, :2].exp()
+        rows = library.eye(6, dtype=library.float64).reshape(6, 3, 2)
+        unused = library.ones(2, requires_grad=True)
+        found = library.autograd.grad(
+            y, (x, unused), rows, is_grads_batched=True, allow_unused=True, create_graph=True
+        )
+        assert found[1] is None
+        (again,) = library.autograd.grad(found[0].sum(), x)
+        return found[0].detach(), again
+
+    _same(run(aten), run(torch))

@@ -183,7 +183,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     given = _gradients_of(listed, grad_outputs, is_grads_batched)
     if is_grads_batched:
-        return _one_by_one(listed, chosen, given, keep, create_graph, unused)
+        return _for_rows(listed, chosen, given, keep, create_graph, unused)
     found = engine.run_backward(
         listed, given, keep, create_graph, [node.gradient_node(one) for one in chosen]
     )
@@ -199,7 +199,7 @@ def grad(
     return tuple(found)
 
 
-def _one_by_one(
+def _for_rows(
     outputs: tuple[Tensor, ...],
     inputs: tuple[Tensor, ...],
     gradients: tuple[Any, ...],
@@ -207,17 +207,22 @@ def _one_by_one(
     create_graph: bool,
     unused: bool,
 ) -> tuple[Any, ...]:
-    """`grad` for each row of the gradients."""
-    count = next(one.shape[0] for one in gradients if one is not None)
-    rows = []
-    for row in range(count):
-        last = row == count - 1
-        picked = [None if one is None else one[row] for one in gradients]
-        rows.append(
-            grad(outputs, inputs, picked, keep or not last, create_graph, allow_unused=unused)
-        )
-    columns = zip(*rows, strict=True)
-    return tuple(None if column[0] is None else ops.aten.stack(list(column)) for column in columns)
+    """`grad` for all rows of the gradients, in one walk."""
+    # Above this package: it is made of transformations.
+    vmap = import_module("aten.transforms.batching.mapping").vmap
+    given = [place for place, one in enumerate(gradients) if one is not None]
+    reached: list[int] = []
+
+    def walk(*rows: Tensor) -> tuple[Tensor, ...]:
+        listed: list[Any] = [None] * len(gradients)
+        for place, row in zip(given, rows, strict=True):
+            listed[place] = row
+        found = grad(outputs, inputs, listed, keep, create_graph, allow_unused=unused)
+        reached.extend(place for place, one in enumerate(found) if one is not None)
+        return tuple(found[place] for place in reached)
+
+    found = iter(vmap(walk)(*(gradients[place] for place in given)))
+    return tuple(next(found) if place in reached else None for place in range(len(inputs)))
 
 
 def __getattr__(name: str) -> Any:
