@@ -15,7 +15,7 @@ from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.errors import NoDeviceError
 from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
 from aten._core.dispatch.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
-from aten._core.tensor.making import fake_window
+from aten._core.tensor.making import fake_window, row_of
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import has_torch_dispatch
 
@@ -126,8 +126,8 @@ def _set_requires_grad(self: Tensor, value: Any) -> None:
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Says whether gradients flow to the tensor, a leaf; gives it back.
 
-    Raises RuntimeError where elements are no floating point or complex numbers, and for False where
-    the tensor is no leaf.
+    Raises RuntimeError where elements are no floating point or complex numbers, for rows under
+    vmap, and for False where the tensor is no leaf.
 
     Example:
 
@@ -142,6 +142,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         )
     if requires_grad and not (self.is_floating_point() or self.is_complex()):
         raise RuntimeError(f"requires_grad_: only inexact numbers have gradients, not {self.dtype}")
+    if requires_grad and row_of(self) is not None:
+        raise RuntimeError(
+            "requires_grad_: a row of a batch under vmap has no place of its own in the graph; "
+            "aten.func.grad differentiates by rows"
+        )
     node.set_requires_grad(self, bool(requires_grad))
     return self
 

@@ -1,5 +1,7 @@
 """`vmap` against loops over rows, and torch's `vmap` where it refuses."""
 
+import pickle
+
 import batching_checks
 import pytest
 import torch
@@ -187,6 +189,32 @@ def test_results_are_tensors_and_modes_are_known():
     with pytest.raises(ZeroDivisionError):
         aten.vmap(lambda a: 1 // 0)(aten.ones(2))
     assert aten.rand(2).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a.requires_grad_(),
+        lambda a: aten.nn.Parameter(a) * 2,
+        lambda a: a.as_subclass(type("Other", (aten.Tensor,), {})) * 2,
+        lambda a: a.as_strided((100,), (1,)),
+        lambda a: a.resize_(100),
+        lambda a: aten.ones(2).set_(a),
+        lambda a: aten.from_dlpack(a),
+        lambda a: aten.save(a, "nowhere"),
+    ],
+)
+def test_what_rows_cannot_be(function):
+    with pytest.raises((RuntimeError, BufferError, pickle.PicklingError)):
+        aten.vmap(function)(aten.tensor(X))
+
+
+def test_conjugates():
+    """A row does not know of what its batch puts off."""
+    for function in (lambda a: a.conj().imag, lambda a: a.conj().imag.neg() * a.real):
+        x = aten.view_as_complex(aten.tensor(X))
+        expected = aten.stack([function(row) for row in x])
+        assert aten.vmap(function)(x).tolist() == expected.tolist()
 
 
 def test_no_rows():

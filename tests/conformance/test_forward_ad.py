@@ -113,3 +113,12 @@ def test_wrong_calls(call):
 def _within(forward, function):
     with forward.dual_level():
         function()
+
+
+def test_tensors_of_other_classes():
+    class Other(aten.Tensor):
+        pass
+
+    forward = aten.autograd.forward_ad
+    with forward.dual_level(), pytest.raises(RuntimeError, match="another class"):
+        forward.make_dual(aten.ones(2), aten.ones(2)).as_subclass(Other) * 2

@@ -105,6 +105,10 @@ def _known(given: Any) -> Dual | None:
 
 
 def _primal(given: Tensor) -> Tensor:
+    if _known(given) is None and given._dispatch_keys().has(_KEY):
+        raise RuntimeError(
+            "a tensor with a tangent was made one of another class, which has no place for it"
+        )
     return parts_of(given)[0]
 
 

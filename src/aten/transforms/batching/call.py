@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import rebuilt
 from aten.registry import ops
-from aten.transforms.batching.wrapping import batched, known_of, level_of, repeated
+from aten.transforms.batching.wrapping import Level, batched, known_of, level_of, repeated
 
 # A key by which composites are served by what they call.
 COMPOSITE = DispatchKeySet(DispatchKey.__members__["AutogradCPU"])
@@ -62,14 +63,30 @@ def arranged(op: OpOverload, given: dict[str, Any]) -> tuple[list[Any], dict[str
 class Call:
     """What an operator was called with, and how many rows the batch of its highest level has.
 
-    `given` has the arguments by name, with their defaults.
+    `given` has the arguments by name, with their defaults. With `among`, a level,
+    no operand need be a row.
+
+    Raises RuntimeError where no operand is a row that is known of.
     """
 
     __slots__ = ("given", "level", "op", "size")
 
-    def __init__(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        op: OpOverload,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        among: Level | None = None,
+    ) -> None:
         self.op = op
         self.level = max(level_of(args), level_of(tuple(kwargs.values())))
+        if among is not None:
+            self.level = among.number
+        if self.level == 0:
+            raise RuntimeError(
+                f"{op.name}: a row of a batch under vmap was made a tensor of another class, or a "
+                f"parameter, which no row can be"
+            )
         self.given: dict[str, Any] = {
             argument.name: argument.default
             for argument in op._schema.arguments[len(args) :]
@@ -77,7 +94,7 @@ class Call:
         }
         self.given.update(zip(argument_names(op), args, strict=False))
         self.given.update(kwargs)
-        self.size = self._size(tuple(self.given.values()))
+        self.size = self._size(tuple(self.given.values())) if among is None else among.size
 
     def _size(self, values: Any) -> int:
         for value in values:
@@ -194,8 +211,8 @@ def _of_no_rows(call: Call) -> Any:
     }
     if writes(call.op):
         return call.given[argument_names(call.op)[0]]
-    one = Call(call.op, (), {})
-    one.level, one.size, one.given = call.level, 1, zeros
+    one = copy(call)
+    one.size, one.given = 1, zeros
     return call.rows(_emptied(_of_row(one, 0)))
 
 

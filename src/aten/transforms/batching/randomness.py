@@ -115,8 +115,7 @@ def _for_rows(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def _for_each(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
     """A draw for each row, where all operands are the same for them."""
-    call = Call(op, args, kwargs)
-    call.level, call.size = level.number, level.size
+    call = Call(op, args, kwargs, level)
     if writes(op):
         raise RuntimeError(
             f"{op.name}: under vmap with randomness='different' self is the same for every row, "

@@ -50,7 +50,7 @@ _ALONG: dict[str, tuple[str, ...]] = {
             "log_softmax _softmax _log_softmax sum mean nansum prod amax amin aminmax max min all "
             "any argmax argmin count_nonzero logsumexp var std var_mean std_mean "
             "linalg_vector_norm index_select index_fill squeeze _fft_c2c _fft_c2r _fft_r2c "
-            "detach alias _conj _neg_view view_as_real view_as_complex diag_embed tril triu "
+            "detach alias _conj _neg_view view_as_complex diag_embed tril triu "
             "constant_pad_nd pixel_shuffle pixel_unshuffle lift_fresh "
         ).split(),
         ("self",),
@@ -387,6 +387,11 @@ def same_type_view(call: Call) -> Any:
     return one_by_one(call) if call.given["self"].dim() == 0 else call.run()
 
 
+def view_as_real(call: Call) -> Any:
+    """Both parts; a row does not know of a conjugate that has not been carried out."""
+    return call.run(self=ops.aten.resolve_conj(call.inner(call.given["self"])))
+
+
 def as_strided(call: Call) -> Any:
     """The same steps in each row, from where it begins."""
     value = call.inner(call.given["self"])
@@ -572,6 +577,7 @@ _OWN: dict[str, Rule] = {
     "unsqueeze": unsqueeze,
     "view": view,
     "_unsafe_view": view,
+    "view_as_real": view_as_real,
     "as_strided": as_strided,
     "repeat": repeat,
     "index": index,
