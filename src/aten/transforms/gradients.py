@@ -349,7 +349,8 @@ def _linearized(
 ) -> tuple[Any, Callable[..., Any], Any]:
     ran = _Differentiated(name, func, primals, tuple(range(len(primals))), {}, has_aux)
     with _recording():
-        probes = [_leaf(ops.aten.zeros_like(one), name) for one in ran.outputs if _varies(one)]
+        # Any gradient would do; formulas may take the logarithm of one.
+        probes = [_leaf(ops.aten.ones_like(one), name) for one in ran.outputs if _varies(one)]
         varying = [one for one in ran.outputs if _varies(one)]
         found = gradients(varying, ran.inputs, list(probes), True)
     linear = [place for place, one in enumerate(found) if one is not None]
