@@ -10,6 +10,7 @@ import pytest
 from dispatched_operators import GOLDEN, SCALE, answer, make_operator, make_tensor, named, names
 
 from aten import dispatch
+from aten._core.dispatch import registrations
 from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
 from aten._core.dispatch.registrations import registrations_of
 from aten.dispatch import DispatchKey, FallthroughKernel
@@ -118,6 +119,18 @@ def test_registration_commutes(registered, expected, code_generators):
     assert len(tables) == len(dumps) == 1
 
 
+@pytest.fixture
+def untransformed(monkeypatch):
+    """Without the fallbacks that transformations bring when one is first used."""
+    plain = {
+        key: kernels
+        for key, kernels in registrations._fallbacks.items()
+        if not key.name.startswith("FuncTorch")
+    }
+    monkeypatch.setattr(registrations, "_fallbacks", plain)
+
+
+@pytest.mark.usefixtures("untransformed")
 def test_the_table_as_text():
     op = make_operator()
     op.register(DispatchKey.CPU, named("on_cpu"), "kernels.py:1")
