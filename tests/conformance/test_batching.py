@@ -209,6 +209,18 @@ def test_what_rows_cannot_be(function):
         aten.vmap(function)(aten.tensor(X))
 
 
+def test_what_goes_back_through_views():
+    whole, sliced = aten.rand(3, 4, 2), aten.rand(3, 4, 2)
+    for call, rows in (
+        (lambda a: aten.ops.aten.select_backward(a, [4, 5, 2], 1, -1), whole),
+        (lambda a: aten.ops.aten.select_backward(a, [4, 2, 3], -1, 0), whole),
+        (lambda a: aten.ops.aten.slice_backward(a, [4, 9], 1, 2, 6, 2), sliced),
+        (lambda a: aten.ops.aten.diagonal_backward(a, [2, 4, 3], 0, 0, -1), aten.rand(3, 4, 2)),
+    ):
+        expected = aten.stack([call(row) for row in rows])
+        assert aten.vmap(call)(rows).tolist() == expected.tolist()
+
+
 def test_conjugates():
     """A row does not know of what its batch puts off."""
     for function in (lambda a: a.conj().imag, lambda a: a.conj().imag.neg() * a.real):

@@ -64,7 +64,6 @@ _ALONG: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(("index_add", "index_copy", "index_reduce"), ("self", "source")),
     **dict.fromkeys(("select_scatter", "slice_scatter", "diagonal_scatter"), ("self", "src")),
-    "select_backward": ("grad_output",),
 }
 # Of a matrix, with any number of dimensions before its two.
 _OF_MATRICES = frozenset(
@@ -403,6 +402,19 @@ def as_strided(call: Call) -> Any:
     )
 
 
+def from_sizes(call: Call) -> Any:
+    """What goes back through a view, into a tensor of the sizes that are given."""
+    if not call.has(call.given["grad_output"]):
+        return one_by_one(call)
+    sizes = call.given["input_sizes"]
+    shifted = {
+        name: _shifted(call, call.given[name], len(sizes))
+        for name in ("dim", "dim1", "dim2")
+        if name in call.given
+    }
+    return call.run(input_sizes=[call.size, *sizes], **shifted)
+
+
 def repeat(call: Call) -> Any:
     """Each row as often as is said."""
     repeats = list(call.given["repeats"])
@@ -579,6 +591,7 @@ _OWN: dict[str, Rule] = {
     "_unsafe_view": view,
     "view_as_real": view_as_real,
     "as_strided": as_strided,
+    **dict.fromkeys(("select_backward", "slice_backward", "diagonal_backward"), from_sizes),
     "repeat": repeat,
     "index": index,
     "_unsafe_index": index,
