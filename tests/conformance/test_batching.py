@@ -1,6 +1,8 @@
 """`vmap` against loops over rows, and torch's `vmap` where it refuses."""
 
 import pickle
+import subprocess
+import sys
 
 import batching_checks
 import pytest
@@ -219,6 +221,56 @@ def test_what_goes_back_through_views():
     ):
         expected = aten.stack([call(row) for row in rows])
         assert aten.vmap(call)(rows).tolist() == expected.tolist()
+
+
+def test_operands_of_unlike_ranks():
+    both(lambda t: t.vmap(lambda a, v: a.clone().fill_(v))(t.zeros(2, 3), t.tensor([1.0, 2.0])))
+    filled = aten.vmap(aten.fill)(aten.zeros(2, 3), aten.tensor([1.0, 2.0]))
+    assert filled.tolist() == [[1.0] * 3, [2.0] * 3]
+
+    def drawn(t):
+        means, deviations = t.zeros(2, 2), t.tensor([0.0, 1e6])
+        rows = t.vmap(t.normal, randomness="different")(means, deviations)
+        return rows.abs() > 100
+
+    both(drawn)
+    both(
+        lambda t: t.vmap(lambda a, p: a.clone().bernoulli_(p), randomness="different")(
+            t.zeros(2, 2), t.tensor([0.0, 1.0])
+        )
+    )
+    images = aten.arange(48.0).reshape(2, 2, 4, 3)
+    shuffled = aten.stack([aten.native_channel_shuffle(one, 2) for one in images])
+    assert aten.vmap(lambda a: aten.native_channel_shuffle(a, 2))(images).equal(shuffled)
+    for library in (aten, torch):
+        with pytest.raises(RuntimeError):
+            library.vmap(lambda a, t: t.ops.aten.upsample_nearest2d(a, [2, 2]), in_dims=(0, None))(
+                library.ones(2, 3, 4, 4), library
+            )
+
+
+def test_threads_that_are_first():
+    """The rules are registered once, whichever threads ask for them first."""
+    program = """
+import threading, warnings
+import aten
+warnings.simplefilter("error")
+x, barrier, wrong = aten.ones(3, 2), threading.Barrier(8), []
+def work():
+    barrier.wait()
+    try:
+        assert aten.vmap(lambda a: a.sum() + 1)(x).tolist() == [3.0] * 3
+        forward = aten.autograd.forward_ad
+        with forward.dual_level():
+            assert forward.unpack_dual(forward.make_dual(x, x) * 2).tangent.sum() == 12
+    except BaseException as error:
+        wrong.append(error)
+threads = [threading.Thread(target=work) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert not wrong, wrong
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 def test_conjugates():

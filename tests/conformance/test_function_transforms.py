@@ -252,6 +252,32 @@ def test_functions_with_derivatives_of_their_own(generated):
     _same(run(aten), run(torch))
 
 
+def test_generated_rules_without_all_gradients():
+    """Of two results one has a gradient; a random forward draws as vmap says."""
+
+    def run(library):
+        class Both(library.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x):
+                return x * 2, x * 3
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.set_materialize_grads(False)
+
+            @staticmethod
+            def backward(ctx, first, second):
+                assert second is None
+                return first * 2
+
+        f, x, _ = of(library)
+        return f.vmap(f.grad(lambda a: Both.apply(a)[0].sum()))(x)
+
+    _same(run(aten), run(torch))
+
+
 def test_functions_without_a_rule_are_refused():
     class Plain(aten.autograd.Function):
         @staticmethod

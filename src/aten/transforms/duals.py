@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from aten._core.base.keys import DispatchKey, DispatchKeySet
 from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.tensor.making import add_keys, with_keys
 from aten._core.tensor.tensor import Tensor
+from aten._core.threads import forks
 from aten.graph.pytree import map_tensors, rebuilt
 from aten.registry import ops
 from aten.transforms.batching.call import (
@@ -47,20 +49,25 @@ class _Entered(threading.local):
 
 
 _entered = _Entered()
-_installed = False
+# Held by the thread that enters the first level of all.
+_installing = threading.RLock()
+forks.hold(_installing)
 
 
 def enter_level() -> None:
     """Begin a level. Raises RuntimeError where there is one: they do not nest."""
-    global _installed
     if _entered.level is not None:
         raise RuntimeError(
             "dual_level: a level has been entered already; aten.func.jvp can be nested"
         )
-    if not _installed:
-        _installed = True
-        register_fallback(_KEY, _call, "aten/transforms/duals.py")
+    with _installing:
+        _register()
     _entered.level = object()
+
+
+@cache
+def _register() -> None:
+    register_fallback(_KEY, _call, "aten/transforms/duals.py")
 
 
 def leave_level() -> None:

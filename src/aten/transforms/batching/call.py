@@ -164,7 +164,7 @@ class Call:
 def one_by_one(call: Call) -> Any:
     """The operator for each row, and the results stacked: right for every operator."""
     call.raise_unless_writable()
-    results = [_of_row(call, row) for row in range(call.size)]
+    results = [of_row(call, row) for row in range(call.size)]
     if not results:
         return _of_no_rows(call)
     if writes(call.op):
@@ -172,7 +172,9 @@ def one_by_one(call: Call) -> Any:
     return call.rows(_stacked(results, call.op))
 
 
-def _of_row(call: Call, row: int) -> Any:
+def of_row(call: Call, row: int) -> Any:
+    """What the operator gives for one of the rows."""
+
     def picked(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return rebuilt(value, [picked(one) for one in value])
@@ -213,7 +215,7 @@ def _of_no_rows(call: Call) -> Any:
         return call.given[argument_names(call.op)[0]]
     one = copy(call)
     one.size, one.given = 1, zeros
-    return call.rows(_emptied(_of_row(one, 0)))
+    return call.rows(_emptied(of_row(one, 0)))
 
 
 def _emptied(result: Any) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
 from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload, register_fallback
 from aten._core.tensor.tensor import Tensor
+from aten._core.threads import forks
 from aten.autograd.function import set_function_of_rows
 from aten.registry import ops
 from aten.transforms.batching import randomness
@@ -202,8 +204,18 @@ def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     return rule_of(op)(Call(op, args, kwargs))
 
 
-@cache
+# Held by the thread that uses vmap first; the others wait for the rules.
+_installing = threading.RLock()
+forks.hold(_installing)
+
+
 def _install() -> None:
+    with _installing:
+        _register()
+
+
+@cache
+def _register() -> None:
     """Let the rules serve rows of batches, and random operators ask how they are to draw."""
     register_fallback(KEY, _call, "aten/transforms/batching/mapping.py")
     register_fallback(MODE, FallthroughKernel(), "aten/transforms/batching/mapping.py")

@@ -18,6 +18,7 @@ from aten.transforms.batching.call import (
     arranged,
     called,
     is_composite,
+    of_row,
     one_by_one,
     writes,
 )
@@ -87,7 +88,7 @@ def _same(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], level: 
     rows = []
     for row in range(call.size):
         generator.set_state(state)
-        rows.append(_one(call, row))
+        rows.append(of_row(call, row))
     if writes(op):
         return call.given[argument_names(op)[0]]
     if isinstance(rows[0], Tensor):
@@ -95,20 +96,13 @@ def _same(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], level: 
     return tuple(call.rows(ops.aten.stack(list(column), 0)) for column in zip(*rows, strict=True))
 
 
-def _one(call: Call, row: int) -> Any:
-    given = {
-        name: ops.aten.select(call.inner(value), 0, row) if call.has(value) else value
-        for name, value in call.given.items()
-    }
-    return called(call.op, given)
-
-
 def _for_rows(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A draw for each row, where rows are among the operands."""
     call = Call(op, args, kwargs)
-    first = argument_names(op)[0]
-    alike = [name for name in call.tensors() if not call.has(call.given[name])]
-    if alike or first not in call.given or op.name.startswith(("multinomial", "randperm")):
+    operands = [call.given[name] for name in call.tensors()]
+    if not all(map(call.has, operands)) or len({one.dim() for one in operands}) > 1:
+        return one_by_one(call)
+    if op.name == "multinomial":
         return one_by_one(call)
     return call.run()
 

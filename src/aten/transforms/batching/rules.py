@@ -14,8 +14,10 @@ from aten._core.base.dtypes import dtype, promote_types
 from aten._core.base.errors import DataDependentOutputException
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
+from aten.autograd.derivation import CHOOSING
 from aten.graph.pytree import map_tensors
 from aten.library.vmap_rules import vmap_rule_of
+from aten.ops.indexing.indexing import MASK_TYPES
 from aten.registry import USER_DEFINED, operator, ops
 from aten.transforms.batching.call import (
     COMPOSITE,
@@ -27,15 +29,14 @@ from aten.transforms.batching.call import (
     one_by_one,
     writes,
 )
+from aten.transforms.batching.functions import by_rule
 from aten.transforms.batching.matrices import MATRICES
 from aten.transforms.batching.windows import WINDOWS
-from aten.transforms.batching.wrapping import VmapInfo, batched, levels
-from aten.transforms.trees import leaves, spread, with_leaves
 
 Rule = Callable[[Call], Any]
 
-# Operands that choose between others, and have no part in the type of the result.
-_CHOOSING = frozenset({"condition", "mask"})
+# Types from those that give way to those that others become.
+_CATEGORIES = {"bool": 0, "signed": 1, "unsigned": 1, "complex": 3}
 _POINTWISE = frozenset({"pointwise", "prim elementwise"})
 _DIMENSIONS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 
@@ -124,24 +125,7 @@ def own_rule(call: Call) -> Any:
     args, kwargs = arranged(call.op, call.given)
     if writes(call.op) or any(call.has_any(value) for value in kwargs.values()):
         return one_by_one(call)
-    dims = tuple(_dims_of(call, value) for value in args)
-    inside = [call.inner(value) for value in args]
-    chosen = next((one.randomness for one in levels.entered if one.number == call.level), "error")
-    results, out_dims = rule(VmapInfo(call.size, chosen), dims, *inside, **kwargs)
-    places = spread(out_dims, results, f"{call.op.qualified_name}: out_dims")
-    return with_leaves(
-        results,
-        [
-            one if place is None else batched(ops.aten.movedim(one, place, 0), call.level)
-            for one, place in zip(leaves(results), places, strict=True)
-        ],
-    )
-
-
-def _dims_of(call: Call, value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_dims_of(call, one) for one in value]
-    return 0 if call.has(value) else None
+    return by_rule(rule, call.op.qualified_name, tuple(args), kwargs)
 
 
 def through(call: Call) -> Any:
@@ -176,17 +160,12 @@ def elementwise(call: Call) -> Any:
     call.raise_unless_writable()
     names = call.tensors()
     rank = max(call.given[name].dim() for name in names)
-    common = _common_type([call.given[name] for name in names if name not in _CHOOSING], call)
+    common = _common_type([call.given[name] for name in names if name not in CHOOSING], call)
     changed = {}
     for name in names:
         value = call.given[name]
         found = call.inner(value)
-        if (
-            common is not None
-            and value.dim() == 0
-            and name not in _CHOOSING
-            and not writes(call.op)
-        ):
+        if common is not None and value.dim() == 0 and name not in CHOOSING and not writes(call.op):
             found = ops.aten.to(found, common)
         if call.has(value):
             for _ in range(rank - value.dim()):
@@ -222,11 +201,7 @@ def _promoted(types: list[dtype]) -> dtype | None:
 
 
 def _category(of: dtype) -> int:
-    if of.is_complex:
-        return 3
-    if of.is_floating_point:
-        return 2
-    return 0 if of.itemsize == 1 and str(of) == "aten.bool" else 1
+    return _CATEGORIES.get(of.kind, 2)
 
 
 # Along dimensions
@@ -259,11 +234,7 @@ def along(call: Call) -> Any:
         if argument.name in _DIMENSIONS and argument.name in call.given:
             given = call.given[argument.name]
             changed[argument.name] = _shifted(call, given, rank + extra)
-            if (
-                given is None
-                and "int[]" not in str(argument.type)
-                and "SymInt[]" not in str(argument.type)
-            ):
+            if given is None and not _is_list(argument):
                 return _of_flat(call, changed)
     if stem == "squeeze" and not _names_dimensions(op):
         ones = [
@@ -288,6 +259,10 @@ def _has_tensors(value: Any) -> bool:
 @cache
 def _names_dimensions(op: OpOverload) -> bool:
     return any(argument.name in _DIMENSIONS for argument in op._schema.arguments)
+
+
+def _is_list(argument: Any) -> bool:
+    return "[" in str(argument.type)
 
 
 def _shifted(call: Call, given: Any, rank: int) -> Any:
@@ -334,10 +309,10 @@ def _of_numbers(call: Call, changed: dict[str, Any]) -> Any:
     for argument in call.op._schema.arguments:
         if argument.name in _DIMENSIONS and argument.name in call.given:
             given = call.given[argument.name]
-            many = "int[]" in str(argument.type) or "SymInt[]" in str(argument.type)
-            changed[argument.name] = (
-                _shifted(call, given, 0) if given not in (None, [], ()) else ([1] if many else 1)
-            )
+            if given in (None, [], ()):
+                changed[argument.name] = [1] if _is_list(argument) else 1
+            else:
+                changed[argument.name] = _shifted(call, given, 0)
     for name, value in changed.items():
         if isinstance(value, Tensor):
             changed[name] = ops.aten.unsqueeze(value, 1)
@@ -436,6 +411,16 @@ def like(call: Call) -> Any:
     return call.run() if call.has(call.given[argument_names(call.op)[0]]) else one_by_one(call)
 
 
+def fill(call: Call) -> Any:
+    """A value that is a row is copied to all elements of its row."""
+    if not call.has(call.given["value"]):
+        return like(call)
+    target = call.given["self"]
+    return ops.aten.copy_(
+        target if writes(call.op) else ops.aten.empty_like(target), call.given["value"]
+    )
+
+
 def masked_fill(call: Call) -> Any:
     """A value that is a row is chosen as by `where`."""
     value = call.given["value"]
@@ -474,7 +459,7 @@ def index(call: Call) -> Any:
 
 
 def _is_mask(given: Any) -> bool:
-    return isinstance(given, Tensor) and _category(given.dtype) == 0
+    return isinstance(given, Tensor) and given.dtype.name in MASK_TYPES
 
 
 def _index_alike(call: Call, indices: list[Any]) -> Any:
@@ -573,7 +558,6 @@ _LIKE = (
     "to",
     "contiguous",
     "_conj_physical",
-    "fill",
     "zero",
     "bernoulli",
     "dropout",
@@ -602,6 +586,7 @@ _OWN: dict[str, Rule] = {
     "roll": roll,
     "native_layer_norm": layer_norm,
     "clone": like,
+    "fill": fill,
     "masked_fill": masked_fill,
     "copy": elementwise,
     "where": elementwise,

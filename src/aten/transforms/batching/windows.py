@@ -64,41 +64,53 @@ def fold(call: Call, full: int, names: tuple[str, ...] = ("input", "self")) -> A
     return call.rows(tuple(unfolded(one) for one in results))
 
 
-def _of(dims: int, *names: str) -> Callable[[Call], Any]:
-    return lambda call: fold(call, dims + 2, names or ("input", "self"))
+def _pooled(dims: int) -> Callable[[Call], Any]:
+    return lambda call: fold(call, dims + 2)
 
 
+def _resampled(dims: int, *names: str) -> Callable[[Call], Any]:
+    """As `_pooled`, of operators that take no image without its batch."""
+
+    def rule(call: Call) -> Any:
+        chosen = names or ("input", "self")
+        if any(call.given[name].dim() != dims + 2 for name in chosen if name in call.given):
+            return one_by_one(call)
+        return fold(call, dims + 2, chosen)
+
+    return rule
+
+
+_POOLED = {
+    "max_pool2d_with_indices": 2,
+    "max_pool3d_with_indices": 3,
+    "adaptive_max_pool2d": 2,
+    "adaptive_max_pool3d": 3,
+    "avg_pool2d": 2,
+    "avg_pool3d": 3,
+    "_adaptive_avg_pool2d": 2,
+    "_adaptive_avg_pool3d": 3,
+    "reflection_pad1d": 1,
+    "reflection_pad2d": 2,
+    "reflection_pad3d": 3,
+    "replication_pad1d": 1,
+    "replication_pad2d": 2,
+    "replication_pad3d": 3,
+    "im2col": 2,
+}
+_RESAMPLED = {
+    "upsample_nearest1d": 1,
+    "upsample_nearest2d": 2,
+    "upsample_nearest3d": 3,
+    "upsample_linear1d": 1,
+    "upsample_bilinear2d": 2,
+    "upsample_bicubic2d": 2,
+    "upsample_trilinear3d": 3,
+}
 WINDOWS: dict[str, Callable[[Call], Any]] = {
     "convolution": convolution,
     "_convolution": convolution,
-    **{
-        name: _of(dims)
-        for name, dims in {
-            "max_pool2d_with_indices": 2,
-            "max_pool3d_with_indices": 3,
-            "adaptive_max_pool2d": 2,
-            "adaptive_max_pool3d": 3,
-            "avg_pool2d": 2,
-            "avg_pool3d": 3,
-            "_adaptive_avg_pool2d": 2,
-            "_adaptive_avg_pool3d": 3,
-            "reflection_pad1d": 1,
-            "reflection_pad2d": 2,
-            "reflection_pad3d": 3,
-            "replication_pad1d": 1,
-            "replication_pad2d": 2,
-            "replication_pad3d": 3,
-            "upsample_nearest1d": 1,
-            "upsample_nearest2d": 2,
-            "upsample_nearest3d": 3,
-            "upsample_linear1d": 1,
-            "upsample_bilinear2d": 2,
-            "upsample_bicubic2d": 2,
-            "upsample_trilinear3d": 3,
-            "im2col": 2,
-            "native_channel_shuffle": 2,
-        }.items()
-    },
-    "grid_sampler_2d": _of(2, "input", "grid"),
-    "grid_sampler_3d": _of(3, "input", "grid"),
+    **{name: _pooled(dims) for name, dims in _POOLED.items()},
+    **{name: _resampled(dims) for name, dims in _RESAMPLED.items()},
+    "grid_sampler_2d": _resampled(2, "input", "grid"),
+    "grid_sampler_3d": _resampled(3, "input", "grid"),
 }
