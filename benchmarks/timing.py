@@ -1,26 +1,27 @@
-"""Measuring side by side: all libraries in turn, in one run, so that noise meets all alike."""
+"""Measuring side by side: all libraries in turn, in one run, so that noise meets all alike.
+
+Each has a process of its own (`workers.py`). torch runs in its inference mode unless it is to record.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
 import sys
-import time
 import timeit
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from operands import Operand, namespace
+from workers import Worker, WorkerError, working
 
 # All cases are gone through so many times: somebody else's work that takes a second then meets a
 # third of a case's rounds at most, which does not move their median.
 PASSES = 3
 ROUNDS_PER_PASS = 5
 SECONDS_PER_ROUND = 0.002
-# The threads of each library go on spinning for milliseconds after a call, on the processors that
-# the next one is then timed on. Before each turn all of them have gone to sleep.
-PAUSE = 0.01
 # No case of the suite may be slower than this, whatever its group's mean.
 LEAST_RATIO = 0.9
 
@@ -93,55 +94,46 @@ class Case:
     headline: bool = False
 
 
-# A statement, and the names it may use.
-Side = tuple[str, dict[str, Any]]
-
 SCALES = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}
 
 
 def measure(cases: Iterable[Case]) -> list[Result]:
     """Time every case with all libraries that have it."""
     measurements = [Measurement(case) for case in cases]
-    for _ in range(PASSES):
-        for measurement in measurements:
-            measurement.go_on()
+    with working("timing", ("aten", "torch", "numpy")) as workers:
+        for _ in range(PASSES):
+            for measurement in measurements:
+                measurement.go_on(workers)
     return [measurement.result() for measurement in measurements]
 
 
 @dataclass
 class Measurement:
-    """The rounds of a case so far: seconds of a call of ours and of torch's, and NumPy's."""
+    """The rounds of a case so far: seconds of a call of ours, of torch's, and of NumPy's."""
 
     case: Case
     rounds: list[list[float]] = field(default_factory=list)
-    alone: list[list[float]] = field(default_factory=list)
     problem: str = ""
 
-    def go_on(self) -> None:
+    def go_on(self, workers: Sequence[Worker]) -> None:
         """A pass more, unless something went wrong."""
         if self.problem:
             return
+        asked = workers if self.case.numpy is not None else workers[:2]
         try:
-            self._go_on()
-        except Exception as error:
-            self.problem = f"{type(error).__name__}: {error}".splitlines()[0]
+            self._go_on(asked)
+        except (WorkerError, AssertionError) as error:
+            self.problem = str(error).strip().splitlines()[0]
 
-    def _go_on(self) -> None:
-        import torch
-
-        import aten
-
-        case = self.case
-        sides = [
-            (case.statement, namespace(lib, case.operands, case.setup)) for lib in (aten, torch)
-        ]
-        with torch.set_grad_enabled(case.recorded):
-            if case.checked and not self.rounds:
-                _require_agreement(*sides)
-            self.rounds += _time_in_turn(sides)
-        if case.numpy is not None:
-            # Afterwards, since the threads of its OpenBLAS spin for longer than the pause.
-            self.alone += _time_in_turn([_numpy_side(case)])
+    def _go_on(self, workers: Sequence[Worker]) -> None:
+        for worker in workers:
+            worker.ask("prepare", self.case)
+        if self.case.checked and not self.rounds:
+            require_agreement(*(worker.ask("arrays") for worker in workers[:2]))
+        for _ in range(ROUNDS_PER_PASS):
+            self.rounds.append([worker.ask("time") for worker in workers])
+        for worker in workers:
+            worker.ask("forget")
 
     def result(self) -> Result:
         case = self.case
@@ -157,33 +149,80 @@ class Measurement:
         if self.problem:
             return result
         scale = SCALES[case.unit]
-        result.aten, result.torch = (
+        result.aten, result.torch, *others = (
             scale * statistics.median(column) for column in zip(*self.rounds, strict=True)
         )
-        result.ratio = statistics.median(theirs / ours for ours, theirs in self.rounds)
-        if self.alone:
-            result.numpy = scale * statistics.median(time for (time,) in self.alone)
+        result.ratio = statistics.median(theirs / ours for ours, theirs, *_ in self.rounds)
+        result.numpy = others[0] if others else None
         return result
 
 
-def _numpy_side(case: Case) -> Side:
-    import numpy
-
-    setup = case.setup if case.numpy_setup is None else case.numpy_setup
-    return case.numpy or case.statement, namespace(numpy, case.operands, setup)
-
-
-def _require_agreement(ours: Side, theirs: Side) -> None:
+def require_agreement(ours: Sequence[Any], theirs: Sequence[Any]) -> None:
     """A fast wrong answer is none. Long sums may differ in the last bits of what they add up."""
     import numpy
 
-    found, expected = (_arrays(eval(statement, dict(names))) for statement, names in (ours, theirs))
-    for (one, tolerance), (other, _) in zip(found, expected, strict=True):
+    for (one, tolerance), (other, _) in zip(ours, theirs, strict=True):
         if tolerance and one.size:
             bound = tolerance / 10 * max(1.0, float(numpy.nanmax(numpy.abs(other), initial=0)))
             numpy.testing.assert_allclose(one, other, rtol=tolerance, atol=bound)
         else:
             numpy.testing.assert_array_equal(one, other)
+
+
+# In the process of a library
+
+
+class _Prepared:
+    """A case as the library of this process runs it."""
+
+    def __init__(self, lib: Any, case: Case) -> None:
+        self.case = case
+        setup, statement = case.setup, case.statement
+        if lib.__name__ == "numpy":
+            setup = case.setup if case.numpy_setup is None else case.numpy_setup
+            statement = case.numpy or case.statement
+        self.statement = statement
+        with _mode(lib, case):
+            self.names = namespace(lib, case.operands, setup)
+            self.timer = timeit.Timer(statement, globals=self.names)
+            self.number = 0
+
+    def arrays(self, lib: Any) -> list[tuple[Any, float]]:
+        with _mode(lib, self.case):
+            return _arrays(eval(self.statement, dict(self.names)))
+
+    def seconds(self, lib: Any) -> float:
+        """Seconds of a call."""
+        with _mode(lib, self.case):
+            if not self.number:
+                self.number = _calls_per_round(self.timer)
+            return self.timer.timeit(self.number) / self.number
+
+
+_current: list[_Prepared] = []
+
+
+def answer(lib: Any, what: str, case: Case | None = None) -> Any:
+    """What the measuring process asks for: of a case it names first, arrays or seconds."""
+    if what == "forget":
+        return _current.clear()
+    if what == "prepare":
+        assert case is not None
+        _current[:] = [_Prepared(lib, case)]
+        return None
+    return _current[0].arrays(lib) if what == "arrays" else _current[0].seconds(lib)
+
+
+@contextmanager
+def _mode(lib: Any, case: Case) -> Iterator[None]:
+    if lib.__name__ == "numpy":
+        yield
+    elif case.recorded:
+        with lib.enable_grad():
+            yield
+    else:
+        with lib.inference_mode():
+            yield
 
 
 def _arrays(value: Any) -> list[tuple[Any, float]]:
@@ -192,24 +231,10 @@ def _arrays(value: Any) -> list[tuple[Any, float]]:
 
     if isinstance(value, tuple | list):
         return [pair for item in value for pair in _arrays(item)]
-    if str(getattr(value, "dtype", "")).endswith("bfloat16"):
-        return [(numpy.asarray(value.float()), 2.0**-7)]
-    array = numpy.asarray(value)
+    if str(getattr(value, "dtype", "")).endswith(("bfloat16", "float16")):
+        return [(numpy.array(value.float()), 2.0**-7)]
+    array = numpy.array(value)
     return [(array, 1e-4 if array.dtype.kind in "fc" else 0.0)]
-
-
-def _time_in_turn(sides: Sequence[Side]) -> list[list[float]]:
-    """Seconds of a call, for each round one number of each side."""
-    timers = [timeit.Timer(statement, globals=names) for statement, names in sides]
-    numbers = [_calls_per_round(timer) for timer in timers]
-    rounds = []
-    for _ in range(ROUNDS_PER_PASS):
-        times = []
-        for timer, number in zip(timers, numbers, strict=True):
-            time.sleep(PAUSE)
-            times.append(timer.timeit(number) / number)
-        rounds.append(times)
-    return rounds
 
 
 def _calls_per_round(timer: timeit.Timer) -> int:

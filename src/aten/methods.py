@@ -176,7 +176,7 @@ def _write_imag(self: Tensor, value: Any) -> None:
 
 
 def _write_data(self: Tensor, value: Tensor) -> None:
-    memory.become(self, value)
+    memory.exchange(self, value)
 
 
 _WRITERS: dict[str, Callable[[Tensor, Any], None]] = {

@@ -459,3 +459,46 @@ def test_parameters_are_no_views():
     assert not made._is_view()
     assert made._base is None
     assert made.data_ptr() == data.data_ptr()
+
+
+def test_pieces_of_a_split_are_one_node_and_go_back_as_one_tensor() -> None:
+    x = aten.arange(12.0).reshape(3, 4).requires_grad_()
+    for pieces in (
+        x.split(2, 1),
+        x.split([1, 3], 1),
+        x.unbind(1),
+        x.chunk(2, 1),
+        aten.split_with_sizes(x, [2, 2], 1),
+        aten.unsafe_split(x, 3, 1),
+    ):
+        assert len({id(piece.grad_fn) for piece in pieces}) == 1
+        assert all(piece.untyped_storage() is x.untyped_storage() for piece in pieces)
+        (found,) = aten.autograd.grad(pieces[-1].sum(), x)
+        expected = aten.zeros(3, 4)
+        width = pieces[-1].numel() // 3
+        expected[:, 4 - width :] = 1
+        assert found.tolist() == expected.tolist()
+
+
+def test_writes_to_a_piece_reach_the_gradient_of_the_whole() -> None:
+    x = aten.ones(2, 4).requires_grad_()
+    whole = x * 1
+    first, _ = whole.split(2, 1)
+    first.mul_(3)
+    whole.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[3, 3, 1, 1]] * 2
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_recurrent_layers_have_right_gradients_of_both_orders(kind) -> None:
+    aten.manual_seed(0)
+    layer = getattr(aten.nn, kind)(2, 3, bidirectional=True).double()
+    x = aten.randn(3, 2, 2, dtype=aten.float64).requires_grad_()
+
+    def everything(x, *_):
+        out, last = layer(x)
+        return (out, *last) if kind == "LSTM" else (out, last)
+
+    assert aten.autograd.gradcheck(everything, (x, *layer.parameters()))
+    assert aten.autograd.gradgradcheck(lambda x: everything(x)[-1], (x,))

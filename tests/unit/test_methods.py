@@ -55,3 +55,31 @@ def test_functions_take_out_and_methods_have_something_left() -> None:
     assert aten.add(X, 1, out=out) is out
     for name in METHODS:
         assert any(OPERATORS[overload][2] != "out" for overload in PACKETS[name]), name
+
+
+def test_data_may_be_given_another_dtype_and_goes_on_taking_gradients() -> None:
+    x = aten.ones(3).requires_grad_()
+    before = (x * 2).sum()
+    x.data = aten.full((2,), 5.0, dtype=aten.float64)
+    assert (x.dtype, x.tolist(), x.requires_grad) == (aten.float64, [5.0, 5.0], True)
+    (x * 3).sum().backward()
+    assert x.grad.dtype is aten.float64
+    assert x.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="data"):
+        x.data = aten.ones(2, dtype=aten.int64)
+    assert x.dtype is aten.float64
+    with pytest.raises(RuntimeError):
+        before.backward()
+
+
+@pytest.mark.parametrize("change", ["double", "half", "bfloat16"])
+def test_modules_change_their_dtype_in_place(change) -> None:
+    module = aten.nn.Sequential(aten.nn.Linear(2, 3), aten.nn.BatchNorm1d(3))
+    weight = module[0].weight
+    getattr(module, change)()
+    assert module[0].weight is weight
+    wanted = {"double": aten.float64, "half": aten.float16, "bfloat16": aten.bfloat16}[change]
+    assert {one.dtype for one in module.parameters()} == {wanted}
+    given = aten.ones(4, 2, dtype=wanted)
+    module(given).sum().backward()
+    assert weight.grad.dtype is wanted

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from aten.autograd.formulas import common, folds, linear_algebra, moving, pointwise, products, spectra, views
+from aten.autograd.formulas import common, folds, linear_algebra, moving, networks, pointwise, products, spectra, views
 from aten.registry import ops
 
 
@@ -511,6 +511,30 @@ def slice_Tensor_self(gradient: Any, self_sizes: Any, dim: Any, start: Any, end:
     return views.slice_backward_of(gradient, self_sizes, dim, start, end, step)
 
 
+def split_Tensor_self(gradients: Any, dim: Any) -> Any:
+    return ops.aten.cat(gradients, dim)
+
+
+def split_sizes_self(gradients: Any, dim: Any) -> Any:
+    return ops.aten.cat(gradients, dim)
+
+
+def split_with_sizes_self(gradients: Any, dim: Any) -> Any:
+    return ops.aten.cat(gradients, dim)
+
+
+def unsafe_split_Tensor_self(gradients: Any, dim: Any) -> Any:
+    return ops.aten.cat(gradients, dim)
+
+
+def unsafe_split_with_sizes_self(gradients: Any, dim: Any) -> Any:
+    return ops.aten.cat(gradients, dim)
+
+
+def unbind_int_self(gradients: Any, dim: Any) -> Any:
+    return ops.aten.stack(gradients, dim)
+
+
 def diagonal_self(gradient: Any, self_sizes: Any, offset: Any, dim1: Any, dim2: Any) -> Any:
     return ops.aten.diagonal_backward(gradient, self_sizes, offset, dim1, dim2)
 
@@ -921,6 +945,10 @@ def prims_dot_general_b(gradient: Any, a: Any, b_sizes: Any, contract_a: Any, co
 
 def convolution_input(gradient: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any, transposed: Any, output_padding: Any, groups: Any, needed: Any) -> Any:
     return products.convolution_gradients(gradient, input, weight, stride, padding, dilation, transposed, output_padding, groups, needed)
+
+
+def fused_lstm_sequence_added(given: Any, hidden: Any, cell: Any, weight: Any, result: Any, result1: Any, result2: Any) -> Any:
+    return networks.through_lstm(given, hidden, cell, weight, result, result1, result2)
 
 
 def embedding_weight(gradient: Any, indices: Any, weight_sizes: Any, padding_idx: Any, scale_grad_by_freq: Any) -> Any:
@@ -1648,6 +1676,24 @@ DERIVATIVES: dict[str, Any] = {
     'slice.Tensor': ((
         (('self',), ('gradient', 'self_sizes', 'dim', 'start', 'end', 'step'), slice_Tensor_self, None, ()),
     ), (), ()),
+    'split.Tensor': ((
+        (('self',), ('gradients', 'dim'), split_Tensor_self, 'cat', ('gradients', 'dim')),
+    ), (), ()),
+    'split.sizes': ((
+        (('self',), ('gradients', 'dim'), split_sizes_self, 'cat', ('gradients', 'dim')),
+    ), (), ()),
+    'split_with_sizes': ((
+        (('self',), ('gradients', 'dim'), split_with_sizes_self, 'cat', ('gradients', 'dim')),
+    ), (), ()),
+    'unsafe_split.Tensor': ((
+        (('self',), ('gradients', 'dim'), unsafe_split_Tensor_self, 'cat', ('gradients', 'dim')),
+    ), (), ()),
+    'unsafe_split_with_sizes': ((
+        (('self',), ('gradients', 'dim'), unsafe_split_with_sizes_self, 'cat', ('gradients', 'dim')),
+    ), (), ()),
+    'unbind.int': ((
+        (('self',), ('gradients', 'dim'), unbind_int_self, 'stack', ('gradients', 'dim')),
+    ), (), ()),
     'diagonal': ((
         (('self',), ('gradient', 'self_sizes', 'offset', 'dim1', 'dim2'), diagonal_self, 'diagonal_backward', ('gradient', 'self_sizes', 'offset', 'dim1', 'dim2')),
     ), (), ()),
@@ -1924,6 +1970,9 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'convolution': ((
         (('input', 'weight', 'bias'), ('gradient', 'input', 'weight', 'stride', 'padding', 'dilation', 'transposed', 'output_padding', 'groups', 'needed'), convolution_input, None, ()),
+    ), (), ()),
+    'fused::lstm_sequence': ((
+        (('added', 'hidden', 'cell', 'weight'), ('given', 'hidden', 'cell', 'weight', 'result', 'result1', 'result2'), fused_lstm_sequence_added, None, ()),
     ), (), ()),
     'embedding': ((
         (('weight',), ('gradient', 'indices', 'weight_sizes', 'padding_idx', 'scale_grad_by_freq'), embedding_weight, None, ()),

@@ -34,6 +34,11 @@ def is_made_for(op: OpOverload) -> bool:
     return native in joining.NAMES or (is_own and is_choice(native))
 
 
+def is_derived_view(op: OpOverload) -> bool:
+    """Whether that kernel looks at metadata only, so that it serves every backend."""
+    return op.entry.options.get("native") in derived_views.NAMES
+
+
 def or_compiled(op: OpOverload, otherwise: Kernel) -> Kernel:
     """The compiled kernel in front of `otherwise`; that itself where the table names none."""
     if not is_made_for(op):

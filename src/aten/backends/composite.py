@@ -55,6 +55,10 @@ def install_factory(op: OpOverload) -> None:
 def install_explicit(op: OpOverload) -> None:
     """Operators defined by other operators: a function for all backends, and for the CPU a
     compiled kernel or a function of its own, where there is one."""
+    key = DispatchKey.CompositeExplicitAutograd
+    if choice.is_derived_view(op) and _install_choice(op, key):
+        skip_laziness(op)
+        return
     install_definition(op)
     location = str(op.entry.options.get("cpu", ""))
     keys = [DispatchKey.CPU]

@@ -41,7 +41,7 @@ def derivatives_text(path: Path, helpers: Path, operators: Iterable[str]) -> str
     lines: list[str] = []
     rows: list[str] = []
     for name, entry in _single(entries):
-        if not name.startswith("prims::") and name not in set(operators):
+        if not name.startswith(("prims::", "fused::")) and name not in set(operators):
             raise RegistryError(f"{path.name}: {name!r} is no operator")
         if entry in (_CUTS, _REFUSED):
             rows.append(f"    {name!r}: {None if entry == _CUTS else _REFUSED!r},")

@@ -24,6 +24,7 @@ from aten.backends.modes import DispatchMode
 from aten.graph.pytree import map_tensors, rebuilt
 from aten.registry import operator, ops
 from aten.transforms import functional_forms, view_steps
+from aten.transforms.decompositions import decomposition_of
 from aten.transforms.functional_writes import Write, writes
 from aten.transforms.view_steps import Step
 
@@ -113,6 +114,8 @@ class Functionalize(DispatchMode):
         if writes(op, args, kwargs):
             return Write(self, op, args, kwargs).run()
         if _is_view(op):
+            if "[]" in str(op._schema.returns[0].type):
+                return self._views(op, args, kwargs)
             return self._view(op, args[0], args[1:], kwargs)
         given = [self.value_of(one) for one in args]
         named = {name: self.value_of(one) for name, one in kwargs.items()}
@@ -219,6 +222,14 @@ class Functionalize(DispatchMode):
         view.overlaps = alias.overlaps or view_steps.overlaps_itself(seen)
         view.made = False
         return seen
+
+    def _views(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Several views at once, by the operators that its function takes them with."""
+        super().__enter__()
+        try:
+            return decomposition_of(op)(*args, **kwargs)
+        finally:
+            super().__exit__(None, None, None)
 
     def _steps_to(
         self,

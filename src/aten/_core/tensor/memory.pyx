@@ -6,16 +6,19 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from aten._core.base.dtypes cimport item_size
+from aten._core.base.dtypes cimport category_of, item_size
 from aten._core.base.keys cimport local_state, bits_of_one_tensor
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, is_dense, storage_extent
 from aten._core.memory.storage cimport (Storage, VersionCounter, allocate, copy_opaque,
                                         exchange_memory, is_opaque, retire)
 from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, has_own_versions,
-    set_geometry, set_versions,
+    AutogradMeta, Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, has_autograd,
+    has_own_versions, set_geometry, set_versions,
 )
+
+cdef enum:
+    FLOATING = 2                # the category from which on elements have gradients
 
 
 cdef int check_internal_overlap(TensorImpl out) except -1:
@@ -189,6 +192,32 @@ def become(Tensor tensor not None, Tensor window not None):
     if tensor.dtype_code != window.dtype_code or tensor.device_type != window.device_type:
         raise RuntimeError(f"a {tensor.dtype} tensor on {tensor.device} cannot become a window on "
                            f"{window.dtype} elements on {window.device}")
+    return _shown_by(tensor, window)
+
+
+def exchange(Tensor tensor not None, Tensor value not None):
+    """Make `tensor` show what `value` shows, dtype and device included; its gradients go on.
+
+    Raises RuntimeError where the tensor requires grad and the new dtype can have none.
+    """
+    cdef AutogradMeta meta
+    if tensor.dtype_code == value.dtype_code and tensor.device_type == value.device_type:
+        return _shown_by(tensor, value)
+    if has_autograd(tensor):
+        meta = tensor.autograd
+        if meta.requires_grad and category_of(value.dtype_code) < FLOATING:
+            raise RuntimeError(f"data: a tensor that requires grad needs a dtype that can have "
+                               f"gradients, not {value.dtype}")
+        # What adds to its gradient knows the dtype that it had; the next graph makes another.
+        meta.accumulator = NULL
+    _shown_by(tensor, value)
+    tensor.dtype_code = value.dtype_code
+    tensor.device_type = value.device_type
+    tensor.device_index = value.device_index
+    return tensor
+
+
+cdef object _shown_by(Tensor tensor, Tensor window):
     cdef Storage storage = window.storage
     if tensor.storage is not storage:
         _leave(tensor)

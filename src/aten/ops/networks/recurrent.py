@@ -33,9 +33,9 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     return ops.aten.linear(input, weight, bias)
 
 
-def _parts(gates: Tensor, count: int) -> list[Tensor]:
-    width = gates.shape[1] // count
-    return [gates.narrow(1, place * width, width) for place in range(count)]
+def _parts(gates: Tensor, width: int) -> Sequence[Tensor]:
+    parts: Sequence[Tensor] = ops.aten.split(gates, width, 1)
+    return parts
 
 
 def _sum(added: Tensor, state: State, weights: _Weights) -> Tensor:
@@ -53,9 +53,10 @@ def _relu_step(added: Tensor, state: State, weights: _Weights) -> State:
 
 def _lstm_step(added: Tensor, state: State, weights: _Weights) -> State:
     """Hochreiter and Schmidhuber, Long Short-Term Memory (1997), with forget gates."""
-    entering, keeping, candidate, leaving = _parts(_sum(added, state, weights), 4)
-    cell = keeping.sigmoid() * state[1] + entering.sigmoid() * candidate.tanh()
-    hidden = leaving.sigmoid() * cell.tanh()
+    gates = _sum(added, state, weights)
+    entering, keeping, candidate, leaving = _parts(gates, gates.shape[1] // 4)
+    cell = ops.fused.lstm_cell_state(entering, keeping, candidate, state[1])
+    hidden = ops.fused.lstm_hidden_state(leaving, cell)
     if weights.projection is not None:
         hidden = _linear(hidden, weights.projection)
     return hidden, cell
@@ -63,11 +64,13 @@ def _lstm_step(added: Tensor, state: State, weights: _Weights) -> State:
 
 def _gru_step(added: Tensor, state: State, weights: _Weights) -> State:
     """Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014)."""
-    own = _parts(_linear(state[0], weights.hidden, weights.hidden_bias), 3)
-    reset, update, candidate = _parts(added, 3)
-    reset, update = (reset + own[0]).sigmoid(), (update + own[1]).sigmoid()
-    candidate = (candidate + reset * own[2]).tanh()
-    return (candidate + update * (state[0] - candidate),)
+    own = _linear(state[0], weights.hidden, weights.hidden_bias)
+    width = own.shape[1] // 3
+    chosen, moving = ops.aten.split_with_sizes(added, [2 * width, width], 1)
+    own_chosen, own_moving = ops.aten.split_with_sizes(own, [2 * width, width], 1)
+    reset, update = _parts(chosen + own_chosen, width)
+    candidate = ops.fused.gru_candidate(reset, moving, own_moving)
+    return (ops.fused.gru_hidden_state(update, candidate, state[0]),)
 
 
 def _added(step: Step, input: Tensor, weights: _Weights) -> Tensor:
@@ -128,9 +131,7 @@ def _along(
 
     Sequences are sorted by length: those that end leave at the back, and in reverse join there.
     """
-    starts = [0]
-    for size in sizes:
-        starts.append(starts[-1] + size)
+    steps = ops.aten.split_with_sizes(added, sizes, 0)
     hidden: list[Tensor] = []
     ended: list[State] = []
     current = tuple(one.narrow(0, 0, sizes[-1] if reverse else sizes[0]) for one in state)
@@ -142,11 +143,22 @@ def _along(
         elif size > going:
             joining = (one.narrow(0, going, size - going) for one in state)
             current = _below(current, tuple(joining))
-        current = step(added.narrow(0, starts[place], size), current, weights)
+        current = step(steps[place], current, weights)
         hidden.append(current[0])
     for rest in reversed(ended):
         current = _below(current, rest)
     return ops.aten.cat(hidden[::-1] if reverse else hidden, 0), current
+
+
+def _lstm_along(
+    added: Tensor, count: int, state: State, weights: _Weights, reverse: bool
+) -> tuple[Tensor, State]:
+    """`_along` for an LSTM over `count` steps of as many sequences each."""
+    steps = added.unflatten(0, (count, state[0].shape[0]))
+    steps = steps.flip(0) if reverse else steps
+    hidden, cell, _ = ops.fused.lstm_sequence(steps, *state, weights.hidden)
+    last = hidden[-1], cell[-1]
+    return (hidden.flip(0) if reverse else hidden).flatten(0, 1), last
 
 
 def _below(first: State, second: State) -> State:
@@ -203,7 +215,10 @@ def _layers(
             own, state = weights[place], tuple(one.select(0, place) for one in states)
             _check_cell(name, rows, rows.new_empty((*rows.shape[:1], state[0].shape[1])), own)
             added = _added(step, rows, own)
-            side, after = _along(step, added, sizes, state, own, bool(direction))
+            if step is _lstm_step and not projected and sizes[-1] == sizes[0]:
+                side, after = _lstm_along(added, len(sizes), state, own, bool(direction))
+            else:
+                side, after = _along(step, added, sizes, state, own, bool(direction))
             sides.append(side)
             last.append(after)
         rows = ops.aten.cat(sides, 1) if bidirectional else sides[0]
