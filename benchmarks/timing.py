@@ -1,6 +1,6 @@
 """Measuring side by side: all libraries in turn, in one run, so that noise meets all alike.
 
-Each has a process of its own (`workers.py`). torch runs in its inference mode unless it is to record.
+Each has a process of its own (`workers.py`). Unless a case records, it runs in inference mode.
 """
 
 from __future__ import annotations

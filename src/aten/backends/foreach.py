@@ -7,7 +7,8 @@ is a list where the element's operator takes no list gives each call its element
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from aten._core.base.keys import DispatchKey
@@ -47,23 +48,26 @@ def _over_lists(op: OpOverload) -> Callable[..., Any]:
         given = dict(zip(names, arguments, strict=False)) | keywords
         used = [part for part in parts if part.name in given]
         count = _count(op.name, used, given)
-        columns = [_column(op.name, part, given[part.name], count) for part in used]
+        placed, named = (
+            [one for one in used if one.by_keyword == apart] for apart in (False, True)
+        )
+        rows = zip(
+            *(_column(op.name, part, given[part.name], count) for part in placed), strict=True
+        )
+        words: Iterable[dict[str, Any]] = repeat({}, count)
+        if named:
+            values = (_column(op.name, part, given[part.name], count) for part in named)
+            targets = [part.target for part in named]
+            words = (dict(zip(targets, row, strict=True)) for row in zip(*values, strict=True))
         if not changes:
-            return tuple(_called(element, used, row) for row in zip(*columns, strict=True))
+            return tuple(element(*row, **word) for row, word in zip(rows, words, strict=True))
         lists = [given[part.name] for part in used if part.form == "tensors"]
         with Unchanged(lists[:1]):
-            for row in zip(*columns, strict=True):
-                _called(element, used, row)
+            for row, word in zip(rows, words, strict=True):
+                element(*row, **word)
         return None
 
     return call
-
-
-def _called(element: OpOverload, parts: Sequence[_Part], row: Sequence[Any]) -> Any:
-    pairs = tuple(zip(parts, row, strict=True))
-    by_place = [one for part, one in pairs if not part.by_keyword]
-    by_name = {part.target: one for part, one in pairs if part.by_keyword}
-    return element(*by_place, **by_name)
 
 
 def _parts(op: OpOverload, element: OpOverload) -> Sequence[_Part]:

@@ -18,14 +18,14 @@ from aten.ops.reductions.fused import FUSED
 
 def load() -> None:
     """Define `fused::…`."""
-    for schema, function in FUSED.items():
-        _define(schema, function, "fused", structured.install_loops_reduction)
-    for schema, function in GATES.items():
-        _define(schema, function, "pointwise", structured.install_loops_pointwise)
-    for schema, function in SEQUENCES.items():
+    for schema, fold in FUSED.items():
+        _define(schema, fold, "fused", structured.install_loops_reduction)
+    for schema, pointwise in GATES.items():
+        _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
+    for schema, sequence in SEQUENCES.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
-        op.register(key, ShieldedKernel(function), place_of(function))
+        op.register(key, ShieldedKernel(sequence), place_of(sequence))
 
 
 def _define(

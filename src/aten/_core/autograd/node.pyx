@@ -295,15 +295,9 @@ class RemovableHandle:
 
 
 @cython.no_gc_clear
+@cython.freelist(32)
 cdef class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to its `grad`."""
-
-    def __init__(self, TensorImpl variable not None):
-        self.title = "AccumulateGrad"
-        self.variable = variable
-        self.meta = meta_of(variable)
-        self.meta.accumulator = <PyObject*>self
-        self.describe_output(variable)
 
     def __dealloc__(self):
         if self.meta is not None and self.meta.accumulator == <PyObject*>self:
@@ -311,6 +305,20 @@ cdef class AccumulateGrad(Node):
 
     cdef list apply(self, list gradients):
         raise AssertionError("the engine itself adds to the gradients of leaves")
+
+
+cdef AccumulateGrad _accumulator_of(TensorImpl leaf):
+    cdef AutogradMeta meta = meta_of(leaf)
+    cdef AccumulateGrad made
+    if meta.accumulator != NULL:
+        return <AccumulateGrad>meta.accumulator
+    made = AccumulateGrad.__new__(AccumulateGrad)
+    made.title = "AccumulateGrad"
+    made.variable = leaf
+    made.meta = meta
+    meta.accumulator = <PyObject*>made
+    made.describe_output(leaf)
+    return made
 
 
 cdef uint32_t version_of(TensorImpl tensor) noexcept:
@@ -365,7 +373,7 @@ cdef Node edge_of(TensorImpl tensor):
     if node is not None:
         return node
     meta = tensor.autograd
-    return AccumulateGrad(tensor) if meta.accumulator == NULL else <Node>meta.accumulator
+    return _accumulator_of(tensor) if meta.accumulator == NULL else <Node>meta.accumulator
 
 
 cdef int set_history(TensorImpl tensor, Node node, Py_ssize_t output) except -1:

@@ -104,6 +104,7 @@ cdef class Rule:
     cdef readonly frozenset keeps       # positions whose value before a write formulas need
     cdef tuple slots                    # positions that formulas read, in the order of `saved`
     cdef tuple sized                    # codes of sizes that they read
+    cdef Py_ssize_t sized_count
     cdef int results                    # how many results they read, counted to the last of them
 
     def __init__(self, str title, list formulas, Kernel through=None, str missing=None,
@@ -120,6 +121,7 @@ cdef class Rule:
         codes = {code for formula in formulas or () for code in formula.sources}
         self.slots = tuple(sorted(code for code in codes if code < GRADIENTS))
         self.sized = tuple(sorted(code for code in codes if code >= SIZES))
+        self.sized_count = len(self.sized)
         self.results = max((code - RESULTS + 1 for code in codes if RESULTS <= code < CONSTANTS),
                            default=0)
 
@@ -133,7 +135,7 @@ cdef class OperatorNode(Node):
     cdef readonly OpOverload op
     cdef list saved             # by slot of the rule: SavedTensors, lists of them, other values
     cdef list results           # SavedTensors
-    cdef dict sizes             # by code
+    cdef tuple sizes            # by place among the rule's `sized`
     cdef list firsts            # where operands are lists: the first edge of each position, or -1
     cdef list lengths           # and how many edges it has, -1 for no list
 
@@ -211,7 +213,7 @@ cdef class OperatorNode(Node):
         if code < NEEDED:
             return formula.constants[code - CONSTANTS]
         if code >= SIZES:
-            return self.sizes[code]
+            return self.sizes[self.rule.sized.index(code)]
         if code == GIVEN:
             return tuple(gradients)
         if code == ALL_GRADIENTS:
@@ -454,8 +456,8 @@ cdef int _keep(OperatorNode node, OpOverload op, Rule rule, PyObject** stack) ex
     cdef Formula formula
     cdef Py_ssize_t slot
     cdef int place, code
-    if rule.sized:
-        node.sizes = {code: _sizes_of(<object>stack[code - SIZES]) for code in rule.sized}
+    if rule.sized_count:
+        node.sizes = _all_sizes(rule, stack)
     if not rule.slots:
         return 0
     node.saved = [None] * len(rule.slots)
@@ -470,6 +472,16 @@ cdef int _keep(OperatorNode node, OpOverload op, Rule rule, PyObject** stack) ex
             if node.saved[slot] is None:
                 node.saved[slot] = _saved_value(<object>stack[code], code in rule.keeps)
     return 0
+
+
+cdef tuple _all_sizes(Rule rule, PyObject** stack):
+    cdef tuple found = PyTuple_New(rule.sized_count)
+    cdef Py_ssize_t place
+    for place in range(rule.sized_count):
+        sizes = _sizes_of(<object>stack[<int>rule.sized[place] - SIZES])
+        own(<PyObject*>sizes)
+        PyTuple_SET_ITEM(<PyObject*>found, place, <PyObject*>sizes)
+    return found
 
 
 cdef object _sizes_of(object value):

@@ -9,6 +9,7 @@ do to tensors is not here: methods and number slots are filled in from the opera
 
 import sys
 
+cimport cython
 from cpython.object cimport (Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject)
 from libc.stdint cimport int64_t, uint64_t
 
@@ -47,6 +48,11 @@ cdef object _STRIDED = LAYOUTS["strided"]
 cdef object _CONTIGUOUS_FORMAT = MEMORY_FORMATS["contiguous_format"]
 cdef object _CHANNELS_LAST = MEMORY_FORMATS["channels_last"]
 cdef object _CHANNELS_LAST_3D = MEMORY_FORMATS["channels_last_3d"]
+
+
+@cython.freelist(64)
+cdef class AutogradMeta:
+    """What gradients are to a tensor."""
 
 
 cdef class TensorImpl:

@@ -55,7 +55,8 @@ def through_lstm(
         of_candidate = _slope("lstm_cell_state", "candidate")(inside, entering, candidate)
         kept = _slope("lstm_cell_state", "state")(inside, keeping)
         made = ops.aten.cat((of_entering, of_keeping, of_candidate, of_leaving), 1)
-        made = made if of_gates[step] is None else made + of_gates[step]
+        of_made = of_gates[step]
+        made = made if of_made is None else made + of_made
         carried = ops.aten.mm(made, weight)
         found.append(made)
     of_added = ops.aten.stack(found[::-1])

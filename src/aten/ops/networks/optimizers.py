@@ -124,12 +124,12 @@ def _adam(
 ) -> None:
     averages, squares, largest, steps = states
     if not amsgrad:
-        _require_none(name, "max_exp_avg_sqs", largest)
+        require_none(name, "max_exp_avg_sqs", largest)
     columns = (*operands, averages, squares, *((largest,) if amsgrad else ()))
     _require_alike(name, columns, steps)
     if found_inf is not None and found_inf.item() == 1:
         return
-    rate, scale, taken = _number(lr), _number(grad_scale), [float(one.item()) for one in steps]
+    rate, scale, taken = number_of(lr), number_of(grad_scale), [float(one.item()) for one in steps]
     for place, (parameter, gradient, average, square, *most) in _wide(columns, scale):
         step = taken[place]
         direction = -gradient if maximize else gradient.clone()
@@ -164,12 +164,12 @@ def _fused_sgd_(
     Sutskever et al., On the Importance of Initialization and Momentum in Deep Learning (2013).
     """
     if momentum == 0:
-        _require_none("_fused_sgd_", "momentum_buffer_list", momentum_buffer_list)
+        require_none("_fused_sgd_", "momentum_buffer_list", momentum_buffer_list)
     buffers = (momentum_buffer_list,) if momentum != 0 else ()
     _require_alike("_fused_sgd_", (self, grads, *buffers))
     if found_inf is not None and found_inf.item() == 1:
         return
-    rate, scale = _number(lr), _number(grad_scale)
+    rate, scale = number_of(lr), number_of(grad_scale)
     for _, (parameter, gradient, *buffer) in _wide((self, grads, *buffers), scale):
         direction = -gradient if maximize else gradient.clone()
         if weight_decay != 0:
@@ -203,7 +203,7 @@ def _fused_adagrad_(
     _require_alike("_fused_adagrad_", (self, grads, state_sums), state_steps)
     if found_inf is not None and found_inf.item() == 1:
         return
-    rate, scale = _number(lr), _number(grad_scale)
+    rate, scale = number_of(lr), number_of(grad_scale)
     taken = [float(one.item()) for one in state_steps]
     for place, (parameter, gradient, total) in _wide((self, grads, state_sums), scale):
         direction = -gradient if maximize else gradient.clone()
@@ -215,14 +215,14 @@ def _fused_adagrad_(
 
 
 @overload
-def _number(given: float | Tensor) -> float: ...
+def number_of(given: float | Tensor) -> float: ...
 @overload
-def _number(given: Tensor | None) -> float | None: ...
-def _number(given: float | Tensor | None) -> float | None:
+def number_of(given: Tensor | None) -> float | None: ...
+def number_of(given: float | Tensor | None) -> float | None:
     return float(given.item()) if isinstance(given, Tensor) else given
 
 
-def _require_none(name: str, argument: str, given: Tensors) -> None:
+def require_none(name: str, argument: str, given: Tensors) -> None:
     if given:
         raise RuntimeError(
             f"{name}: {argument} must be empty without what it is for, but has {len(given)} tensors"

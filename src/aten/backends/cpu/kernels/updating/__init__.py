@@ -1,0 +1,1 @@
+"""Steps of optimizers: parameters and their states, changed in one pass."""
