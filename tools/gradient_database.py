@@ -5,7 +5,8 @@
     python tools/gradient_database.py --write [RUN …]     kept numbers and docs/conformance.md
 
 Prints what is wrong, and how many of the entries that have gradients in torch are right; beside
-differences, by `gradcheck` in float64, also which lines of `derivatives.yaml` no sample reaches.
+differences, by `gradcheck` in float64, also which lines of `derivatives.yaml` no sample reaches,
+and which entries failed that torch's own tests leave out there, too.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> int:
 def _report(options: argparse.Namespace) -> dict[str, Any]:
     """What is wrong by entry, how many entries there are, and which lines were reached."""
     # What every process needs is imported once, before they part.
-    import gradient_checks  # noqa: F401
+    import gradient_checks
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -72,16 +73,26 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
         and _dtypes(entry, options)
     ]
     wrong: dict[str, str] = {}
+    left_out: list[str] = []
     reached: set[str] = set()
+    unchecked = {
+        entry_name(entry)
+        for entry in entries
+        if options.differences and gradient_checks.left_out(entry, second=options.second)
+    }
     for name, outcome in run_apart(entries, options, _outcome):
         problem, lines = (outcome, []) if isinstance(outcome, str) else outcome
         reached.update(lines)
-        if problem:
+        if problem and name in unchecked:
+            left_out.append(name)
+        elif problem:
             wrong[name] = problem
             print(f"{name}: {problem}", flush=True)
-    print(f"{len(entries) - len(wrong)} of {len(entries)} entries with gradients are right")
+    compared = len(entries) - len(left_out)
+    print(f"{compared - len(wrong)} of {compared} entries with gradients are right")
     if not options.differences:
-        return {"entries": len(entries), "wrong": wrong}
+        return {"entries": compared, "wrong": wrong}
+    print(f"left out by torch's own tests, too: {' '.join(sorted(left_out))}")
     from aten.autograd._generated import DERIVATIVES
 
     written = {key for key, rows in DERIVATIVES.items() if isinstance(rows, tuple)}
@@ -91,8 +102,9 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
     )
     print(f"not reached: {' '.join(sorted(written - reached))}")
     return {
-        "entries": len(entries),
+        "entries": compared,
         "wrong": wrong,
+        "left_out": sorted(left_out),
         "derived": derived,
         "written": len(written),
         "unreached": sorted(written - reached),
@@ -143,6 +155,9 @@ def section() -> str:
         names = ", ".join(f"`{name}`" for name in sorted(found["wrong"]))
         right = found["entries"] - len(found["wrong"])
         lines.append(f"| {title} | {right} | {found['entries']} | {names} |")
+    for title in [title for title in RUNS if kept.get(title, {}).get("left_out")]:
+        names = ", ".join(f"`{name}`" for name in kept[title]["left_out"])
+        lines += ["", f"`{title}` does not hold for, and torch's own tests leave out: {names}."]
     if "gradcheck" in kept:
         checked = kept["gradcheck"]
         reached = checked["written"] - len(checked["unreached"])

@@ -150,3 +150,10 @@ def wide(index: Tensor) -> Tensor:
 def sorted_values(index: Tensor) -> Tensor:
     """Each value once."""
     return ops.aten._unique(index)[0]
+
+
+def pooled_at(gradient: Tensor, indices: Tensor, rank: int) -> Tensor:
+    """The elements at `indices`, which count those of the last `rank` dimensions, of each plane."""
+    leading = gradient.shape[:-rank]
+    planes, places = (one.reshape([*leading, -1]) for one in (gradient, indices))
+    return ops.aten.gather(planes, -1, places).reshape(indices.shape)
