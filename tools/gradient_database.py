@@ -1,7 +1,7 @@
 """Compare the gradients of torch's operator database with torch's, or with finite differences.
 
     python tools/gradient_database.py [NAME …] [--dtypes float64 …] [--second] [--samples N]
-    python tools/gradient_database.py [NAME …] --differences [--second]
+    python tools/gradient_database.py [NAME …] --differences [--second] [--forward]
     python tools/gradient_database.py --write [RUN …]     kept numbers and docs/conformance.md
 
 Prints what is wrong, and how many of the entries that have gradients in torch are right; beside
@@ -33,6 +33,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "float64, second derivatives": {"dtypes": ["float64"], "second": True},
     "gradcheck": {"differences": True},
     "gradgradcheck": {"differences": True, "second": True},
+    "gradcheck, forward mode": {"differences": True, "forward": True},
+    "gradgradcheck, forward over reverse": {"differences": True, "second": True, "forward": True},
 }
 # How many samples of each entry it takes.
 SAMPLES = 4
@@ -47,6 +49,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--differences", action="store_true", help="beside finite differences")
+    parser.add_argument("--forward", action="store_true", help="differences beside forward mode")
     parser.add_argument("--write", action="store_true", help="keep what all of it gives")
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -78,7 +81,8 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
     unchecked = {
         entry_name(entry)
         for entry in entries
-        if options.differences and gradient_checks.left_out(entry, second=options.second)
+        if options.differences
+        and gradient_checks.left_out(entry, second=options.second, forward=options.forward)
     }
     for name, outcome in run_apart(entries, options, _outcome):
         problem, lines = (outcome, []) if isinstance(outcome, str) else outcome
@@ -124,6 +128,7 @@ def _write(options: argparse.Namespace) -> int:
     for title in options.names or RUNS:
         print(title)
         defaults = {**vars(options), "second": False, "differences": False, "names": []}
+        defaults["forward"] = False
         found = _report(argparse.Namespace(**{**defaults, "samples": SAMPLES, **RUNS[title]}))
         found["wrong"] = {
             name: " ".join(problem.split())[:100] for name, problem in found["wrong"].items()
@@ -190,7 +195,11 @@ def _outcome(entry: Any, options: argparse.Namespace) -> tuple[str, list[str]]:
     found = []
     try:
         if options.differences:
-            found.append(check_differences(entry, options.samples, second=options.second))
+            found.append(
+                check_differences(
+                    entry, options.samples, second=options.second, forward=options.forward
+                )
+            )
         else:
             found += [
                 check(entry, dtype, options.samples, second=options.second)

@@ -26,7 +26,11 @@ _TOLERANCE = {
     torch.complex128: (1e-7, 1e-7),
 }
 # Gradients of torch's that are no derivatives: finite differences judge in their place.
+_OVERWRITTEN = "torch has gradients for elements that others in the same place overwrote"
 FIRST_BY_DIFFERENCES = {
+    "nn.functional.max_unpool1d": _OVERWRITTEN,
+    "nn.functional.max_unpool2d": _OVERWRITTEN,
+    "nn.functional.max_unpool3d": _OVERWRITTEN,
     "as_strided_scatter": "torch's gradient of what is written into is where it was overwritten",
 }
 SECOND_BY_DIFFERENCES = {
@@ -69,13 +73,20 @@ def _compare_or_widen(entry: Any, ours: Any, sample: Any, dtype: Any, second: bo
         _compare(entry, ours, sample, second, _WIDER[dtype])
 
 
-def left_out(entry: Any, *, second: bool = False) -> bool:
+def left_out(entry: Any, *, second: bool = False, forward: bool = False) -> bool:
     """Whether torch's own tests leave the entry's comparison with differences out, in float64."""
-    if second and not entry.supports_gradgrad:
-        return True
-    test = "test_fn_gradgrad" if second else "test_fn_grad"
-    return any(
-        getattr(one, "cls_name", None) == "TestBwdGradients"
+    supported = entry.supports_gradgrad if second else True
+    if forward:
+        supported = entry.supports_fwgrad_bwgrad if second else entry.supports_forward_ad
+    names = {
+        (False, False): ("TestBwdGradients", "test_fn_grad"),
+        (True, False): ("TestBwdGradients", "test_fn_gradgrad"),
+        (False, True): ("TestFwdGradients", "test_forward_mode_AD"),
+        (True, True): ("TestFwdGradients", "test_fn_fwgrad_bwgrad"),
+    }
+    group, test = names[second, forward]
+    return not supported or any(
+        getattr(one, "cls_name", None) == group
         and one.test_name in (None, test)
         and (one.dtypes is None or torch.float64 in one.dtypes)
         for one in entry.decorators
@@ -83,9 +94,17 @@ def left_out(entry: Any, *, second: bool = False) -> bool:
 
 
 def check_differences(
-    entry: Any, limit: int | None = None, *, second: bool = False, dtype: Any = torch.float64
+    entry: Any,
+    limit: int | None = None,
+    *,
+    second: bool = False,
+    forward: bool = False,
+    dtype: Any = torch.float64,
 ) -> str | None:
-    """What `gradcheck`, or with `second` `gradgradcheck`, says of an entry, or None."""
+    """What `gradcheck`, or with `second` `gradgradcheck`, says of an entry, or None.
+
+    With `forward` derivatives, with `second` those of the way back, are those of forward mode.
+    """
     try:
         ours = Translator()(entry.op)
     except Exception as failure:
@@ -95,13 +114,13 @@ def check_differences(
         samples = entry.sample_inputs("cpu", dtype, requires_grad=True)
         for number, sample in enumerate(itertools.islice(samples, limit)):
             try:
-                _differ(entry, ours, sample, second)
+                _differ(entry, ours, sample, second, forward)
             except Exception as failure:
                 return f"sample {number}: {type(failure).__name__}: {failure}"[:600]
     return None
 
 
-def _differ(entry: Any, ours: Any, sample: Any, second: bool) -> None:
+def _differ(entry: Any, ours: Any, sample: Any, second: bool, forward: bool) -> None:
     given = (sample.input, *sample.args)
     wrapper = entry.gradcheck_wrapper
     wrapper = _numbers if "masked" in wrapper.__name__ else Translator()(wrapper)
@@ -119,11 +138,17 @@ def _differ(entry: Any, ours: Any, sample: Any, second: bool) -> None:
         made = wrapper(ours, *positional, **keywords)
         return tuple(_results(entry, made, sample))
 
-    checked = aten.autograd.gradgradcheck if second else aten.autograd.gradcheck
+    checked: Any = aten.autograd.gradgradcheck if second else aten.autograd.gradcheck
+    modes: dict[str, bool] = {}
+    if forward and second:
+        modes = {"check_fwd_over_rev": True, "check_rev_over_rev": False}
+    elif forward:
+        modes = {"check_forward_ad": True, "check_backward_ad": False}
     leaves = [flat[place] for place in places]
     leaves = [leaf.contiguous().detach().requires_grad_() for leaf in leaves]
     if leaves and function(*leaves):
-        checked(function, leaves, fast_mode=True, nondet_tol=entry.gradcheck_nondet_tol)
+        modes["check_undefined_grad"] = not (forward and second)
+        checked(function, leaves, fast_mode=True, nondet_tol=entry.gradcheck_nondet_tol, **modes)
 
 
 def _numbers(op: Any, *args: Any, **kwargs: Any) -> Any:

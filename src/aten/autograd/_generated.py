@@ -1163,6 +1163,14 @@ def max_pool3d_with_indices_self(gradient: Any, self: Any, kernel_size: Any, str
     return ops.aten.max_pool3d_with_indices_backward(gradient, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
 
 
+def max_unpool2d_self(gradient: Any, indices: Any) -> Any:
+    return moving.of_unpooled(gradient, indices, 2)
+
+
+def max_unpool3d_self(gradient: Any, indices: Any) -> Any:
+    return moving.of_unpooled(gradient, indices, 3)
+
+
 def avg_pool2d_self(gradient: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: Any, count_include_pad: Any, divisor_override: Any) -> Any:
     return ops.aten.avg_pool2d_backward(gradient, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -2108,6 +2116,12 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'max_pool3d_with_indices': ((
         (('self',), ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'result1'), max_pool3d_with_indices_self, 'max_pool3d_with_indices_backward', ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'result1')),
+    ), (), ()),
+    'max_unpool2d': ((
+        (('self',), ('gradient', 'indices'), max_unpool2d_self, None, ()),
+    ), (), ()),
+    'max_unpool3d': ((
+        (('self',), ('gradient', 'indices'), max_unpool3d_self, None, ()),
     ), (), ()),
     'avg_pool2d': ((
         (('self',), ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'ceil_mode', 'count_include_pad', 'divisor_override'), avg_pool2d_self, 'avg_pool2d_backward', ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'ceil_mode', 'count_include_pad', 'divisor_override')),
