@@ -1,13 +1,14 @@
 """Random calls of every registered operator, in processes of their own.
 
-    python tools/fuzz.py [--reentrant | --gradients | --variations N]
+    python tools/fuzz.py [--reentrant | --gradients] [--variations N]
                          [--calls N] [--first SEED] [--jobs N]
 
 Calls are numbered from the first seed on; a number repeats its call. A crash, a hang, an exception
 that no call may raise, or operands that a failed call changed are counted and printed with their
 number; the exit status is 1 if there were any. With `--reentrant`, arguments, hooks and finalizers
-change operands in the middle of the calls. With `--gradients`, operands require gradients, and
-successful calls are gone back through. With `--variations`, so many numbers in a row share
+change operands in the middle of the calls. With `--gradients`, operands require gradients,
+successful calls are gone back through, and every second call is made in modes and transformations,
+one around another. With `--variations`, so many numbers in a row share
 operator, dtypes, numbers and flags, and differ in shapes, layouts and elements: most of them need
 no kernel that is not there, which matters where compiling is slow, as under a sanitizer.
 """
@@ -58,11 +59,16 @@ class RandomCalls(Worker):
         """Whether a call succeeds. Raises AssertionError for a fault."""
         from operator_calls import Calls, call
 
-        source = kinds = random.Random(number)
-        if self._variations > 1:
-            kinds = random.Random(f"kinds {number // self._variations}")
+        source, kinds = self._sources(number)
         op = kinds.choice(self._operators)
         return call(op, *Calls(source, kinds).arguments(op))
+
+    def _sources(self, number: int) -> tuple[random.Random, random.Random]:
+        """What a call is drawn from, and what decides which kernels it needs."""
+        source = random.Random(number)
+        if self._variations == 1:
+            return source, source
+        return source, random.Random(f"kinds {number // self._variations}")
 
     def call(self, number: int) -> None:
         try:
@@ -78,10 +84,12 @@ class RecordedCalls(RandomCalls):
 
     def call_one(self, number: int) -> bool:
         from operator_calls import Calls, call_recorded
+        from transformed_calls import transformed_call
 
-        source = random.Random(number)
-        op = source.choice(self._operators)
-        return call_recorded(op, *Calls(source).arguments(op), source)
+        source, kinds = self._sources(number)
+        op = kinds.choice(self._operators)
+        make = transformed_call if number % 2 else call_recorded
+        return make(op, *Calls(source, kinds).arguments(op), source)
 
 
 class ReentrantCalls(RandomCalls):

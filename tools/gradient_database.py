@@ -1,11 +1,12 @@
 """Compare the gradients of torch's operator database with torch's, or with finite differences.
 
     python tools/gradient_database.py [NAME …] [--dtypes float64 …] [--second] [--samples N]
-    python tools/gradient_database.py [NAME …] --differences [--second]
+    python tools/gradient_database.py [NAME …] --differences [--second] [--forward]
     python tools/gradient_database.py --write [RUN …]     kept numbers and docs/conformance.md
 
 Prints what is wrong, and how many of the entries that have gradients in torch are right; beside
-differences, by `gradcheck` in float64, also which lines of `derivatives.yaml` no sample reaches.
+differences, by `gradcheck` in float64, also which lines of `derivatives.yaml` no sample reaches,
+and which entries failed that torch's own tests leave out there, too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "float64, second derivatives": {"dtypes": ["float64"], "second": True},
     "gradcheck": {"differences": True},
     "gradgradcheck": {"differences": True, "second": True},
+    "gradcheck, forward mode": {"differences": True, "forward": True},
+    "gradgradcheck, forward over reverse": {"differences": True, "second": True, "forward": True},
 }
 # How many samples of each entry it takes.
 SAMPLES = 4
@@ -46,6 +49,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--differences", action="store_true", help="beside finite differences")
+    parser.add_argument("--forward", action="store_true", help="differences beside forward mode")
     parser.add_argument("--write", action="store_true", help="keep what all of it gives")
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -59,7 +63,7 @@ def main() -> int:
 def _report(options: argparse.Namespace) -> dict[str, Any]:
     """What is wrong by entry, how many entries there are, and which lines were reached."""
     # What every process needs is imported once, before they part.
-    import gradient_checks  # noqa: F401
+    import gradient_checks
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -72,16 +76,27 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
         and _dtypes(entry, options)
     ]
     wrong: dict[str, str] = {}
+    left_out: list[str] = []
     reached: set[str] = set()
+    unchecked = {
+        entry_name(entry)
+        for entry in entries
+        if options.differences
+        and gradient_checks.left_out(entry, second=options.second, forward=options.forward)
+    }
     for name, outcome in run_apart(entries, options, _outcome):
         problem, lines = (outcome, []) if isinstance(outcome, str) else outcome
         reached.update(lines)
-        if problem:
+        if problem and name in unchecked:
+            left_out.append(name)
+        elif problem:
             wrong[name] = problem
             print(f"{name}: {problem}", flush=True)
-    print(f"{len(entries) - len(wrong)} of {len(entries)} entries with gradients are right")
+    compared = len(entries) - len(left_out)
+    print(f"{compared - len(wrong)} of {compared} entries with gradients are right")
     if not options.differences:
-        return {"entries": len(entries), "wrong": wrong}
+        return {"entries": compared, "wrong": wrong}
+    print(f"left out by torch's own tests, too: {' '.join(sorted(left_out))}")
     from aten.autograd._generated import DERIVATIVES
 
     written = {key for key, rows in DERIVATIVES.items() if isinstance(rows, tuple)}
@@ -91,8 +106,9 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
     )
     print(f"not reached: {' '.join(sorted(written - reached))}")
     return {
-        "entries": len(entries),
+        "entries": compared,
         "wrong": wrong,
+        "left_out": sorted(left_out),
         "derived": derived,
         "written": len(written),
         "unreached": sorted(written - reached),
@@ -112,6 +128,7 @@ def _write(options: argparse.Namespace) -> int:
     for title in options.names or RUNS:
         print(title)
         defaults = {**vars(options), "second": False, "differences": False, "names": []}
+        defaults["forward"] = False
         found = _report(argparse.Namespace(**{**defaults, "samples": SAMPLES, **RUNS[title]}))
         found["wrong"] = {
             name: " ".join(problem.split())[:100] for name, problem in found["wrong"].items()
@@ -143,6 +160,9 @@ def section() -> str:
         names = ", ".join(f"`{name}`" for name in sorted(found["wrong"]))
         right = found["entries"] - len(found["wrong"])
         lines.append(f"| {title} | {right} | {found['entries']} | {names} |")
+    for title in [title for title in RUNS if kept.get(title, {}).get("left_out")]:
+        names = ", ".join(f"`{name}`" for name in kept[title]["left_out"])
+        lines += ["", f"`{title}` does not hold for, and torch's own tests leave out: {names}."]
     if "gradcheck" in kept:
         checked = kept["gradcheck"]
         reached = checked["written"] - len(checked["unreached"])
@@ -175,7 +195,11 @@ def _outcome(entry: Any, options: argparse.Namespace) -> tuple[str, list[str]]:
     found = []
     try:
         if options.differences:
-            found.append(check_differences(entry, options.samples, second=options.second))
+            found.append(
+                check_differences(
+                    entry, options.samples, second=options.second, forward=options.forward
+                )
+            )
         else:
             found += [
                 check(entry, dtype, options.samples, second=options.second)

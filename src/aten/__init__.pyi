@@ -819,6 +819,7 @@ from aten._generated.functions import _conj_physical as _conj_physical
 from aten._generated.functions import _convolution as _convolution
 from aten._generated.functions import _convolution_mode as _convolution_mode
 from aten._generated.functions import _ctc_loss as _ctc_loss
+from aten._generated.functions import _ctc_loss_backward as _ctc_loss_backward
 from aten._generated.functions import _cummax_helper as _cummax_helper
 from aten._generated.functions import _cummin_helper as _cummin_helper
 from aten._generated.functions import _dim_arange as _dim_arange

@@ -25,46 +25,105 @@ _TOLERANCE = {
     torch.complex64: (1e-4, 1e-4),
     torch.complex128: (1e-7, 1e-7),
 }
+# Gradients of torch's that are no derivatives: finite differences judge in their place.
+_OVERWRITTEN = "torch has gradients for elements that others in the same place overwrote"
+FIRST_BY_DIFFERENCES = {
+    "nn.functional.max_unpool1d": _OVERWRITTEN,
+    "nn.functional.max_unpool2d": _OVERWRITTEN,
+    "nn.functional.max_unpool3d": _OVERWRITTEN,
+    "as_strided_scatter": "torch's gradient of what is written into is where it was overwritten",
+}
+SECOND_BY_DIFFERENCES = {
+    **FIRST_BY_DIFFERENCES,
+    "nn.functional.linear_cross_entropy.chunked": "torch's gradients are constants, made forward",
+}
+_WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+
+
+def name_of(entry: Any) -> str:
+    """The entry's name, with that of its variant."""
+    return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
 
 
 def check(entry: Any, dtype: Any, limit: int | None = None, *, second: bool = False) -> str | None:
-    """What is wrong with the gradients of an entry, or None."""
+    """What is wrong with the gradients of an entry, or None.
+
+    Where single precision differs from torch's, torch's in double precision has the word.
+    """
+    if name_of(entry) in (SECOND_BY_DIFFERENCES if second else FIRST_BY_DIFFERENCES):
+        return check_differences(entry, limit, second=second, dtype=_WIDER.get(dtype, dtype))
     ours = Translator()(entry.op)
     samples = itertools.islice(entry.sample_inputs("cpu", dtype, requires_grad=True), limit)
     for number, sample in enumerate(samples):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                _compare(entry, ours, sample, second)
+                _compare_or_widen(entry, ours, sample, dtype, second)
         except Exception as failure:
             return f"sample {number}: {type(failure).__name__}: {failure}"[:600]
     return None
 
 
-def check_differences(entry: Any, limit: int | None = None, *, second: bool = False) -> str | None:
-    """What `gradcheck`, or with `second` `gradgradcheck`, says of an entry in float64, or None."""
+def _compare_or_widen(entry: Any, ours: Any, sample: Any, dtype: Any, second: bool) -> None:
+    try:
+        _compare(entry, ours, sample, second)
+    except AssertionError:
+        if second or dtype not in _WIDER:
+            raise
+        _compare(entry, ours, sample, second, _WIDER[dtype])
+
+
+def left_out(entry: Any, *, second: bool = False, forward: bool = False) -> bool:
+    """Whether torch's own tests leave the entry's comparison with differences out, in float64."""
+    supported = entry.supports_gradgrad if second else True
+    if forward:
+        supported = entry.supports_fwgrad_bwgrad if second else entry.supports_forward_ad
+    names = {
+        (False, False): ("TestBwdGradients", "test_fn_grad"),
+        (True, False): ("TestBwdGradients", "test_fn_gradgrad"),
+        (False, True): ("TestFwdGradients", "test_forward_mode_AD"),
+        (True, True): ("TestFwdGradients", "test_fn_fwgrad_bwgrad"),
+    }
+    group, test = names[second, forward]
+    return not supported or any(
+        getattr(one, "cls_name", None) == group
+        and one.test_name in (None, test)
+        and (one.dtypes is None or torch.float64 in one.dtypes)
+        for one in entry.decorators
+    )
+
+
+def check_differences(
+    entry: Any,
+    limit: int | None = None,
+    *,
+    second: bool = False,
+    forward: bool = False,
+    dtype: Any = torch.float64,
+) -> str | None:
+    """What `gradcheck`, or with `second` `gradgradcheck`, says of an entry, or None.
+
+    With `forward` derivatives, with `second` those of the way back, are those of forward mode.
+    """
     try:
         ours = Translator()(entry.op)
     except Exception as failure:
         return f"{type(failure).__name__}: {failure}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        samples = entry.sample_inputs("cpu", torch.float64, requires_grad=True)
+        samples = entry.sample_inputs("cpu", dtype, requires_grad=True)
         for number, sample in enumerate(itertools.islice(samples, limit)):
             try:
-                _differ(entry, ours, sample, second)
+                _differ(entry, ours, sample, second, forward)
             except Exception as failure:
                 return f"sample {number}: {type(failure).__name__}: {failure}"[:600]
     return None
 
 
-def _differ(entry: Any, ours: Any, sample: Any, second: bool) -> None:
+def _differ(entry: Any, ours: Any, sample: Any, second: bool, forward: bool) -> None:
     given = (sample.input, *sample.args)
     wrapper = entry.gradcheck_wrapper
-    if "masked" in wrapper.__name__:
-        # It hides results that are not numbers; those of the samples that are taken here are.
-        wrapper = _called
-    wrapper = Translator()(wrapper)
+    wrapper = _numbers if "masked" in wrapper.__name__ else Translator()(wrapper)
     given_flat = list(tensors((given, sample.kwargs)))
     places = [place for place, one in enumerate(given_flat) if one.requires_grad]
     translated = Translator()(_detached((given, sample.kwargs)))
@@ -79,19 +138,28 @@ def _differ(entry: Any, ours: Any, sample: Any, second: bool) -> None:
         made = wrapper(ours, *positional, **keywords)
         return tuple(_results(entry, made, sample))
 
-    checked = aten.autograd.gradgradcheck if second else aten.autograd.gradcheck
+    checked: Any = aten.autograd.gradgradcheck if second else aten.autograd.gradcheck
+    modes: dict[str, bool] = {}
+    if forward and second:
+        modes = {"check_fwd_over_rev": True, "check_rev_over_rev": False}
+    elif forward:
+        modes = {"check_forward_ad": True, "check_backward_ad": False}
     leaves = [flat[place] for place in places]
     leaves = [leaf.contiguous().detach().requires_grad_() for leaf in leaves]
     if leaves and function(*leaves):
-        checked(function, leaves, fast_mode=True, nondet_tol=entry.gradcheck_nondet_tol)
+        modes["check_undefined_grad"] = not (forward and second)
+        checked(function, leaves, fast_mode=True, nondet_tol=entry.gradcheck_nondet_tol, **modes)
 
 
-def _called(op: Any, *args: Any, **kwargs: Any) -> Any:
-    return op(*args, **kwargs)
+def _numbers(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """The result with zeros in the place of what the mask has left nothing for."""
+    made = op(*args, **kwargs)
+    hidden = [aten.where(one.detach().isfinite(), one, 0) for one in tensors(made)]
+    return hidden[0] if isinstance(made, aten.Tensor) else tuple(hidden)
 
 
 def _replaced(value: Any, changed: dict[int, Any]) -> Any:
-    if isinstance(value, aten.Tensor):
+    if isinstance(value, (torch.Tensor, aten.Tensor)):
         return changed.get(id(value), value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_replaced(one, changed) for one in value))
@@ -114,10 +182,14 @@ def tensors(value: Any) -> Iterator[Any]:
             yield from tensors(one)
 
 
-def _compare(entry: Any, ours: Any, sample: Any, second: bool) -> None:
+def _compare(entry: Any, ours: Any, sample: Any, second: bool, wider: Any = None) -> None:
+    """With `wider` torch computes with operands of that dtype in the place of theirs."""
     given = (sample.input, *sample.args)
     translate = Translator()
     our_given, our_keywords = translate(_detached(given)), translate(_detached(sample.kwargs))
+    if wider is not None:
+        sample = _widened(sample, wider)
+        given = (sample.input, *sample.args)
     leaves = [one for one in tensors((given, sample.kwargs)) if one.requires_grad]
     pairs = list(
         zip(tensors((given, sample.kwargs)), tensors((our_given, our_keywords)), strict=True)
@@ -139,7 +211,7 @@ def _compare(entry: Any, ours: Any, sample: Any, second: bool) -> None:
     if not expected:
         return
     seeds = [_random_like(one) for one in expected]
-    our_seeds = [translate(one) for one in seeds]
+    our_seeds = [translate(one).to(mine.dtype) for one, mine in zip(seeds, found, strict=True)]
     if second:
         # What is linear in operands has second derivatives beside the gradients that it is given.
         for one in (*seeds, *our_seeds):
@@ -149,15 +221,53 @@ def _compare(entry: Any, ours: Any, sample: Any, second: bool) -> None:
     except (RuntimeError, NotImplementedError):
         return  # torch has none
     our_first = _gradients(aten, found, our_leaves, our_seeds, second)
+    if wider is not None:
+        narrow = {after: before for before, after in _WIDER.items()}
+        first = [one if one is None else one.to(narrow.get(one.dtype)) for one in first]
     _same(our_first, first, "gradient")
     if second:
         _compare_second(
-            (first, [*leaves, *seeds]), (our_first, [*our_leaves, *our_seeds]), translate
+            (first, [*leaves, *seeds]),
+            (our_first, [*our_leaves, *our_seeds]),
+            lambda changes: _changes_in_torch(entry, sample, leaves, changes),
         )
 
 
-def _compare_second(theirs: Any, ours: Any, translate: Any) -> None:
-    """Second gradients, from pairs of first ones and leaves."""
+def _changes_in_torch(entry: Any, sample: Any, leaves: list[Any], changes: list[Any]) -> list[Any]:
+    """How torch's results change when the leaves do, by forward mode."""
+    forward = torch.autograd.forward_ad
+    torch.manual_seed(0)
+    with forward.dual_level():
+        duals = {
+            id(leaf): forward.make_dual(leaf.detach(), change)
+            for leaf, change in zip(leaves, changes, strict=True)
+        }
+        given, keywords = _replaced(((sample.input, *sample.args), sample.kwargs), duals)
+        made = entry.op(*given, **keywords)
+        if sample.output_process_fn_grad is not None:
+            made = sample.output_process_fn_grad(made)
+        found = [forward.unpack_dual(one).tangent for one in tensors(made)]
+    return [one for one in found if one is not None]
+
+
+def _widened(sample: Any, dtype: Any) -> Any:
+    """The sample with operands of one precision in another."""
+
+    def wide(one: Any) -> Any:
+        if not isinstance(one, torch.Tensor) or one.dtype not in _WIDER:
+            return one
+        return one.detach().to(_WIDER[one.dtype]).requires_grad_(one.requires_grad)
+
+    return sample.transform(wide)
+
+
+def _compare_second(theirs: Any, ours: Any, changes_in_torch: Any) -> None:
+    """Second gradients, from pairs of first ones and leaves.
+
+    Those of the first gradients' own seeds are products with the Jacobian. Where torch's are no
+    numbers, `changes_in_torch`, by forward mode, says what they are.
+    """
+    translate = Translator()
     first, leaves = theirs
     our_first, our_leaves = ours
     places = [place for place, one in enumerate(first) if _has_graph(one)]
@@ -179,6 +289,14 @@ def _compare_second(theirs: Any, ours: Any, translate: Any) -> None:
         our_twice = _gradients(aten, results, our_leaves, our_seeds, False)
     else:
         our_twice = [None] * len(our_leaves)
+    if places == [*range(len(first))] and any(
+        one is not None and one.isnan().any() for one in twice
+    ):
+        try:
+            changes = changes_in_torch(seeds)
+            twice[-len(changes) :] = changes
+        except (RuntimeError, NotImplementedError):
+            pass  # torch has none
     _same(our_twice, twice, "second gradient")
 
 

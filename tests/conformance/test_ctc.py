@@ -7,6 +7,8 @@ import itertools
 import pytest
 from comparison import compare, torch
 
+import aten
+
 STEPS, BATCH, CLASSES = 7, 3, 4
 TARGETS = torch.tensor([[1, 1, 2], [3, 2, 3], [2, 0, 0]])
 LENGTHS = (3, 3, 1)
@@ -41,6 +43,43 @@ def test_ctc_loss(reduction, element):
     same(scores(element), TARGETS, labels=(0, 2, 0), inputs=(7, 0, 0), reduction=reduction)
     same(scores(element), TARGETS - 1 + 1, blank=3, labels=(3, 0, 1), reduction=reduction)
     same(scores(element)[:, 0], TARGETS[0], inputs=(7,), labels=(3,), reduction=reduction)
+
+
+@pytest.mark.parametrize("zero_infinity", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize(
+    "lengths", [((7, 6, 4), LENGTHS), ((2, 7, 0), LENGTHS), ((7, 0, 0), (0, 2, 0))]
+)
+def test_gradients(reduction, zero_infinity, lengths):
+    def run(library, log_probs):
+        leaf = log_probs.clone().requires_grad_()
+        loss = library.nn.functional.ctc_loss(
+            leaf, library.tensor(TARGETS.tolist()), *lengths, 0, reduction, zero_infinity
+        )
+        return library.autograd.grad(loss, leaf)[0]
+
+    compare(run, scores(torch.float64), tolerance=1e-12, absolute=1e-12)
+    compare(run, scores(), tolerance=1e-5, absolute=1e-5)
+
+
+def test_gradients_have_no_derivative():
+    leaf = aten.tensor(scores().tolist()).requires_grad_()
+    loss = aten.nn.functional.ctc_loss(leaf, aten.tensor(TARGETS.tolist()), (7, 6, 4), LENGTHS)
+    (gradient,) = aten.autograd.grad(loss, leaf, create_graph=True)
+    with pytest.raises(NotImplementedError, match="_ctc_loss_backward"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "sizes", [((2,), (3,), (3, 7, 7)), ((3,), (1,), (3, 7, 7)), ((3,), (3,), (3, 7, 5))]
+)
+def test_gradients_of_other_sizes(sizes):
+    seed, losses, table = (aten.zeros(one) for one in sizes)
+    with pytest.raises(RuntimeError, match="_ctc_loss_backward"):
+        aten.ops.aten._ctc_loss_backward(
+            seed, aten.zeros(7, 3, 4), aten.tensor(TARGETS.tolist()), (7, 6, 4), LENGTHS, losses,
+            table, 0,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from gradient_checks import check_differences
+from gradient_checks import check_differences, name_of
 from torch.testing._internal.common_methods_invocations import op_db
 
 # What has no derivative that differences could give.
@@ -17,20 +17,10 @@ NOT_DIFFERENT = {
     "cfloat": CONVERTED,
     "chalf": CONVERTED,
     "normal": "gradients of means go nowhere, as in torch",
-    "nextafter": "it has none",
-    "frexp": "the mantissa is made of bits, through which nothing goes back",
-    "nn.functional.ctc_loss": "its table is written in place, with minus infinities",
-    "nn.functional.max_unpool1d": "the samples put several elements in one place",
-    "nn.functional.max_unpool2d": "the samples put several elements in one place",
-    "nn.functional.max_unpool3d": "the samples put several elements in one place",
     "sparse.sampled_addmm": SPARSE,
     "sparse.mm.reduce": SPARSE,
     "to_sparse": SPARSE,
 }
-
-
-def name_of(entry):
-    return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
 
 
 ENTRIES = {

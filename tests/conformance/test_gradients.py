@@ -7,27 +7,18 @@ from pathlib import Path
 
 import pytest
 import torch
-from gradient_checks import check
+from gradient_checks import check, name_of
 from torch.testing._internal.common_methods_invocations import op_db
 
+import aten
+
+INFINITY = float("inf")
 # What differs, and why.
 KNOWN = {
-    "as_strided_scatter": "torch has a gradient for what was overwritten",
-    "linalg.pinv.hermitian": "of a Hermitian operand the gradient is Hermitian here",
-    "frexp": "the mantissa is made of bits, through which nothing goes back",
-    "nn.functional.ctc_loss": "its table is written in place, with minus infinities",
-    "linalg.lstsq": "residuals have no gradient here",
-    "linalg.lstsq.grad_oriented": "residuals have no gradient here",
-    "max_pool2d_with_indices_backward": "compared through its own test",
-    "nextafter": "torch has no formula, and says so later",
     "sparse.sampled_addmm": "there are no sparse tensors",
     "sparse.mm.reduce": "there are no sparse tensors",
     "to_sparse": "there are no sparse tensors",
 }
-
-
-def name_of(entry):
-    return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
 
 
 ENTRIES = {name_of(entry): entry for entry in op_db if entry.supports_autograd}
@@ -50,3 +41,36 @@ def test_the_page_is_what_the_tool_keeps(monkeypatch):
     monkeypatch.syspath_prepend(str(root / "tools"))
     tool = runpy.run_path(str(root / "tools/gradient_database.py"))
     assert tool["section"]() in (root / "docs/conformance.md").read_text()
+
+
+EDGES = {
+    "logcumsumexp": [
+        lambda t, x: x.logcumsumexp(0),
+        ([1.0, INFINITY, 2.0], [-INFINITY, 1.0, 2.0], [1.0, -INFINITY, 2.0], [1e4, -1e4, 3.0]),
+    ],
+    "nextafter": [
+        lambda t, x: t.nextafter(x, x.detach().round()),
+        ([1.0, 2.5, INFINITY], [0.0, float("nan"), -0.5]),
+    ],
+    "frexp": [lambda t, x: t.frexp(x)[0], ([0.0, 8.0, -5e-324], [INFINITY, 3.0, 1e300])],
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_gradients_at_edges(name):
+    function, rows = EDGES[name]
+    for row in rows:
+        given = []
+        for library in (torch, aten):
+            leaf = library.tensor(row, dtype=library.float64, requires_grad=True)
+            seed = library.tensor([1.0, -2.0, 0.5], dtype=library.float64)
+            given.append(library.autograd.grad(function(library, leaf), leaf, seed)[0].tolist())
+        assert given[1] == pytest.approx(given[0], rel=1e-12, nan_ok=True)
+
+
+def test_running_sums_of_large_numbers_in_single_precision():
+    leaf = aten.tensor([1e4, 1e4 + 0.5, 9999.0], requires_grad=True)
+    (found,) = aten.autograd.grad(leaf.logcumsumexp(0), leaf, aten.ones(3))
+    wide = torch.tensor([1e4, 1e4 + 0.5, 9999.0], dtype=torch.float64, requires_grad=True)
+    (wanted,) = torch.autograd.grad(wide.logcumsumexp(0), wide, torch.ones_like(wide))
+    assert found.tolist() == pytest.approx(wanted.tolist(), rel=1e-6)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from operator_calls import Calls, call, call_recorded, operators
+from transformed_calls import transformed_call
 
 OPERATORS = operators()
 
@@ -61,3 +62,10 @@ def test_some_operators_recorded(part):
     for number, op in enumerate(OPERATORS[part::32]):
         source = random.Random(f"{op} {number} recorded")
         call_recorded(op, *Calls(source).arguments(op), source)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_some_operators_in_modes_and_transformations(part):
+    for number, op in enumerate(OPERATORS[part::32]):
+        source = random.Random(f"{op} {number} transformed")
+        transformed_call(op, *Calls(source).arguments(op), source)

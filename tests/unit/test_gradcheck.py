@@ -107,6 +107,19 @@ def test_walks_that_differ():
     assert gradcheck(Restless.apply, numbers(2), nondet_tol=1e-3)
 
 
+def test_what_was_overwritten_has_no_gradient():
+    places = aten.tensor([[[0, 2, 2, 3]]])
+
+    def unpooled(x):
+        return aten.nn.functional.max_unpool1d(x, places, 2, output_size=[7])
+
+    x = numbers(1, 1, 4)
+    (gradient,) = aten.autograd.grad(unpooled(x).sum(), x)
+    assert gradient.flatten().tolist() == [1, 0, 1, 1]
+    assert gradcheck(unpooled, x, check_forward_ad=True)
+    assert gradgradcheck(unpooled, x)
+
+
 def test_inputs_stay_as_they_were():
     x = numbers(2)
     before, version = x.tolist(), x._version
@@ -121,7 +134,65 @@ def test_bad_inputs():
         gradcheck(lambda x: x * 2, numbers(1).detach().expand(3).requires_grad_())
     with pytest.warns(UserWarning, match="float32"):
         gradcheck(lambda x: x * 2, numbers(1, dtype=aten.float32), atol=1, rtol=1, eps=1e-2)
-    with pytest.raises(NotImplementedError, match="forward mode"):
-        gradcheck(lambda x: x, numbers(2), check_forward_ad=True)
-    with pytest.raises(NotImplementedError, match="reverse over reverse"):
-        gradgradcheck(lambda x: x, numbers(2), check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize(
+    ("check", "options", "named"),
+    [
+        (gradcheck, {"check_backward_ad": False}, "check_forward_ad"),
+        (gradcheck, {"check_batched_forward_grad": True}, "check_batched_forward_grad"),
+        (
+            gradcheck,
+            {"check_batched_grad": True, "check_backward_ad": False, "check_forward_ad": True},
+            "check_batched_grad",
+        ),
+        (gradgradcheck, {"check_rev_over_rev": False}, "check_fwd_over_rev"),
+        (
+            gradgradcheck,
+            {"check_rev_over_rev": False, "check_fwd_over_rev": True},
+            "check_undefined_grad",
+        ),
+    ],
+)
+def test_checks_that_do_not_go_together(check, options, named):
+    with pytest.raises(AssertionError, match=named):
+        check(lambda x: x * x, numbers(2), **options)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("name", list(RIGHT))
+def test_forward_mode(name, fast):
+    function, inputs = RIGHT[name]
+    assert gradcheck(
+        function,
+        inputs,
+        fast_mode=fast,
+        check_forward_ad=True,
+        check_backward_ad=False,
+        check_batched_forward_grad=True,
+    )
+    assert gradgradcheck(function, inputs, fast_mode=fast, check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_wrong_forward_mode(fast):
+    options = {"check_forward_ad": True, "check_backward_ad": False, "fast_mode": fast}
+    x = numbers(2)
+    assert gradcheck(Twice.apply, (x, 2), **options)
+    with pytest.raises(GradcheckError, match="forward mode"):
+        gradcheck(Twice.apply, (x, 3), **options)
+    assert gradcheck(Twice.apply, (x, 3), raise_exception=False, **options) is False
+
+
+def test_second_derivatives_forward():
+    def function(x):
+        return x * x.detach() + x.detach() * (x - x.detach())
+
+    with pytest.raises(GradcheckError, match="forward mode"):
+        gradgradcheck(
+            function,
+            numbers(2),
+            check_fwd_over_rev=True,
+            check_rev_over_rev=False,
+            check_undefined_grad=False,
+        )

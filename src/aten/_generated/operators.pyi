@@ -257,6 +257,15 @@ class packet__ctc_loss(_OpOverloadPacket):
     def __call__(self, log_probs: _Tensor, targets: _Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
     @overload
     def __call__(self, log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: _int = 0, zero_infinity: _bool = False, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor]: ...
+class packet__ctc_loss_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    Tensor: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    Tensor_out: _Giving[_Tensor]
+    @overload
+    def __call__(self, grad: _Tensor, log_probs: _Tensor, targets: _Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], neg_log_likelihood: _Tensor, log_alpha: _Tensor, blank: _int, zero_infinity: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, grad: _Tensor, log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, neg_log_likelihood: _Tensor, log_alpha: _Tensor, blank: _int, zero_infinity: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__cummax_helper(_OpOverloadPacket):
     default: _Giving[None]
     def __call__(self, input: _Tensor, values: _Tensor, indices: _Tensor, dim: _int) -> None: ...
@@ -6139,6 +6148,7 @@ class AtenOperators:
     _convolution: packet__convolution
     _convolution_mode: packet__convolution_mode
     _ctc_loss: packet__ctc_loss
+    _ctc_loss_backward: packet__ctc_loss_backward
     _cummax_helper: packet__cummax_helper
     _cummin_helper: packet__cummin_helper
     _dim_arange: packet__dim_arange

@@ -403,6 +403,18 @@ def _to_copy_self(gradient: Any) -> Any:
     return gradient
 
 
+def nextafter_self(self: Any, other: Any, gradient: Any) -> Any:
+    return ops.aten.where(self == other, 0, gradient)
+
+
+def nextafter_other(gradient: Any) -> Any:
+    return ops.aten.zeros_like(gradient)
+
+
+def frexp_Tensor_self(gradient: Any, result1: Any) -> Any:
+    return ops.aten.ldexp(gradient, -result1)
+
+
 def prims_real_self(gradient: Any) -> Any:
     return ops.aten.complex(gradient, ops.aten.zeros_like(gradient))
 
@@ -871,6 +883,10 @@ def multilabel_margin_loss_forward_self(gradient: Any, self: Any, target: Any, r
     return ops.aten.multilabel_margin_loss_backward(gradient, self, target, reduction, result1)
 
 
+def _ctc_loss_log_probs(gradient: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, result: Any, result1: Any, blank: Any, zero_infinity: Any) -> Any:
+    return ops.aten._ctc_loss_backward(gradient, log_probs, targets, input_lengths, target_lengths, result, result1, blank, zero_infinity)
+
+
 def mm_self(gradient: Any, mat2: Any) -> Any:
     return ops.aten.mm(gradient, ops.aten.mH(mat2))
 
@@ -1155,8 +1171,32 @@ def max_pool2d_with_indices_self(gradient: Any, self: Any, kernel_size: Any, str
     return ops.aten.max_pool2d_with_indices_backward(gradient, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
 
 
+def max_pool2d_with_indices_backward_grad_output(gradient: Any, indices: Any) -> Any:
+    return moving.pooled_at(gradient, indices, 2)
+
+
+def max_pool2d_with_indices_backward_self(gradient: Any) -> Any:
+    return ops.aten.zeros_like(gradient)
+
+
+def max_pool3d_with_indices_backward_grad_output(gradient: Any, indices: Any) -> Any:
+    return moving.pooled_at(gradient, indices, 3)
+
+
+def max_pool3d_with_indices_backward_self(gradient: Any) -> Any:
+    return ops.aten.zeros_like(gradient)
+
+
 def max_pool3d_with_indices_self(gradient: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any, result1: Any) -> Any:
     return ops.aten.max_pool3d_with_indices_backward(gradient, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
+
+
+def max_unpool2d_self(gradient: Any, indices: Any) -> Any:
+    return moving.of_unpooled(gradient, indices, 2)
+
+
+def max_unpool3d_self(gradient: Any, indices: Any) -> Any:
+    return moving.of_unpooled(gradient, indices, 3)
 
 
 def avg_pool2d_self(gradient: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: Any, count_include_pad: Any, divisor_override: Any) -> Any:
@@ -1321,6 +1361,10 @@ def prims_svd_A(given: Any, result: Any, result1: Any, result2: Any) -> Any:
 
 def linalg_pinv_atol_rtol_tensor_self(gradient: Any, result: Any, self: Any) -> Any:
     return linear_algebra.of_pseudoinverse(gradient, result, self)
+
+
+def linalg_lstsq_self(given: Any, self: Any, b: Any, result: Any) -> Any:
+    return linear_algebra.of_least_squares(given, self, b, result)
 
 
 def linalg_qr_A(gradients: Any, A: Any, result: Any, result1: Any, mode: Any) -> Any:
@@ -1593,7 +1637,13 @@ DERIVATIVES: dict[str, Any] = {
     '_to_copy': ((
         (('self',), ('gradient',), _to_copy_self, None, ()),
     ), (), ()),
-    'nextafter': 'refused',
+    'nextafter': ((
+        (('self',), ('self', 'other', 'gradient'), nextafter_self, None, ()),
+        (('other',), ('gradient',), nextafter_other, 'zeros_like', ('gradient',)),
+    ), (), ()),
+    'frexp.Tensor': ((
+        (('self',), ('gradient', 'result1'), frexp_Tensor_self, None, ()),
+    ), (), ()),
     'prims::real': ((
         (('self',), ('gradient',), prims_real_self, None, ()),
     ), (), ()),
@@ -1934,6 +1984,10 @@ DERIVATIVES: dict[str, Any] = {
     'multilabel_margin_loss_forward': ((
         (('self',), ('gradient', 'self', 'target', 'reduction', 'result1'), multilabel_margin_loss_forward_self, 'multilabel_margin_loss_backward', ('gradient', 'self', 'target', 'reduction', 'result1')),
     ), (), ()),
+    '_ctc_loss': ((
+        (('log_probs',), ('gradient', 'log_probs', 'targets', 'input_lengths', 'target_lengths', 'result', 'result1', 'blank', 'zero_infinity'), _ctc_loss_log_probs, '_ctc_loss_backward', ('gradient', 'log_probs', 'targets', 'input_lengths', 'target_lengths', 'result', 'result1', 'blank', 'zero_infinity')),
+    ), (1,), ()),
+    '_ctc_loss_backward': 'refused',
     'mm': ((
         (('self',), ('gradient', 'mat2'), mm_self, None, ()),
         (('mat2',), ('self', 'gradient'), mm_mat2, None, ()),
@@ -2101,8 +2155,22 @@ DERIVATIVES: dict[str, Any] = {
     'max_pool2d_with_indices': ((
         (('self',), ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'result1'), max_pool2d_with_indices_self, 'max_pool2d_with_indices_backward', ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'result1')),
     ), (), ()),
+    'max_pool2d_with_indices_backward': ((
+        (('grad_output',), ('gradient', 'indices'), max_pool2d_with_indices_backward_grad_output, None, ()),
+        (('self',), ('gradient',), max_pool2d_with_indices_backward_self, 'zeros_like', ('gradient',)),
+    ), (), ()),
+    'max_pool3d_with_indices_backward': ((
+        (('grad_output',), ('gradient', 'indices'), max_pool3d_with_indices_backward_grad_output, None, ()),
+        (('self',), ('gradient',), max_pool3d_with_indices_backward_self, 'zeros_like', ('gradient',)),
+    ), (), ()),
     'max_pool3d_with_indices': ((
         (('self',), ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'result1'), max_pool3d_with_indices_self, 'max_pool3d_with_indices_backward', ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'result1')),
+    ), (), ()),
+    'max_unpool2d': ((
+        (('self',), ('gradient', 'indices'), max_unpool2d_self, None, ()),
+    ), (), ()),
+    'max_unpool3d': ((
+        (('self',), ('gradient', 'indices'), max_unpool3d_self, None, ()),
     ), (), ()),
     'avg_pool2d': ((
         (('self',), ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'ceil_mode', 'count_include_pad', 'divisor_override'), avg_pool2d_self, 'avg_pool2d_backward', ('gradient', 'self', 'kernel_size', 'stride', 'padding', 'ceil_mode', 'count_include_pad', 'divisor_override')),
@@ -2227,6 +2295,9 @@ DERIVATIVES: dict[str, Any] = {
     'linalg_pinv.atol_rtol_tensor': ((
         (('self',), ('gradient', 'result', 'self'), linalg_pinv_atol_rtol_tensor_self, None, ()),
     ), (), ()),
+    'linalg_lstsq': ((
+        (('self', 'b'), ('given', 'self', 'b', 'result'), linalg_lstsq_self, None, ()),
+    ), (2, 3), ()),
     'linalg_qr': ((
         (('A',), ('gradients', 'A', 'result', 'result1', 'mode'), linalg_qr_A, None, ()),
     ), (), ()),

@@ -7,12 +7,14 @@ the slope in a plus i times the slope in b: all that is compared here are real n
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from aten._core.autograd import engine, node
 from aten._core.base.dtypes import DTYPES
 from aten._core.random.generator import Generator
+from aten._core.tensor.making import whole_of
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -54,13 +56,15 @@ def gradcheck(
     The inputs that require gradients are compared, of every shape, real or complex; the tolerances
     are meant for double precision. Two walks back may differ by `nondet_tol`.
     `check_undefined_grad` sends nothing back from some results, `check_batched_grad` several
-    gradients at once. `fast_mode` compares one random combination of the derivatives in place of
-    each. `masked` is for sparse tensors, of which there are none.
+    gradients at once. `check_forward_ad` compares forward mode as well, with `check_undefined_grad`
+    for some inputs alone, with `check_batched_forward_grad` for several changes at once.
+    `fast_mode` compares one random combination of the derivatives in place of each. `masked` is for
+    sparse tensors, of which there are none.
 
     Raises:
         GradcheckError: they differ; with `raise_exception=False` the answer is False.
         ValueError: no input requires gradients, or one shares memory with itself.
-        NotImplementedError: forward mode is asked for.
+        AssertionError: neither mode is asked for, or a batch of one that is not.
 
     Example:
 
@@ -68,12 +72,20 @@ def gradcheck(
         >>> aten.autograd.gradcheck(lambda x: (x * x).sum(), x)
         True
     """
-    if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck: derivatives in forward mode are not compared")
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("gradcheck: check_forward_ad or check_backward_ad must be true")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("gradcheck: check_batched_grad needs check_backward_ad")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("gradcheck: check_batched_forward_grad needs check_forward_ad")
     given = _listed(inputs)
     _check_inputs(given)
     limits = _Limits(eps, atol, rtol, nondet_tol)
     try:
+        if check_forward_ad:
+            _check_forward(func, given, limits, fast_mode, check_undefined_grad)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, given, limits)
         if check_backward_ad:
             _check_backward(func, given, limits, fast_mode, check_grad_dtypes)
         if check_batched_grad:
@@ -109,12 +121,13 @@ def gradgradcheck(
     """`gradcheck` of the gradients of `func(*inputs)`, as a function of inputs and `grad_outputs`.
 
     `grad_outputs` are random numbers, unless given; with `gen_non_contig_grad_outputs` they lie
-    apart from each other in memory.
+    apart from each other in memory. Second derivatives are those of going back twice, and, with
+    `check_fwd_over_rev`, of forward mode over the way back.
 
     Raises:
         GradcheckError: second derivatives differ from the differences of first ones.
         ValueError: as `gradcheck`.
-        NotImplementedError: forward over reverse mode is asked for.
+        AssertionError: neither mode is asked for, or a check of one that is not.
 
     Example:
 
@@ -122,8 +135,12 @@ def gradgradcheck(
         >>> aten.autograd.gradgradcheck(lambda x: x**3, x)
         True
     """
-    if check_fwd_over_rev or not check_rev_over_rev:
-        raise NotImplementedError("gradgradcheck: only reverse over reverse mode is compared")
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("gradgradcheck: check_fwd_over_rev or check_rev_over_rev must be true")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError("gradgradcheck: check_undefined_grad needs check_rev_over_rev")
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError("gradgradcheck: check_batched_grad needs check_rev_over_rev")
     given = _listed(inputs)
     _check_inputs(given)
     if grad_outputs is None:
@@ -151,6 +168,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
@@ -161,7 +180,7 @@ def _listed(given: Any) -> tuple[Any, ...]:
 
 
 def _takes_gradients(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
+    return isinstance(value, Tensor) and whole_of(value).requires_grad
 
 
 def _differentiable(results: Any) -> list[Tensor]:
@@ -367,13 +386,92 @@ def _direction(like: Tensor, generator: Generator) -> Tensor:
 
 
 def _require_close(
-    number: int, place: int, numeric: Tensor, analytic: Tensor, limits: _Limits
+    number: int,
+    place: int,
+    numeric: Tensor,
+    analytic: Tensor,
+    limits: _Limits,
+    mode: str = "gradients",
 ) -> None:
     if not ops.aten.allclose(analytic, numeric, limits.rtol, limits.atol, equal_nan=True):
         raise GradcheckError(
             f"gradcheck: the derivative of result {number} with respect to input {place} is not "
-            f"what differences give:\ndifferences: {numeric}\ngradients: {analytic}"
+            f"what differences give:\ndifferences: {numeric}\n{mode}: {analytic}"
         )
+
+
+def _changes(func: Function, inputs: tuple[Any, ...], tangents: dict[int, Tensor]) -> list[Tensor]:
+    """How the results that have gradients change when inputs change by `tangents`, by place."""
+    # Above this package: it is made of transformations.
+    jvp = import_module("aten.transforms.gradients").jvp
+    places = list(tangents)
+
+    def moved(*replaced: Tensor) -> list[Tensor]:
+        given = list(inputs)
+        for place, one in zip(places, replaced, strict=True):
+            given[place] = one
+        return _differentiable(func(*given))
+
+    primals = tuple(inputs[place] for place in places)
+    found: list[Tensor] = jvp(moved, primals, tuple(tangents.values()))[1]
+    return found
+
+
+def _check_forward(
+    func: Function, inputs: tuple[Any, ...], limits: _Limits, fast: bool, alone: bool
+) -> None:
+    """Every change of an input, or a random one, changes the results as differences say.
+
+    With `alone`, too, inputs whose change is zero are as those that are not said to change.
+    """
+    wanted = [(place, one) for place, one in enumerate(inputs) if _takes_gradients(one)]
+    count = len(_differentiable(func(*inputs)))
+    if not count:
+        _check_constant(func, inputs, wanted, limits)
+        return
+    generator = Generator().manual_seed(0)
+    for place, one in wanted:
+        directions: Iterable[Tensor] = [_direction(one, generator)] if fast else _directions(one)
+        for along in directions:
+            found = _changes(func, inputs, {place: along})
+            numeric = _differences(func, inputs, one, along, limits.eps, count)
+            for number, (mine, change) in enumerate(zip(found, numeric, strict=True)):
+                _require_close(number, place, change, _parts(mine), limits, "forward mode")
+        if alone and len(wanted) > 1:
+            _check_still(func, inputs, place, limits)
+
+
+def _check_still(func: Function, inputs: tuple[Any, ...], place: int, limits: _Limits) -> None:
+    """Zeros for all inputs but one are as good as nothing."""
+    zeros = {
+        other: ops.aten.zeros_like(one.detach())
+        for other, one in enumerate(inputs)
+        if _takes_gradients(one)
+    }
+    along = _direction(inputs[place], Generator().manual_seed(0))
+    first = _changes(func, inputs, {place: along})
+    second = _changes(func, inputs, {**zeros, place: along})
+    for number, (mine, other) in enumerate(zip(first, second, strict=True)):
+        _require_close(number, place, _parts(other), _parts(mine), limits, "forward mode")
+
+
+def _check_batched_forward(func: Function, inputs: tuple[Any, ...], limits: _Limits) -> None:
+    """Several changes at once give what each of them gives."""
+    # Above this package: it is made of transformations.
+    vmap = import_module("aten.transforms.batching.mapping").vmap
+    for place, one in enumerate(inputs):
+        if not _takes_gradients(one):
+            continue
+        rows = ops.aten.stack([ops.aten.randn_like(one.detach()) for _ in range(2)])
+
+        def change(row: Tensor, place: int = place) -> list[Tensor]:
+            return _changes(func, inputs, {place: row})
+
+        together = vmap(change)(rows)
+        for row, along in enumerate(rows.unbind()):
+            for number, mine in enumerate(change(along)):
+                numeric, analytic = _parts(mine), _parts(together[number][row])
+                _require_close(number, place, numeric, analytic, limits, "forward mode, batched")
 
 
 def _check_batched(func: Function, inputs: tuple[Any, ...], limits: _Limits) -> None:

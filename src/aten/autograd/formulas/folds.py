@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from aten._core.base.dtypes import DTYPES
 from aten._core.base.keys import gradient_modes
 from aten._core.tensor.tensor import Tensor, wrap_dimension
 from aten.autograd.formulas.common import Dims, Maybe, count, dims_of, inverted, kept, spread
@@ -165,7 +166,7 @@ def slope_of_norm(
     if order == 1:
         return ops.aten.sgn(self) * gradient
     if order == 2:
-        return ops.aten.masked_fill(self * (gradient / norm), norm == 0, 0)
+        return gradient * ops.aten.masked_fill(self / norm, norm == 0, 0)
     if math.isinf(order):
         size = ops.aten.abs(self)
         mask = (size == norm) | (ops.aten.isnan(size) & ops.aten.isnan(norm))
@@ -176,8 +177,9 @@ def slope_of_norm(
         powers = ops.aten.sgn(self) * ops.aten.masked_fill(size ** (order - 1), size == 0, 0)
     else:
         powers = self * size ** (order - 2)
-    scale = ops.aten.masked_fill(gradient / norm ** (order - 1), norm == 0, 0)
-    return powers * scale
+    none = norm == 0
+    safe = ops.aten.masked_fill(norm, none, 1)
+    return powers * ops.aten.masked_fill(gradient / safe ** (order - 1), none, 0)
 
 
 def reversed_sums(gradient: Tensor, dim: int) -> Tensor:
@@ -206,19 +208,43 @@ def slope_of_running_product(gradient: Tensor, self: Tensor, result: Tensor, dim
 
 
 def slope_of_logcumsumexp(gradient: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """exp(self) times the running sum, from the end, of gradient · exp(-result)."""
+    """At place i the sum over j ≥ i of gradient[j] · exp(self[i] - result[j]), a sum that fades.
+
+    Linear in the gradient, and without large numbers: results only grow. In double precision:
+    where results are large, they are not known well enough in another.
+    """
     if self.dim() == 0 or self.numel() == 0:
         return gradient
-    if self.is_complex():
-        return reversed_sums(gradient * ops.aten.exp(-result).conj(), dim) * self.exp().conj()
-    total = None
-    for sign in (1, -1):
-        logarithm = ops.aten.log(ops.aten.clamp_min(gradient * sign, 0)) - result
-        backward = ops.aten.flip(ops.aten.logcumsumexp(logarithm.flip([dim]), dim), [dim])
-        part = ops.aten.exp(backward + self)
-        total = part if total is None else total - part
-    assert total is not None
-    return total
+    wide = DTYPES["complex128" if self.is_complex() else "float64"]
+    if self.dtype is not wide:
+        self = self.to(wide)
+        result = ops.aten.logcumsumexp(self, dim)
+    length = self.shape[dim]
+    earlier = ops.aten.narrow(result, dim, 0, length - 1)
+    later = ops.aten.narrow(result, dim, 1, length - 1)
+    fading = ops.aten.exp(ops.aten.where(earlier == later, 0, earlier - later)).conj()
+    made = _fading_sums(gradient.to(wide), fading, dim) * ops.aten.exp(self - result).conj()
+    return made.to(gradient.dtype)
+
+
+def _fading_sums(value: Tensor, fading: Tensor, dim: int) -> Tensor:
+    """s[i] = value[i] + fading[i] · s[i + 1], of 1, 2, 4, … elements.
+
+    W. Hillis, G. Steele, "Data parallel algorithms", 1986.
+    """
+    length, step = value.shape[dim], 1
+    while step < length:
+        left = length - step
+        added = fading * ops.aten.narrow(value, dim, step, left)
+        head = ops.aten.narrow(value, dim, 0, left) + added
+        value = ops.aten.cat([head, ops.aten.narrow(value, dim, left, step)], dim)
+        # `fading` goes over `step` places, and has no element for those that have fewer behind.
+        further = max(left - step, 0)
+        fading = ops.aten.narrow(fading, dim, 0, further) * ops.aten.narrow(
+            fading, dim, min(step, left), further
+        )
+        step *= 2
+    return value
 
 
 def slope_of_target(

@@ -232,6 +232,31 @@ def of_eig(gradients: Sequence[Any], values: Tensor, vectors: Tensor) -> Tensor:
     return ops.aten.linalg_solve(vectors.mH, right)
 
 
+def of_least_squares(
+    gradients: Sequence[Any], a: Tensor, b: Tensor, solution: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Of solutions and sums of squares left over, for matrices that keep their rank.
+
+    What is left over is at right angles to the columns of `a`, so that a change of the solution
+    does not change its length.
+    """
+    to_solution, to_residuals = gradients[:2]
+    is_vector = a.dim() - 1 == b.dim()
+    right = b.unsqueeze(-1) if is_vector else b
+    to_a, to_b = ops.aten.zeros_like(a), ops.aten.zeros_like(right)
+    if to_solution is not None:
+        inverse = ops.aten.linalg_pinv(a)
+        given = to_solution.unsqueeze(-1) if is_vector else to_solution
+        to_a = of_pseudoinverse(ops.aten.matmul(given, right.mH), inverse, a)
+        to_b = ops.aten.matmul(inverse.mH, given)
+    if to_residuals is not None and to_residuals.numel():
+        found = solution.unsqueeze(-1) if is_vector else solution
+        left_over = (ops.aten.matmul(a, found) - right) * (2 * to_residuals).unsqueeze(-2)
+        to_a = to_a + ops.aten.matmul(left_over, found.mH)
+        to_b = to_b - left_over
+    return to_a, to_b.squeeze(-1) if is_vector else to_b
+
+
 def of_pseudoinverse(gradient: Tensor, result: Tensor, a: Tensor) -> Tensor:
     """Of the Moore-Penrose inverse, for matrices that keep their rank.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -150,3 +151,24 @@ def wide(index: Tensor) -> Tensor:
 def sorted_values(index: Tensor) -> Tensor:
     """Each value once."""
     return ops.aten._unique(index)[0]
+
+
+def pooled_at(gradient: Tensor, indices: Tensor, rank: int) -> Tensor:
+    """The elements at `indices`, which count those of the last `rank` dimensions, of each plane."""
+    leading = gradient.shape[:-rank]
+    planes, places = (one.reshape([*leading, -1]) for one in (gradient, indices))
+    return ops.aten.gather(planes, -1, places).reshape(indices.shape)
+
+
+def of_unpooled(gradient: Tensor, indices: Tensor, rank: int) -> Tensor:
+    """Of what `max_unpool` wrote; zero where a later element of the same plane was written over."""
+    numbers = ops.aten.arange(indices.numel(), dtype=DTYPES["float64"], device=indices.device)
+    numbers = numbers.reshape(indices.shape)
+    sizes = gradient.shape[-rank:]
+    last = (
+        ops.aten.max_unpool2d(numbers, indices, sizes)
+        if rank == 2
+        else ops.aten.max_unpool3d(numbers, indices, sizes, [1] * rank, [0] * rank)
+    )
+    written = pooled_at(last, indices, rank) == numbers
+    return ops.aten.where(written, pooled_at(gradient, indices, rank), 0)

@@ -21,6 +21,7 @@ from aten.registry import ops
 
 _INT64 = DTYPES["int64"]
 _INFINITY = float("inf")
+_NAN = float("nan")
 
 
 def _lengths(lengths: Tensor) -> list[int]:
@@ -133,7 +134,93 @@ def _ctc_loss_tensor(
 ) -> tuple[Tensor, Tensor]:
     """`_ctc_loss` with lengths in tensors."""
     lengths = _lengths(input_lengths), _lengths(target_lengths)
-    return _ctc_loss(log_probs, targets, *lengths, *rest)
+    return ops.aten._ctc_loss.default(log_probs, targets, *lengths, *rest)
+
+
+def _turned(
+    log_probs: Tensor, labels: Tensor, inputs: Tensor, lengths: Tensor, blank: int
+) -> tuple[Tensor, Tensor]:
+    """Scores and labels (N, S) with the last step, and the last label, of each sequence first."""
+    steps = _backwards(inputs, log_probs.shape[0]).t().unsqueeze(2)
+    places = _backwards(lengths, labels.shape[1])
+    turned = labels.gather(1, places).masked_fill(_behind(lengths, labels.shape[1]), blank)
+    return log_probs.gather(0, steps.expand(log_probs.shape)), turned
+
+
+def _backwards(lengths: Tensor, count: int) -> Tensor:
+    """For each of `lengths` (N, 1): length - 1, …, 0, and zeros up to `count` numbers."""
+    return (lengths - 1 - ops.aten.arange(count, device=lengths.device)).clamp_min(0)
+
+
+def _behind(lengths: Tensor, count: int) -> Tensor:
+    """Which of `count` places are behind the ends (N, 1)."""
+    return ops.aten.arange(count, device=lengths.device).ge(lengths)
+
+
+@op
+def _ctc_loss_backward(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """What the loss has for the scores before `log_softmax` (T, N, C), section 4.2, equation 16.
+
+    It is zero behind the sequences' ends, NaN where a loss is infinite, or zero with
+    `zero_infinity`. Raises RuntimeError for sizes that do not go together.
+    """
+    _check(log_probs, targets, input_lengths, target_lengths, blank)
+    labels = _padded(targets, target_lengths, blank)
+    steps, batch, classes = log_probs.shape
+    table = (batch, steps, 2 * labels.shape[1] + 1)
+    for name, given, wanted in (
+        ("grad", grad, (batch,)),
+        ("neg_log_likelihood", neg_log_likelihood, (batch,)),
+        ("log_alpha", log_alpha, table),
+    ):
+        if tuple(given.shape) != wanted or given.dtype is not log_probs.dtype:
+            raise RuntimeError(
+                f"_ctc_loss_backward: {name} must be {log_probs.dtype} of {list(wanted)}, but is "
+                f"{given.dtype} of {list(given.shape)}"
+            )
+    inputs, lengths = _column(input_lengths, log_probs), _column(target_lengths, log_probs)
+    after = _log_alpha(*_turned(log_probs, labels, inputs, lengths, blank), blank)
+    states = _backwards(2 * lengths + 1, table[2])
+    after = after.gather(1, _backwards(inputs, steps).unsqueeze(2).expand(table))
+    after = after.gather(2, states.unsqueeze(1).expand(table))
+    after = after.masked_fill(_behind(2 * lengths + 1, table[2]).unsqueeze(1), -_INFINITY)
+    classes_of = labels.new_full((batch, table[2]), blank)
+    classes_of[:, 1::2].copy_(labels)
+    scores = log_probs.transpose(0, 1)
+    places = classes_of.unsqueeze(1).expand(table)
+    seen = log_alpha + after - scores.gather(2, places) + neg_log_likelihood.reshape(-1, 1, 1)
+    none = scores.new_zeros((batch, steps, classes))
+    made = scores.exp() - none.scatter_add(2, places, seen.exp())
+    unlikely = neg_log_likelihood.eq(_INFINITY).reshape(-1, 1, 1)
+    made = made.masked_fill(unlikely, _NAN) * grad.reshape(-1, 1, 1)
+    if zero_infinity:
+        made = made.masked_fill(unlikely, 0)
+    ended = _behind(inputs, steps).unsqueeze(2)
+    return made.masked_fill(ended, 0).transpose(0, 1).contiguous()
+
+
+@op("_ctc_loss_backward.Tensor")
+def _ctc_loss_backward_tensor(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    *rest: Any,
+) -> Tensor:
+    """`_ctc_loss_backward` with lengths in tensors."""
+    lengths = _lengths(input_lengths), _lengths(target_lengths)
+    return ops.aten._ctc_loss_backward.default(grad, log_probs, targets, *lengths, *rest)
 
 
 @op("ctc_loss.IntList")
@@ -155,7 +242,7 @@ def ctc_loss(
     if single:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
     losses: Tensor = ops.aten._ctc_loss.default(
-        log_probs, targets, input_lengths, target_lengths, blank
+        log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
     )[0]
     if zero_infinity:
         losses = losses.masked_fill(losses.eq(_INFINITY), 0)
