@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""Convolutions by matrix products, over one to three spatial dimensions.
+"""Convolutions over one to three spatial dimensions.
 
-A forward convolution gathers, for a run of output positions at a time, the inputs that each of
+Those of float32 and float64 have kernels of their own; others are matrix products. A forward convolution gathers, for a run of output positions at a time, the inputs that each of
 them sees into columns, and multiplies the weights with these. A transposed one multiplies first,
 for a few output channels at a time, and adds the columns to the positions they reach. Either way
 the scratch memory fits into a cache, and pieces are shared out over the threads; the pieces depend
@@ -25,6 +25,7 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply_here, open_library
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer, transfer_run
+from aten.backends.cpu.kernels.windows.direct cimport aten_windows, convolve_directly
 
 cdef enum:
     SPATIAL = 3
@@ -128,6 +129,8 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     _widen_weight(&work, weight, scratch)
     if transposed:
         _spread_all(&work, out, scratch)
+    elif _is_direct(&work):
+        _convolve_directly(&work)
     else:
         _gather_all(&work)
     if work.failed:
@@ -184,6 +187,66 @@ cdef int _widen_weight(Convolution* work, TensorImpl weight, list scratch) excep
     source.column_stride = target.column_stride = 1
     transfer(&source, &target, 1, 1, weight.count)
     return 0
+
+
+cdef bint _is_direct(const Convolution* work) noexcept:
+    """Whether there are kernels for the types of all operands."""
+    return ((work.compute == FLOAT32 or work.compute == FLOAT64)
+            and work.input.code == work.compute)
+
+
+cdef int _convolve_directly(Convolution* work) except -1:
+    cdef aten_windows windows
+    cdef bint done
+    cdef bint is_double = work.compute == FLOAT64
+    cdef int64_t* places = <int64_t*>malloc(SPATIAL * work.window * sizeof(int64_t))
+    cdef int dim
+    if places == NULL:
+        raise MemoryError("convolution: no memory for the window")
+    windows.input = work.input.data
+    windows.weight = work.weight
+    windows.bias = work.bias.data
+    windows.out = work.out.data
+    windows.batch = work.batch
+    windows.groups = work.groups
+    windows.inputs = work.inputs
+    windows.outputs = work.outputs
+    windows.taps = work.window
+    windows.weight_row = work.inputs * work.window
+    windows.bias_step = work.bias.row_stride
+    windows.input_batch = work.input.batch_stride
+    windows.input_channel = work.input.channel_stride
+    windows.out_batch = work.out.batch_stride
+    windows.out_channel = work.out.channel_stride
+    for dim in range(SPATIAL):
+        windows.input_sizes[dim] = work.input.sizes[dim]
+        windows.input_strides[dim] = work.input.strides[dim]
+        windows.sizes[dim] = work.out.sizes[dim]
+        windows.out_strides[dim] = work.out.strides[dim]
+        windows.step[dim] = work.stride[dim]
+        windows.places[dim] = places + dim * work.window
+    _place_taps(work, places)
+    if work.positions * work.inputs * work.window * work.outputs < RELEASE_THRESHOLD:
+        done = convolve_directly(&windows, is_double)
+    else:
+        with nogil:
+            done = convolve_directly(&windows, is_double)
+    free(places)
+    work.failed = not done
+    return 0
+
+
+cdef void _place_taps(const Convolution* work, int64_t* places) noexcept:
+    """Where each tap looks, from where the first one of an unpadded window does."""
+    cdef int64_t z, y, x
+    cdef int64_t tap = 0
+    for z in range(work.kernel[0]):
+        for y in range(work.kernel[1]):
+            for x in range(work.kernel[2]):
+                places[tap] = z * work.dilation[0] - work.padding[0]
+                places[work.window + tap] = y * work.dilation[1] - work.padding[1]
+                places[2 * work.window + tap] = x * work.dilation[2] - work.padding[2]
+                tap += 1
 
 
 cdef int _gather_all(Convolution* work) except -1:

@@ -1,0 +1,305 @@
+/* Kernels of convolutions for one element type and one vector width.
+
+   Included once for each, with
+     ELEMENT, LANES           the type, and how many of them a vector holds
+     ROWS                     of the largest tile held in registers, 4 or 8; it is 3 vectors wide
+     NAME(stem)               the stem with a suffix that is this inclusion's own
+     TARGET                   the attribute that allows the processor's instructions
+     MASK, MAKE_MASK(low, high)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take
+                              to touch those lanes only; others are loaded as zero
+     LOAD_EVEN(from, low, high)   where there is one: lanes low … high, two elements apart
+
+   A result is summed over channels and taps in order, in one lane, wherever it lies: neither how
+   a convolution is cut nor what lies beside a result changes its bits. */
+
+typedef ELEMENT NAME(vector) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
+typedef ELEMENT NAME(unaligned) __attribute__((vector_size(LANES * sizeof(ELEMENT)),
+                                               aligned(sizeof(ELEMENT)), may_alias));
+
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(load)(const ELEMENT *from)
+{
+    return (NAME(vector))*(const NAME(unaligned) *)from;
+}
+
+/* `count` elements, `step` apart in memory; zeros before `low` and from `high` on. */
+static TARGET void NAME(line)(const ELEMENT *from, int64_t step, int64_t low, int64_t high,
+                              int64_t count, ELEMENT *to)
+{
+    int64_t i = 0;
+    for (; i < low; i++)
+        to[i] = 0;
+    if (step == 1) {
+        for (; i + LANES <= high; i += LANES)
+            *(NAME(unaligned) *)(to + i) = *(const NAME(unaligned) *)(from + i);
+        if (i < high) {
+            const MASK mask = MAKE_MASK(0, high - i);
+            const NAME(vector) rest = (NAME(vector))LOAD_PART(from + i, mask);
+            STORE_PART(to + i, mask, rest);
+        }
+        i = high;
+#ifdef LOAD_EVEN
+    } else if (step == 2) {
+        for (; i < high; i += LANES) {
+            const int64_t lanes = high - i < LANES ? high - i : LANES;
+            const NAME(vector) part = (NAME(vector))LOAD_EVEN(from + 2 * i, 0, lanes);
+            STORE_PART(to + i, MAKE_MASK(0, lanes), part);
+        }
+        i = high;
+#endif
+    } else {
+        for (; i < high; i++)
+            to[i] = from[i * step];
+    }
+    for (; i < count; i++)
+        to[i] = 0;
+}
+
+/* One piece of a panel for every channel: `count` positions of one line, at most a vector, that
+   see elements `step` apart; zeros before `low` and from `high` on. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_piece)(const ELEMENT *from, int64_t step, int64_t low, int64_t high, int64_t count,
+                 int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    const MASK stored = MAKE_MASK(0, count);
+    int64_t c, i;
+    if (high <= low) {
+        const NAME(vector) none = {0};
+        for (c = 0; c < channels; c++, to += to_channel)
+            STORE_PART(to, stored, none);
+        return;
+    }
+    if (step == 1) {
+        const MASK loaded = MAKE_MASK(low, high);
+        if (low == 0 && high == LANES) {
+            for (c = 0; c < channels; c++, from += from_channel, to += to_channel)
+                *(NAME(unaligned) *)to = *(const NAME(unaligned) *)from;
+            return;
+        }
+        for (c = 0; c < channels; c++, from += from_channel, to += to_channel) {
+            const NAME(vector) part = (NAME(vector))LOAD_PART(from, loaded);
+            STORE_PART(to, stored, part);
+        }
+        return;
+    }
+#ifdef LOAD_EVEN
+    if (step == 2) {
+        for (c = 0; c < channels; c++, from += from_channel, to += to_channel) {
+            const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, low, high);
+            STORE_PART(to, stored, part);
+        }
+        return;
+    }
+#endif
+    for (c = 0; c < channels; c++, from += from_channel, to += to_channel) {
+        for (i = 0; i < low; i++)
+            to[i] = 0;
+        for (; i < high; i++)
+            to[i] = from[i * step];
+        for (; i < count; i++)
+            to[i] = 0;
+    }
+}
+
+/* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
+   panel for each channel and tap. */
+static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                              int64_t channels, int64_t begin, int64_t end, void *panel)
+{
+    const int64_t taps = end - begin, step = work->step[2];
+    const int64_t length = work->input_sizes[2];
+    const int64_t filled = strip->columns % LANES;
+    int64_t tap, row;
+    int piece;
+    if (filled)
+        for (row = 0; row < channels * taps; row++)
+            memset((ELEMENT *)panel + row * strip->width + strip->columns, 0,
+                   (LANES - filled) * sizeof(ELEMENT));
+    for (tap = 0; tap < taps; tap++) {
+        ELEMENT *to = (ELEMENT *)panel + tap * strip->width;
+        for (piece = 0; piece < strip->pieces; piece++) {
+            const aten_piece *at = &strip->piece[piece];
+            const int64_t z = at->z * work->step[0] + work->places[0][begin + tap];
+            const int64_t y = at->y * work->step[1] + work->places[1][begin + tap];
+            const int64_t x = at->x * step + work->places[2][begin + tap];
+            int64_t low = 0, high = 0;
+            if (z >= 0 && z < work->input_sizes[0] && y >= 0 && y < work->input_sizes[1]
+                && x < length) {
+                low = x < 0 ? (step - 1 - x) / step : 0;
+                high = length - x > (at->count - 1) * step ? at->count
+                                                            : (length - x + step - 1) / step;
+            }
+            NAME(copy_piece)((const ELEMENT *)data + z * work->input_strides[0]
+                                 + y * work->input_strides[1] + x * work->input_strides[2],
+                             step * work->input_strides[2], low, high, at->count, channels,
+                             work->input_channel, to + at->column, taps * strip->width);
+        }
+    }
+}
+
+/* One tile: `rows` channels times `vectors` vectors of positions, of which the last may be partial.
+   The next rows' weights come into the cache meanwhile. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(tile)(const int rows, const int vectors, const int partial, const aten_window_tile *tile)
+{
+    NAME(vector) total[ROWS][3];
+    NAME(vector) line[3];
+    const ELEMENT *left = tile->left, *right = tile->right, *bias = tile->bias;
+    const int64_t left_row = tile->left_row, width = tile->width, depth = tile->depth;
+    const ELEMENT *lower = left + 4 * left_row;
+    const ELEMENT *ahead = left + ROWS * left_row;
+    ELEMENT *out = tile->out;
+    int64_t k = 0, end;
+    int i, j;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[i][j] = (NAME(vector)){0};
+    while (k < depth) {
+        end = depth - k > ATEN_LINE ? k + ATEN_LINE : depth;
+        if (rows == ROWS && tile->ahead)
+            ATEN_UNROLL for (i = 0; i < ROWS; i++)
+                __builtin_prefetch(ahead + i * left_row + k);
+        for (; k < end; k++) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                line[j] = NAME(load)(right + j * LANES);
+            ATEN_UNROLL for (i = 0; i < rows; i++) {
+                const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
+                ATEN_UNROLL for (j = 0; j < vectors; j++)
+                    total[i][j] += factor * line[j];
+            }
+            left++;
+            lower++;
+            right += width;
+        }
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++) {
+            const int cut = partial && j == vectors - 1;
+            const MASK mask = MAKE_MASK(0, tile->columns - (vectors - 1) * LANES);
+            ELEMENT *to = out + i * tile->out_row + j * LANES;
+            NAME(vector) value = total[i][j];
+            if (tile->adds)
+                value += cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
+            else if (bias)
+                value += bias[i * tile->bias_step];
+            if (cut)
+                STORE_PART(to, mask, value);
+            else
+                *(NAME(unaligned) *)to = value;
+        }
+}
+
+#define TILE_OF(rows, vectors)                                                                   \
+    static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
+        const aten_window_tile *tile)                                                            \
+    {                                                                                            \
+        if (tile->columns != vectors * LANES)                                                    \
+            NAME(tile)(rows, vectors, 1, tile);                                                  \
+        else                                                                                     \
+            NAME(tile)(rows, vectors, 0, tile);                                                  \
+    }
+#define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
+
+TILES_OF(1)
+TILES_OF(2)
+TILES_OF(4)
+#if ROWS == 8
+TILES_OF(8)
+#endif
+
+#define TILE_NAMES(rows) {NAME(tile_##rows##_1), NAME(tile_##rows##_2), NAME(tile_##rows##_3)}
+
+static void (*const NAME(tiles)[][3])(const aten_window_tile *) = {
+    TILE_NAMES(1),
+    TILE_NAMES(2),
+    TILE_NAMES(4),
+#if ROWS == 8
+    TILE_NAMES(8),
+#endif
+};
+
+/* `rows` channels of one strip, over one stretch of the depth. */
+static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
+{
+    const int vectors = (int)((strip->columns - 1) / LANES);
+    aten_window_tile tile = *strip;
+    int shape = ROWS == 8 ? 3 : 2;
+    int64_t row;
+    for (row = 0; row < rows; row += (int64_t)1 << shape) {
+        while (rows - row < (int64_t)1 << shape)
+            shape--;
+        tile.ahead = rows - row >= 2 * ROWS;
+        tile.left = (const ELEMENT *)strip->left + row * strip->left_row;
+        if (strip->bias)
+            tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
+        tile.out = (ELEMENT *)strip->out + row * strip->out_row;
+        NAME(tiles)[shape][vectors](&tile);
+    }
+}
+
+/* `vectors` vectors of sums over taps: tap t weighs what lies offsets[t] further on. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(slide_block)(const int vectors, const ELEMENT *data, const int64_t *offsets,
+                  const ELEMENT *weights, int64_t taps, int adds, ELEMENT bias, ELEMENT *out)
+{
+    NAME(vector) total[8];
+    int64_t tap;
+    int j;
+    ATEN_UNROLL for (j = 0; j < vectors; j++)
+        total[j] = (NAME(vector)){0};
+    for (tap = 0; tap < taps; tap++) {
+        const ELEMENT *from = data + offsets[tap];
+        const ELEMENT factor = weights[tap];
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[j] += factor * NAME(load)(from + j * LANES);
+    }
+    ATEN_UNROLL for (j = 0; j < vectors; j++) {
+        NAME(unaligned) *to = (NAME(unaligned) *)(out + j * LANES);
+        *to = adds ? total[j] + (NAME(vector))*to : total[j] + bias;
+    }
+}
+
+/* `count` sums over taps, and as many more as fill the last vector. */
+static TARGET void NAME(slide)(const void *data, const int64_t *offsets, const void *weights,
+                               int64_t taps, const void *bias, void *out, int64_t count)
+{
+    const ELEMENT constant = bias ? *(const ELEMENT *)bias : 0;
+    int64_t begin = 0, place;
+    do {
+        const int64_t here = taps - begin < ATEN_STRETCH ? taps - begin : ATEN_STRETCH;
+        const int64_t *at = offsets + begin;
+        const ELEMENT *factors = (const ELEMENT *)weights + begin;
+        for (place = 0; place + 8 * LANES <= count; place += 8 * LANES)
+            NAME(slide_block)(8, (const ELEMENT *)data + place, at, factors, here, begin != 0,
+                              constant, (ELEMENT *)out + place);
+        for (; place + 4 * LANES <= count; place += 4 * LANES)
+            NAME(slide_block)(4, (const ELEMENT *)data + place, at, factors, here, begin != 0,
+                              constant, (ELEMENT *)out + place);
+        for (; place < count; place += LANES)
+            NAME(slide_block)(1, (const ELEMENT *)data + place, at, factors, here, begin != 0,
+                              constant, (ELEMENT *)out + place);
+        begin += here;
+    } while (begin < taps);
+}
+
+static TARGET void NAME(copy_line)(const void *from, int64_t step, int64_t low, int64_t high,
+                                   int64_t count, void *to)
+{
+    NAME(line)(from, step, low, high, count, to);
+}
+
+static const aten_window_kernels NAME(kernels) = {
+    LANES, ROWS, NAME(pack), NAME(multiply), NAME(slide), NAME(copy_line),
+};
+
+#undef TILE_OF
+#undef TILES_OF
+#undef TILE_NAMES
+#undef ELEMENT
+#undef LANES
+#undef ROWS
+#undef NAME
+#undef MASK
+#undef MAKE_MASK
+#undef LOAD_PART
+#undef STORE_PART
+#undef LOAD_EVEN
