@@ -21,37 +21,44 @@ static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(load)(cons
     return (NAME(vector))*(const NAME(unaligned) *)from;
 }
 
-/* `count` elements, `step` apart in memory; zeros before `low` and from `high` on. */
-static TARGET void NAME(line)(const ELEMENT *from, int64_t step, int64_t low, int64_t high,
-                              int64_t count, ELEMENT *to)
+/* `lines` lines of `count` elements, `step` apart in memory; zeros before `low` and from `high` on. */
+static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int64_t step,
+                                    int64_t low, int64_t high, int64_t count, int64_t lines,
+                                    void *target, int64_t target_line)
 {
-    int64_t i = 0;
-    for (; i < low; i++)
-        to[i] = 0;
-    if (step == 1) {
-        for (; i + LANES <= high; i += LANES)
-            *(NAME(unaligned) *)(to + i) = *(const NAME(unaligned) *)(from + i);
-        if (i < high) {
-            const MASK mask = MAKE_MASK(0, high - i);
-            const NAME(vector) rest = (NAME(vector))LOAD_PART(from + i, mask);
-            STORE_PART(to + i, mask, rest);
-        }
-        i = high;
+    int64_t column, line, i;
+    for (column = 0; column < count; column += LANES) {
+        const int64_t lanes = count - column < LANES ? count - column : LANES;
+        const int64_t first = low < column ? 0 : low - column < lanes ? low - column : lanes;
+        const int64_t last = high < column ? 0 : high - column < lanes ? high - column : lanes;
+        const MASK loaded = MAKE_MASK(first, last), stored = MAKE_MASK(0, lanes);
+        const ELEMENT *from = (const ELEMENT *)source + column * step;
+        ELEMENT *to = (ELEMENT *)target + column;
+        if (last <= first) {
+            const NAME(vector) none = {0};
+            for (line = 0; line < lines; line++, to += target_line)
+                STORE_PART(to, stored, none);
+        } else if (step == 1 && last - first == LANES) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                *(NAME(unaligned) *)to = *(const NAME(unaligned) *)from;
+        } else if (step == 1) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_PART(from, loaded);
+                STORE_PART(to, stored, part);
+            }
 #ifdef LOAD_EVEN
-    } else if (step == 2) {
-        for (; i < high; i += LANES) {
-            const int64_t lanes = high - i < LANES ? high - i : LANES;
-            const NAME(vector) part = (NAME(vector))LOAD_EVEN(from + 2 * i, 0, lanes);
-            STORE_PART(to + i, MAKE_MASK(0, lanes), part);
-        }
-        i = high;
+        } else if (step == 2) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, first, last);
+                STORE_PART(to, stored, part);
+            }
 #endif
-    } else {
-        for (; i < high; i++)
-            to[i] = from[i * step];
+        } else {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                for (i = 0; i < lanes; i++)
+                    to[i] = i < first || i >= last ? 0 : from[i * step];
+        }
     }
-    for (; i < count; i++)
-        to[i] = 0;
 }
 
 /* One piece of a panel for every channel: `count` positions of one line, at most a vector, that
@@ -258,39 +265,120 @@ NAME(slide_block)(const int vectors, const ELEMENT *data, const int64_t *offsets
     }
 }
 
-/* `count` sums over taps, and as many more as fill the last vector. */
+#define SLIDE_OF(vectors)                                                                        \
+    static __attribute__((noinline)) TARGET void NAME(slide_##vectors)(                          \
+        const ELEMENT *data, const int64_t *offsets, const ELEMENT *weights, int64_t taps,       \
+        int adds, ELEMENT bias, ELEMENT *out)                                                    \
+    {                                                                                            \
+        NAME(slide_block)(vectors, data, offsets, weights, taps, adds, bias, out);               \
+    }
+SLIDE_OF(1) SLIDE_OF(2) SLIDE_OF(3) SLIDE_OF(4)
+SLIDE_OF(5) SLIDE_OF(6) SLIDE_OF(7) SLIDE_OF(8)
+
+static void (*const NAME(slides)[])(const ELEMENT *, const int64_t *, const ELEMENT *, int64_t, int,
+                                    ELEMENT, ELEMENT *) = {
+    NAME(slide_1), NAME(slide_2), NAME(slide_3), NAME(slide_4),
+    NAME(slide_5), NAME(slide_6), NAME(slide_7), NAME(slide_8),
+};
+
+/* `count` sums over taps, and as many more as fill the last vector. Sums that wait for each other
+   are slow: blocks of vectors differ little in size. */
 static TARGET void NAME(slide)(const void *data, const int64_t *offsets, const void *weights,
                                int64_t taps, const void *bias, void *out, int64_t count)
 {
     const ELEMENT constant = bias ? *(const ELEMENT *)bias : 0;
-    int64_t begin = 0, place;
+    const int64_t all = (count + LANES - 1) / LANES, blocks = (all + 7) / 8;
+    int64_t begin = 0, block;
     do {
         const int64_t here = taps - begin < ATEN_STRETCH ? taps - begin : ATEN_STRETCH;
-        const int64_t *at = offsets + begin;
-        const ELEMENT *factors = (const ELEMENT *)weights + begin;
-        for (place = 0; place + 8 * LANES <= count; place += 8 * LANES)
-            NAME(slide_block)(8, (const ELEMENT *)data + place, at, factors, here, begin != 0,
-                              constant, (ELEMENT *)out + place);
-        for (; place + 4 * LANES <= count; place += 4 * LANES)
-            NAME(slide_block)(4, (const ELEMENT *)data + place, at, factors, here, begin != 0,
-                              constant, (ELEMENT *)out + place);
-        for (; place < count; place += LANES)
-            NAME(slide_block)(1, (const ELEMENT *)data + place, at, factors, here, begin != 0,
-                              constant, (ELEMENT *)out + place);
+        int64_t done = 0;
+        for (block = 0; block < blocks; block++) {
+            const int64_t vectors = (all - done) / (blocks - block);
+            NAME(slides)[vectors - 1]((const ELEMENT *)data + done * LANES, offsets + begin,
+                                      (const ELEMENT *)weights + begin, here, begin != 0,
+                                      constant, (ELEMENT *)out + done * LANES);
+            done += vectors;
+        }
         begin += here;
     } while (begin < taps);
 }
 
-static TARGET void NAME(copy_line)(const void *from, int64_t step, int64_t low, int64_t high,
-                                   int64_t count, void *to)
+/* One vector of `rows` lines of positions, `pitch` apart as what they see is, over taps in `height`
+   lines: what is loaded counts for every line that sees it. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_t first,
+                 int64_t column)
 {
-    NAME(line)(from, step, low, high, count, to);
+    const ELEMENT *data = (const ELEMENT *)grid->data + first * grid->pitch + column;
+    const ELEMENT *weights = grid->weights;
+    const ELEMENT bias = grid->bias ? *(const ELEMENT *)grid->bias : 0;
+    const int64_t taps = grid->taps, lanes = grid->columns - column;
+    ELEMENT *out = (ELEMENT *)grid->out + first * grid->out_line + column;
+    NAME(vector) total[8];
+    int64_t tap;
+    int i, line;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        total[i] = (NAME(vector)){0};
+    ATEN_UNROLL for (line = 0; line < rows + height - 1; line++) {
+        for (tap = 0; tap < taps; tap++) {
+            const NAME(vector) seen = NAME(load)(data + grid->offsets[tap]);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                if (line >= i && line - i < height)
+                    total[i] += weights[(line - i) * taps + tap] * seen;
+        }
+        data += grid->pitch;
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        const NAME(vector) value = total[i] + bias;
+        if (lanes >= LANES)
+            *(NAME(unaligned) *)(out + i * grid->out_line) = value;
+        else
+            STORE_PART(out + i * grid->out_line, MAKE_MASK(0, lanes), value);
+    }
+}
+
+#define GRID_OF(rows, height)                                                                    \
+    static __attribute__((noinline)) TARGET void NAME(grid_##rows##_##height)(                   \
+        const aten_grid *grid, int64_t first)                                                    \
+    {                                                                                            \
+        int64_t column;                                                                          \
+        for (column = 0; column < grid->columns; column += LANES)                                \
+            NAME(grid_block)(rows, height, grid, first, column);                                 \
+    }
+#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height) GRID_OF(7, height) GRID_OF(8, height)
+GRIDS_OF(3)
+GRIDS_OF(5)
+GRIDS_OF(7)
+
+#define GRID_NAMES(height)                                                                       \
+    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
+
+/* Lines of positions, whose taps stand in 3, 5 or 7 lines. */
+static TARGET void NAME(slide_grid)(const aten_grid *grid)
+{
+    static void (*const grids[3][4])(const aten_grid *, int64_t) = {
+        GRID_NAMES(3), GRID_NAMES(5), GRID_NAMES(7),
+    };
+    void (*const *const blocks)(const aten_grid *, int64_t) = grids[(grid->height - 3) / 2];
+    int64_t row = 0;
+    while (row < grid->rows) {
+        const int64_t rest = grid->rows - row;
+        const int shape = rest % 8 == 0 || rest > 14 ? 3 : rest >= 7 ? 2 : rest >= 4 ? 1 : 0;
+        static const int heights[4] = {1, 4, 7, 8};
+        blocks[shape](grid, row);
+        row += heights[shape];
+    }
 }
 
 static const aten_window_kernels NAME(kernels) = {
-    LANES, ROWS, NAME(pack), NAME(multiply), NAME(slide), NAME(copy_line),
+    LANES, ROWS, NAME(pack), NAME(multiply), NAME(slide), NAME(slide_grid),
+    NAME(copy_lines),
 };
 
+#undef GRID_OF
+#undef GRIDS_OF
+#undef GRID_NAMES
+#undef SLIDE_OF
 #undef TILE_OF
 #undef TILES_OF
 #undef TILE_NAMES

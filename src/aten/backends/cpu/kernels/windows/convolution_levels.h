@@ -64,14 +64,25 @@ typedef struct {
 } aten_window_tile;
 
 typedef struct {
+    /* Taps in `height` lines of `taps` each, weights in order; a tap of the first line sees what
+       lies offsets[tap] further on, those of others as many lines of data below. */
+    const void *data, *weights, *bias;
+    void *out;
+    const int64_t *offsets;
+    int64_t height, taps, pitch, out_line, rows, columns;
+} aten_grid;
+
+typedef struct {
     int lanes, rows;
     void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
                  int64_t channels, int64_t begin, int64_t end, void *panel);
     void (*multiply)(const aten_window_tile *strip, int64_t rows);
     void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
                   const void *bias, void *out, int64_t count);
-    void (*copy_line)(const void *from, int64_t step, int64_t low, int64_t high, int64_t count,
-                      void *to);
+    void (*slide_grid)(const aten_grid *grid);
+    void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
+                       int64_t high, int64_t count, int64_t lines, void *target,
+                       int64_t target_line);
 } aten_window_kernels;
 
 /* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */

@@ -15,7 +15,7 @@ threads and on what lies beside it, and its bits do not.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 
@@ -34,6 +34,13 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         int64_t left_row, out_row, bias_step
         int adds, ahead
+    ctypedef struct aten_grid:
+        const void* data
+        const void* weights
+        const void* bias
+        void* out
+        const int64_t* offsets
+        int64_t height, taps, pitch, out_line, rows, columns
     ctypedef struct aten_window_kernels:
         int lanes, rows
         void (*pack)(const aten_windows* work, const aten_strip* strip, const void* data,
@@ -41,8 +48,10 @@ cdef extern from "convolution_levels.h" nogil:
         void (*multiply)(const aten_window_tile* strip, int64_t rows) noexcept nogil
         void (*slide)(const void* data, const int64_t* offsets, const void* weights, int64_t taps,
                       const void* bias, void* out, int64_t count) noexcept nogil
-        void (*copy_line)(const void* source, int64_t step, int64_t low, int64_t high,
-                          int64_t count, void* to) noexcept nogil
+        void (*slide_grid)(const aten_grid* grid) noexcept nogil
+        void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
+                           int64_t high, int64_t count, int64_t lines, void* target,
+                           int64_t target_line) noexcept nogil
     int aten_widest_window_vectors()
     const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
     int ATEN_STRETCH
@@ -93,6 +102,7 @@ cdef struct Sliding:
     int64_t across
     int64_t height          # of the copy of a slot
     int64_t pitch
+    int64_t lines           # of taps that stand below each other, if all do; or 0
     bint failed
 
 cdef struct Panels:
@@ -156,6 +166,7 @@ cdef int _slide_all(const aten_windows* work, const aten_window_kernels* kernels
         free(memory)
         return 0
     _place_taps(&sliding)
+    sliding.lines = _lines_of_taps(&sliding)
     planes = work.batch * work.groups * sliding.down * sliding.across
     each = sliding.rows * sliding.columns * (work.outputs * work.taps + 4)
     parallel_for(planes, max(1, CLAIM // each), _slide, &sliding)
@@ -237,6 +248,22 @@ cdef void _place_taps(Sliding* sliding) noexcept nogil:
             * sliding.pitch + (work.places[2][tap] - slots.x[slot]) // work.step[2])
 
 
+cdef int64_t _lines_of_taps(const Sliding* sliding) noexcept nogil:
+    """3, 5 or 7 if so many lines of taps are alike, each a line of the copy below the other."""
+    cdef const int64_t* offsets = sliding.slots.offsets
+    cdef int64_t lines = sliding.slots.reach_y + 1
+    cdef int64_t each = sliding.work.taps // lines
+    cdef int64_t tap
+    if lines not in (3, 5, 7) or each * lines != sliding.work.taps:
+        return 0
+    if sliding.work.out_strides[2] != 1:
+        return 0
+    for tap in range(each, sliding.work.taps):
+        if offsets[tap] != offsets[tap - each] + sliding.pitch:
+            return 0
+    return lines
+
+
 cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
     """Chunks begin … end of all planes."""
     cdef Sliding* sliding = <Sliding*>context
@@ -269,29 +296,45 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
     cdef int64_t output, channel, row
     cdef const char* bias = NULL
     cdef char* out
+    cdef aten_grid grid
+    grid.data = copied
+    grid.offsets = sliding.slots.offsets
+    grid.height = sliding.lines
+    grid.taps = work.taps // max(<int64_t>1, sliding.lines)
+    grid.pitch = sliding.pitch
+    grid.out_line = work.out_strides[1]
+    grid.rows = rows
+    grid.columns = columns
     _copy_slots(sliding, image, group, z, y, x, rows, copied)
     for output in range(work.outputs):
         channel = group * work.outputs + output
         if work.bias != NULL:
             bias = <const char*>work.bias + channel * work.bias_step * sliding.size
-        sliding.kernels.slide(copied, sliding.slots.offsets,
-                              <const char*>work.weight + channel * work.weight_row * sliding.size,
-                              work.taps, bias, results, (rows - 1) * sliding.pitch + columns)
         out = <char*>work.out + (image * work.out_batch + channel * work.out_channel
                                  + z * work.out_strides[0] + y * work.out_strides[1]
                                  + x * work.out_strides[2]) * sliding.size
+        grid.weights = <const char*>work.weight + channel * work.weight_row * sliding.size
+        if sliding.lines != 0:
+            grid.bias = bias
+            grid.out = out
+            sliding.kernels.slide_grid(&grid)
+            continue
+        sliding.kernels.slide(copied, sliding.slots.offsets, grid.weights, work.taps, bias,
+                              results, (rows - 1) * sliding.pitch + columns)
+        if work.out_strides[2] == 1:
+            sliding.kernels.copy_lines(results, sliding.pitch, 1, 0, columns, columns, rows, out,
+                                       work.out_strides[1])
+            continue
         for row in range(rows):
-            _write_line(results + row * sliding.pitch * sliding.size, out, work.out_strides[2],
-                        columns, sliding.size)
+            _spread_line(results + row * sliding.pitch * sliding.size, out, work.out_strides[2],
+                         columns, sliding.size)
             out += work.out_strides[1] * sliding.size
 
 
-cdef void _write_line(const char* line, char* out, int64_t step, int64_t count,
-                      int64_t size) noexcept nogil:
+cdef void _spread_line(const char* line, char* out, int64_t step, int64_t count,
+                       int64_t size) noexcept nogil:
     cdef int64_t index
-    if step == 1:
-        memcpy(out, line, count * size)
-    elif size == 4:
+    if size == 4:
         for index in range(count):
             (<float*>out)[index * step] = (<const float*>line)[index]
     else:
@@ -307,22 +350,36 @@ cdef void _copy_slots(const Sliding* sliding, int64_t image, int64_t group, int6
     cdef const char* data = <const char*>work.input + (
         image * work.input_batch + group * work.input_channel) * sliding.size
     cdef int64_t step = work.step[2], length = work.input_sizes[2]
-    cdef int64_t slot, row, line, plane, first, low, high, inside
+    cdef int64_t slot, plane, first, low, high, line, above, below
+    cdef int64_t lines = rows + slots.reach_y
+    cdef int64_t height = work.step[1]
+    cdef char* to
     for slot in range(slots.count):
         plane = z * work.step[0] + slots.z[slot]
         first = x * step + slots.x[slot]
-        low = min(sliding.pitch, (step - 1 - first) // step) if first < 0 else 0
-        high = min(sliding.pitch, (length - first + step - 1) // step) if first < length else 0
-        for row in range(rows + slots.reach_y):
-            line = (y + row) * work.step[1] + slots.y[slot]
-            inside = high
-            if not (0 <= plane < work.input_sizes[0] and 0 <= line < work.input_sizes[1]):
-                inside = 0
-            sliding.kernels.copy_line(
-                data + (plane * work.input_strides[0] + line * work.input_strides[1]
-                        + first * work.input_strides[2]) * sliding.size,
-                step * work.input_strides[2], min(low, inside), inside, sliding.pitch,
-                copied + (slot * sliding.height + row) * sliding.pitch * sliding.size)
+        line = y * height + slots.y[slot]
+        _see(first, step, work.input_sizes[2], sliding.pitch, &low, &high)
+        _see(line, height, work.input_sizes[1], lines, &above, &below)
+        if not (0 <= plane < work.input_sizes[0]) or high == low:
+            above = below = 0
+        to = copied + slot * sliding.height * sliding.pitch * sliding.size
+        memset(to, 0, above * sliding.pitch * sliding.size)
+        sliding.kernels.copy_lines(
+            data + (plane * work.input_strides[0] + (line + above * height) * work.input_strides[1]
+                    + first * work.input_strides[2]) * sliding.size,
+            height * work.input_strides[1], step * work.input_strides[2], low, high,
+            sliding.pitch, below - above, to + above * sliding.pitch * sliding.size,
+            sliding.pitch)
+        memset(to + below * sliding.pitch * sliding.size, 0,
+               (lines - below) * sliding.pitch * sliding.size)
+
+
+cdef inline void _see(int64_t first, int64_t step, int64_t length, int64_t count, int64_t* low,
+                      int64_t* high) noexcept nogil:
+    """Which of `count` places, `step` apart from `first` on, lie within `length`."""
+    low[0] = min(count, (step - 1 - first) // step) if first < 0 else 0
+    high[0] = min(count, (length - first + step - 1) // step) if first < length else 0
+    high[0] = max(low[0], high[0])
 
 
 # Panels
