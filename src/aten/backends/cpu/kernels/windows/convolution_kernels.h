@@ -1,20 +1,23 @@
 /* Kernels of convolutions for one element type and one vector width.
 
    Included once for each, with
-     ELEMENT, LANES           the type, and how many of them a vector holds
+     ELEMENT, LANES           the type, and how many of them a vector holds; INTEGER has its size
      ROWS                     of the largest tile held in registers, 4 or 8; it is 3 vectors wide
      NAME(stem)               the stem with a suffix that is this inclusion's own
      TARGET                   the attribute that allows the processor's instructions
      MASK, MAKE_MASK(low, high)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take
                               to touch those lanes only; others are loaded as zero
-     LOAD_EVEN(from, low, high)   where there is one: lanes low … high, two elements apart
+     LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
+                              lie two apart
 
-   A result is summed over channels and taps in order, in one lane, wherever it lies: neither how
-   a convolution is cut nor what lies beside a result changes its bits. */
+   A result is summed over channels and taps in order, in one lane, or, at the last positions of an
+   image, in sixteen: neither how a convolution is cut nor what lies beside a result changes its
+   bits. */
 
 typedef ELEMENT NAME(vector) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
 typedef ELEMENT NAME(unaligned) __attribute__((vector_size(LANES * sizeof(ELEMENT)),
                                                aligned(sizeof(ELEMENT)), may_alias));
+typedef INTEGER NAME(bits) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
 
 static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(load)(const ELEMENT *from)
 {
@@ -49,7 +52,7 @@ static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int
 #ifdef LOAD_EVEN
         } else if (step == 2) {
             for (line = 0; line < lines; line++, from += source_line, to += target_line) {
-                const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, first, last);
+                const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, EVEN_MASK(first, last));
                 STORE_PART(to, stored, part);
             }
 #endif
@@ -61,50 +64,117 @@ static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int
     }
 }
 
-/* One piece of a panel for every channel: `count` positions of one line, at most a vector, that
-   see elements `step` apart; zeros before `low` and from `high` on. */
+/* One vector of a panel for every channel. Its lanes come from `pieces` places, each with a mask;
+   the others are zero. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(copy_piece)(const ELEMENT *from, int64_t step, int64_t low, int64_t high, int64_t count,
-                 int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+NAME(copy_vector)(const int pieces, const int whole, const ELEMENT *const *given,
+                  const MASK *masks, int64_t channels, int64_t from_channel, ELEMENT *to,
+                  int64_t to_channel)
 {
-    const MASK stored = MAKE_MASK(0, count);
-    int64_t c, i;
-    if (high <= low) {
-        const NAME(vector) none = {0};
-        for (c = 0; c < channels; c++, to += to_channel)
-            STORE_PART(to, stored, none);
-        return;
+    const ELEMENT *from[ATEN_PIECES];
+    MASK mask[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        mask[i] = masks[i];
     }
-    if (step == 1) {
-        const MASK loaded = MAKE_MASK(low, high);
-        if (low == 0 && high == LANES) {
-            for (c = 0; c < channels; c++, from += from_channel, to += to_channel)
-                *(NAME(unaligned) *)to = *(const NAME(unaligned) *)from;
-            return;
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            part |= whole ? (NAME(bits))NAME(load)(from[i])
+                          : (NAME(bits))LOAD_PART(from[i], mask[i]);
+            from[i] += from_channel;
         }
-        for (c = 0; c < channels; c++, from += from_channel, to += to_channel) {
-            const NAME(vector) part = (NAME(vector))LOAD_PART(from, loaded);
-            STORE_PART(to, stored, part);
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+
+#ifdef LOAD_EVEN
+/* The same for places two elements apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_even)(const int pieces, const ELEMENT *const *given, const uint32_t *masks,
+                int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    const ELEMENT *from[ATEN_PIECES];
+    uint32_t mask[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        mask[i] = masks[i];
+    }
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            part |= (NAME(bits))LOAD_EVEN(from[i], mask[i]);
+            from[i] += from_channel;
         }
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+#endif
+
+/* The same for any step and number of pieces. */
+static TARGET void NAME(copy_lanes)(int pieces, const ELEMENT *const *from, const int64_t *low,
+                                    const int64_t *high, int64_t step, int64_t channels,
+                                    int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    int64_t c, lane;
+    int i;
+    for (c = 0; c < channels; c++, to += to_channel) {
+        memset(to, 0, LANES * sizeof(ELEMENT));
+        for (i = 0; i < pieces; i++) {
+            const ELEMENT *line = from[i] + c * from_channel;
+            for (lane = low[i]; lane < high[i]; lane++)
+                to[lane] = line[lane * step];
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, const int64_t *high,
+                  int64_t step, int64_t channels, int64_t from_channel, ELEMENT *to,
+                  int64_t to_channel)
+{
+    int i;
+    if (step == 1 && pieces <= ATEN_PIECES) {
+        MASK mask[ATEN_PIECES];
+        for (i = 0; i < pieces; i++)
+            mask[i] = MAKE_MASK(low[i], high[i]);
+        if (pieces == 1 && low[0] == 0 && high[0] == LANES)
+            NAME(copy_vector)(1, 1, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 1)
+            NAME(copy_vector)(1, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 2)
+            NAME(copy_vector)(2, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 3)
+            NAME(copy_vector)(3, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 4)
+            NAME(copy_vector)(4, 0, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_vector)(0, 0, from, mask, channels, from_channel, to, to_channel);
         return;
     }
 #ifdef LOAD_EVEN
-    if (step == 2) {
-        for (c = 0; c < channels; c++, from += from_channel, to += to_channel) {
-            const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, low, high);
-            STORE_PART(to, stored, part);
-        }
+    if (step == 2 && pieces <= ATEN_PIECES) {
+        uint32_t mask[ATEN_PIECES];
+        for (i = 0; i < pieces; i++)
+            mask[i] = EVEN_MASK(low[i], high[i]);
+        if (pieces == 1)
+            NAME(copy_even)(1, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 2)
+            NAME(copy_even)(2, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 3)
+            NAME(copy_even)(3, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 4)
+            NAME(copy_even)(4, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_even)(0, from, mask, channels, from_channel, to, to_channel);
         return;
     }
 #endif
-    for (c = 0; c < channels; c++, from += from_channel, to += to_channel) {
-        for (i = 0; i < low; i++)
-            to[i] = 0;
-        for (; i < high; i++)
-            to[i] = from[i * step];
-        for (; i < count; i++)
-            to[i] = 0;
-    }
+    NAME(copy_lanes)(pieces, from, low, high, step, channels, from_channel, to, to_channel);
 }
 
 /* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
@@ -114,31 +184,36 @@ static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip,
 {
     const int64_t taps = end - begin, step = work->step[2];
     const int64_t length = work->input_sizes[2];
-    const int64_t filled = strip->columns % LANES;
-    int64_t tap, row;
-    int piece;
-    if (filled)
-        for (row = 0; row < channels * taps; row++)
-            memset((ELEMENT *)panel + row * strip->width + strip->columns, 0,
-                   (LANES - filled) * sizeof(ELEMENT));
+    const ELEMENT *from[LANES];
+    int64_t lows[LANES], highs[LANES], tap, column;
     for (tap = 0; tap < taps; tap++) {
-        ELEMENT *to = (ELEMENT *)panel + tap * strip->width;
-        for (piece = 0; piece < strip->pieces; piece++) {
-            const aten_piece *at = &strip->piece[piece];
-            const int64_t z = at->z * work->step[0] + work->places[0][begin + tap];
-            const int64_t y = at->y * work->step[1] + work->places[1][begin + tap];
-            const int64_t x = at->x * step + work->places[2][begin + tap];
-            int64_t low = 0, high = 0;
-            if (z >= 0 && z < work->input_sizes[0] && y >= 0 && y < work->input_sizes[1]
-                && x < length) {
+        const aten_piece *piece = strip->piece, *last = piece + strip->pieces;
+        for (column = 0; column < strip->columns; column += LANES) {
+            int seen = 0;
+            for (; piece < last && piece->column < column + LANES; piece++) {
+                const int64_t z = piece->z * work->step[0] + work->places[0][begin + tap];
+                const int64_t y = piece->y * work->step[1] + work->places[1][begin + tap];
+                const int64_t x = piece->x * step + work->places[2][begin + tap];
+                const int64_t lane = piece->column - column;
+                int64_t low, high;
+                if (z < 0 || z >= work->input_sizes[0] || y < 0 || y >= work->input_sizes[1]
+                    || x >= length)
+                    continue;
                 low = x < 0 ? (step - 1 - x) / step : 0;
-                high = length - x > (at->count - 1) * step ? at->count
-                                                            : (length - x + step - 1) / step;
+                high = length - x > (piece->count - 1) * step ? piece->count
+                                                               : (length - x + step - 1) / step;
+                if (low >= high)
+                    continue;
+                from[seen] = (const ELEMENT *)data + z * work->input_strides[0]
+                    + y * work->input_strides[1] + (x - lane * step) * work->input_strides[2];
+                lows[seen] = lane + low;
+                highs[seen] = lane + high;
+                seen++;
             }
-            NAME(copy_piece)((const ELEMENT *)data + z * work->input_strides[0]
-                                 + y * work->input_strides[1] + x * work->input_strides[2],
-                             step * work->input_strides[2], low, high, at->count, channels,
-                             work->input_channel, to + at->column, taps * strip->width);
+            NAME(copy_pieces)(seen, from, lows, highs, step * work->input_strides[2], channels,
+                              work->input_channel,
+                              (ELEMENT *)panel + tap * strip->width + column,
+                              taps * strip->width);
         }
     }
 }
@@ -240,6 +315,64 @@ static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
             tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
         tile.out = (ELEMENT *)strip->out + row * strip->out_row;
         NAME(tiles)[shape][vectors](&tile);
+    }
+}
+
+#define PARTS (16 / LANES)
+
+/* Sums for `rows` channels at one position, whose column of the panel lies in `column`. Whatever
+   vectors there are, each is the sum of sixteen. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const ELEMENT *column,
+               ELEMENT *out)
+{
+    const ELEMENT *left = (const ELEMENT *)tile->left + row * tile->left_row;
+    const int64_t depth = tile->depth, whole = depth / 16 * 16;
+    NAME(vector) total[4][PARTS];
+    ELEMENT sums[16];
+    int64_t k;
+    int i, part, half;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (part = 0; part < PARTS; part++)
+            total[i][part] = (NAME(vector)){0};
+    for (k = 0; k < whole; k += 16)
+        ATEN_UNROLL for (part = 0; part < PARTS; part++) {
+            const NAME(vector) seen = NAME(load)(column + k + part * LANES);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                total[i][part] += seen * NAME(load)(left + i * tile->left_row + k + part * LANES);
+        }
+    for (part = 0; part < PARTS && k < depth; part++, k += LANES) {
+        const MASK mask = MAKE_MASK(0, depth - k < LANES ? depth - k : LANES);
+        const NAME(vector) seen = (NAME(vector))LOAD_PART(column + k, mask);
+        ATEN_UNROLL for (i = 0; i < rows; i++)
+            total[i][part] += seen * (NAME(vector))LOAD_PART(left + i * tile->left_row + k, mask);
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        ELEMENT *to = out + (row + i) * tile->out_row;
+        memcpy(sums, total[i], sizeof sums);
+        ATEN_UNROLL for (half = 8; half > 0; half /= 2)
+            ATEN_UNROLL for (part = 0; part < half; part++)
+                sums[part] += sums[part + half];
+        if (tile->adds)
+            *to += sums[0];
+        else
+            *to = tile->bias ? sums[0] + ((const ELEMENT *)tile->bias)[(row + i) * tile->bias_step]
+                : sums[0];
+    }
+}
+
+/* `rows` channels of a strip of few positions, over one stretch of the depth. */
+static TARGET void NAME(dots)(const aten_window_tile *tile, int64_t rows)
+{
+    ELEMENT column[ATEN_STRETCH];
+    int64_t place, row, k;
+    for (place = 0; place < tile->columns; place++) {
+        for (k = 0; k < tile->depth; k++)
+            column[k] = ((const ELEMENT *)tile->right)[k * tile->width + place];
+        for (row = 0; row + 4 <= rows; row += 4)
+            NAME(dot_rows)(4, tile, row, column, (ELEMENT *)tile->out + place);
+        for (; row < rows; row++)
+            NAME(dot_rows)(1, tile, row, column, (ELEMENT *)tile->out + place);
     }
 }
 
@@ -371,10 +504,11 @@ static TARGET void NAME(slide_grid)(const aten_grid *grid)
 }
 
 static const aten_window_kernels NAME(kernels) = {
-    LANES, ROWS, NAME(pack), NAME(multiply), NAME(slide), NAME(slide_grid),
+    LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
     NAME(copy_lines),
 };
 
+#undef PARTS
 #undef GRID_OF
 #undef GRIDS_OF
 #undef GRID_NAMES
@@ -383,6 +517,7 @@ static const aten_window_kernels NAME(kernels) = {
 #undef TILES_OF
 #undef TILE_NAMES
 #undef ELEMENT
+#undef INTEGER
 #undef LANES
 #undef ROWS
 #undef NAME
@@ -391,3 +526,4 @@ static const aten_window_kernels NAME(kernels) = {
 #undef LOAD_PART
 #undef STORE_PART
 #undef LOAD_EVEN
+#undef EVEN_MASK

@@ -23,6 +23,9 @@
 #define ATEN_VECTORS 3
 #define ATEN_MOST_LANES 16
 
+/* Places from which the lanes of a vector come, up to which there is code for each number. */
+#define ATEN_PIECES 4
+
 /* Elements of a line of the cache, for which a tile asks once. */
 #define ATEN_LINE 16
 
@@ -41,13 +44,13 @@ typedef struct {
 } aten_windows;
 
 typedef struct {
-    /* At most a vector of neighbouring positions, and where they lie in the strip. */
+    /* Neighbouring positions of one line, and of one vector of the strip. */
     int64_t column, count, z, y, x;
 } aten_piece;
 
 typedef struct {
-    /* Positions side by side, in pieces that lie in one line each; rows of the panel are `width`
-       long, a number of vectors. */
+    /* Positions side by side, in pieces from left to right; rows of the panel are `width` long, a
+       number of vectors. */
     int64_t columns, width;
     int pieces;
     aten_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
@@ -77,6 +80,7 @@ typedef struct {
     void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
                  int64_t channels, int64_t begin, int64_t end, void *panel);
     void (*multiply)(const aten_window_tile *strip, int64_t rows);
+    void (*dots)(const aten_window_tile *strip, int64_t rows);
     void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
                   const void *bias, void *out, int64_t count);
     void (*slide_grid)(const aten_grid *grid);
@@ -120,6 +124,7 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 }
 
 #define ELEMENT float
+#define INTEGER int32_t
 #define LANES 4
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_16
@@ -130,6 +135,7 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #include "convolution_kernels.h"
 
 #define ELEMENT double
+#define INTEGER int64_t
 #define LANES 2
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_16
@@ -154,6 +160,7 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
     _mm256_andnot_si256(ATEN_BELOW(table, lanes, low), ATEN_BELOW(table, lanes, high))
 
 #define ELEMENT float
+#define INTEGER int32_t
 #define LANES 8
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_32
@@ -164,6 +171,7 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
 #include "convolution_kernels.h"
 
 #define ELEMENT double
+#define INTEGER int64_t
 #define LANES 4
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_32
@@ -177,28 +185,32 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,fma,prefer-vector-width=512")))
 #define ATEN_BITS(low, high) (((1u << (high)) - 1) & ~((1u << (low)) - 1))
 
-/* Lanes low … high of elements that lie two apart; nothing beyond them is touched. */
+/* Elements that lie two apart, of which the mask says which are there. */
 static inline __attribute__((always_inline)) TARGET __m512
-aten_window_even_floats(const float *from, int64_t low, int64_t high)
+aten_window_even_floats(const float *from, uint32_t mask)
 {
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
                                            30);
-    const uint32_t bits = 0x55555555u & (uint32_t)((((uint64_t)1 << (2 * high)) - 1)
-                                                   & ~(((uint64_t)1 << (2 * low)) - 1));
-    return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps((__mmask16)bits, from), even,
-                                  _mm512_maskz_loadu_ps((__mmask16)(bits >> 16), from + 16));
+    return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps((__mmask16)mask, from), even,
+                                  _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), from + 16));
 }
 
 static inline __attribute__((always_inline)) TARGET __m512d
-aten_window_even_doubles(const double *from, int64_t low, int64_t high)
+aten_window_even_doubles(const double *from, uint32_t mask)
 {
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-    const uint32_t bits = 0x5555u & ATEN_BITS(2 * low, 2 * high);
-    return _mm512_permutex2var_pd(_mm512_maskz_loadu_pd((__mmask8)bits, from), even,
-                                  _mm512_maskz_loadu_pd((__mmask8)(bits >> 8), from + 8));
+    return _mm512_permutex2var_pd(_mm512_maskz_loadu_pd((__mmask8)mask, from), even,
+                                  _mm512_maskz_loadu_pd((__mmask8)(mask >> 8), from + 8));
+}
+
+static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
+{
+    return 0x55555555u & (uint32_t)((((uint64_t)1 << (2 * high)) - 1)
+                                    & ~(((uint64_t)1 << (2 * low)) - 1));
 }
 
 #define ELEMENT float
+#define INTEGER int32_t
 #define LANES 16
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_float_64
@@ -206,10 +218,12 @@ aten_window_even_doubles(const double *from, int64_t low, int64_t high)
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
-#define LOAD_EVEN(from, low, high) aten_window_even_floats(from, low, high)
+#define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
+#define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #include "convolution_kernels.h"
 
 #define ELEMENT double
+#define INTEGER int64_t
 #define LANES 8
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_double_64
@@ -217,7 +231,8 @@ aten_window_even_doubles(const double *from, int64_t low, int64_t high)
 #define MAKE_MASK(low, high) ((__mmask8)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_pd(to, mask, value)
-#define LOAD_EVEN(from, low, high) aten_window_even_doubles(from, low, high)
+#define LOAD_EVEN(from, mask) aten_window_even_doubles(from, mask)
+#define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #include "convolution_kernels.h"
 
 #undef TARGET

@@ -15,7 +15,7 @@ threads and on what lies beside it, and its bits do not.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 
@@ -46,6 +46,7 @@ cdef extern from "convolution_levels.h" nogil:
         void (*pack)(const aten_windows* work, const aten_strip* strip, const void* data,
                      int64_t channels, int64_t begin, int64_t end, void* panel) noexcept nogil
         void (*multiply)(const aten_window_tile* strip, int64_t rows) noexcept nogil
+        void (*dots)(const aten_window_tile* strip, int64_t rows) noexcept nogil
         void (*slide)(const void* data, const int64_t* offsets, const void* weights, int64_t taps,
                       const void* bias, void* out, int64_t count) noexcept nogil
         void (*slide_grid)(const aten_grid* grid) noexcept nogil
@@ -67,17 +68,14 @@ cdef enum:
     LARGE_PLANE = 1 << 17
     # Multiplications worth a claim of their own.
     CLAIM = 1 << 15
-    # Bytes of a panel, which a stretch of the depth fills.
-    PANEL = 3 << 13
     # Pieces for each thread, to even out a slow one; and elements of the result in one, which is
     # read again at every stretch.
-    PIECES_PER_THREAD = 4
+    PIECES_PER_THREAD = 2
     PIECE = 1 << 16
     FEWEST_ROWS = 32
-    # Weights are copied where their rows lie a multiple of so many bytes apart, which share few
-    # places of the caches; and that many bytes further apart than they are long.
-    FAR = 512
-    GAP = 64
+    # Positions that are left over of so many are summed along the depth if they are few.
+    LEFT_OVER = 16
+    FEW_LEFT = 8
 
 cdef int _vector_bytes = aten_widest_window_vectors()
 
@@ -112,13 +110,13 @@ cdef struct Panels:
     int64_t channels        # of a stretch, and its taps
     int64_t taps
     int64_t width           # positions of a strip
-    int64_t positions       # of an image
+    int64_t positions       # of an image; those from `whole` on are the few left over
+    int64_t whole
     int64_t strips          # of an image, and of a piece
     int64_t strips_each
     int64_t rows_each
     int64_t across          # pieces of an image, along positions and channels
     int64_t down
-    bint copies
     bint failed
 
 
@@ -423,10 +421,15 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
     cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
     cdef int64_t vectors
     panels.positions = work.sizes[0] * work.sizes[1] * work.sizes[2]
-    vectors = (panels.positions + lanes - 1) // lanes
-    panels.strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
-    panels.width = (vectors + panels.strips - 1) // panels.strips * lanes
-    panels.strips = (panels.positions + panels.width - 1) // panels.width
+    panels.whole = panels.positions
+    if panels.positions % LEFT_OVER <= FEW_LEFT:
+        panels.whole -= panels.positions % LEFT_OVER
+    vectors = (panels.whole + lanes - 1) // lanes
+    panels.strips = max(<int64_t>1, (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS)
+    panels.width = max(<int64_t>1, (vectors + panels.strips - 1) // panels.strips) * lanes
+    panels.strips = (panels.whole + panels.width - 1) // panels.width
+    if panels.whole < panels.positions:
+        panels.strips += 1
     panels.rows_each = work.outputs
     panels.strips_each = max(<int64_t>1, PIECE // (panels.width * work.outputs))
     panels.strips_each = min(panels.strips_each,
@@ -440,17 +443,14 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
                                (work.outputs + panels.down - 1) // panels.down)
         panels.rows_each = (panels.rows_each + 7) // 8 * 8
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
-    panels.copies = work.weight_row * panels.size % FAR == 0
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Panels* panels = <Panels*>context
     cdef const aten_windows* work = panels.work
     cdef int64_t depth = panels.channels * panels.taps
-    cdef int64_t row = (depth * panels.size + GAP - 1) // GAP * GAP + GAP
-    cdef int64_t panel = (depth * panels.width * panels.size + 63) // 64 * 64
-    cdef int64_t copied = panels.rows_each * row if panels.copies else 0
-    cdef char* memory = <char*>malloc(panel + copied + 64)
+    cdef int64_t width = max(panels.width, <int64_t>LEFT_OVER)
+    cdef char* memory = <char*>malloc(depth * width * panels.size + 64)
     cdef char* aligned = <char*>((<size_t>memory + 63) // 64 * 64)
     cdef int64_t index, piece, image
     if memory == NULL:
@@ -461,13 +461,12 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
         piece = index - image * panels.across * panels.down
         _run_piece(panels, image // work.groups, image % work.groups,
                    piece // panels.down * panels.strips_each,
-                   piece % panels.down * panels.rows_each, aligned,
-                   aligned + panel if panels.copies else NULL, row // panels.size)
+                   piece % panels.down * panels.rows_each, aligned)
     free(memory)
 
 
 cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t strip,
-                     int64_t row, char* panel, char* copied, int64_t copied_row) noexcept nogil:
+                     int64_t row, char* panel) noexcept nogil:
     """Strips from `strip` on of channels from `row` on, stretch after stretch."""
     cdef const aten_windows* work = panels.work
     cdef int64_t size = panels.size
@@ -478,8 +477,9 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
         image * work.input_batch + group * work.inputs * work.input_channel) * size
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * size
     cdef char* out = <char*>work.out + (image * work.out_batch + first * work.out_channel) * size
-    cdef int64_t channel = 0, tap = 0, channels, taps, index, place
+    cdef int64_t channel = 0, tap = 0, channels, taps, index
     cdef aten_window_tile tile
+    tile.left_row = work.weight_row
     tile.out_row = work.out_channel
     tile.bias_step = work.bias_step
     tile.bias = NULL
@@ -492,18 +492,10 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
         taps = min(panels.taps, work.taps - tap)
         tile.depth = channels * taps
         tile.left = weight + (channel * work.taps + tap) * size
-        tile.left_row = work.weight_row
-        if copied != NULL:
-            for index in range(rows):
-                memcpy(copied + index * copied_row * size,
-                       <const char*>tile.left + index * work.weight_row * size,
-                       tile.depth * size)
-            tile.left = copied
-            tile.left_row = copied_row
         for index in range(strip, end):
-            place = index * panels.width
             _multiply_strip(panels, &tile, input + channel * work.input_channel * size, channels,
-                            tap, tap + taps, place, rows, out, panel)
+                            tap, tap + taps, min(index * panels.width, panels.whole), rows, out,
+                            panel)
         tile.adds = True
         tap += taps
         if tap == work.taps:
@@ -523,7 +515,10 @@ cdef void _multiply_strip(const Panels* panels, aten_window_tile* tile, const ch
     tile.width = strip.width
     tile.right = panel
     tile.out = out + place * panels.size
-    panels.kernels.multiply(tile, rows)
+    if place < panels.whole:
+        panels.kernels.multiply(tile, rows)
+    else:
+        panels.kernels.dots(tile, rows)
 
 
 cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip) noexcept nogil:
@@ -536,13 +531,15 @@ cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip
     cdef int64_t y = line - z * sizes[1]
     cdef int64_t column = 0
     cdef aten_piece* piece
-    strip.columns = min(panels.width, panels.positions - place)
+    strip.columns = panels.positions - place
+    if place < panels.whole:
+        strip.columns = min(panels.width, panels.whole - place)
     strip.width = (strip.columns + lanes - 1) // lanes * lanes
     strip.pieces = 0
     while column < strip.columns:
         piece = &strip.piece[strip.pieces]
         piece.column = column
-        piece.count = min(min(<int64_t>lanes, sizes[2] - x), strip.columns - column)
+        piece.count = min(min(lanes - column % lanes, sizes[2] - x), strip.columns - column)
         piece.z = z
         piece.y = y
         piece.x = x
