@@ -117,6 +117,7 @@ cdef struct Panels:
     int64_t rows_each
     int64_t across          # pieces of an image, along positions and channels
     int64_t down
+    bint holds              # a piece is summed elsewhere: its positions have gaps in memory
     bint failed
 
 
@@ -138,7 +139,7 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
     cdef const aten_window_kernels* kernels = aten_window_kernels_of(is_double, _vector_bytes)
     cdef int size = 8 if is_double else 4
     cdef int taken
-    if work.inputs == 1 and work.outputs <= FEW_OUTPUTS:
+    if work.inputs == 1 and work.outputs <= FEW_OUTPUTS and work.taps > 0:
         taken = _slide_all(work, kernels, size)
         if taken != 0:
             return taken > 0
@@ -409,7 +410,7 @@ cdef void _cut_depth(Panels* panels) noexcept nogil:
     cdef const aten_windows* work = panels.work
     cdef int64_t depth = ATEN_STRETCH
     panels.channels = max(<int64_t>1, _even_share(work.inputs,
-                                                  max(<int64_t>1, depth // work.taps)))
+                                                  max(<int64_t>1, depth // max(<int64_t>1, work.taps))))
     panels.taps = _even_share(work.taps, depth)
 
 
@@ -443,6 +444,18 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
                                (work.outputs + panels.down - 1) // panels.down)
         panels.rows_each = (panels.rows_each + 7) // 8 * 8
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
+    panels.holds = not _is_dense(work)
+
+
+cdef bint _is_dense(const aten_windows* work) noexcept nogil:
+    """Whether positions of the result follow each other in memory."""
+    cdef int64_t stride = 1
+    cdef int dim
+    for dim in range(2, -1, -1):
+        if work.out_strides[dim] != stride and work.sizes[dim] != 1:
+            return False
+        stride *= work.sizes[dim]
+    return True
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -450,7 +463,9 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const aten_windows* work = panels.work
     cdef int64_t depth = panels.channels * panels.taps
     cdef int64_t width = max(panels.width, <int64_t>LEFT_OVER)
-    cdef char* memory = <char*>malloc(depth * width * panels.size + 64)
+    cdef int64_t panel = (depth * width * panels.size + 63) // 64 * 64
+    cdef int64_t held = _held_row(panels) * panels.rows_each * panels.size if panels.holds else 0
+    cdef char* memory = <char*>malloc(panel + held + 64)
     cdef char* aligned = <char*>((<size_t>memory + 63) // 64 * 64)
     cdef int64_t index, piece, image
     if memory == NULL:
@@ -461,12 +476,16 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
         piece = index - image * panels.across * panels.down
         _run_piece(panels, image // work.groups, image % work.groups,
                    piece // panels.down * panels.strips_each,
-                   piece % panels.down * panels.rows_each, aligned)
+                   piece % panels.down * panels.rows_each, aligned, aligned + panel)
     free(memory)
 
 
+cdef inline int64_t _held_row(const Panels* panels) noexcept nogil:
+    return panels.strips_each * panels.width + LEFT_OVER
+
+
 cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t strip,
-                     int64_t row, char* panel) noexcept nogil:
+                     int64_t row, char* panel, char* held) noexcept nogil:
     """Strips from `strip` on of channels from `row` on, stretch after stretch."""
     cdef const aten_windows* work = panels.work
     cdef int64_t size = panels.size
@@ -476,11 +495,15 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     cdef const char* input = <const char*>work.input + (
         image * work.input_batch + group * work.inputs * work.input_channel) * size
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * size
-    cdef char* out = <char*>work.out + (image * work.out_batch + first * work.out_channel) * size
+    cdef char* final = <char*>work.out + (image * work.out_batch + first * work.out_channel) * size
+    cdef char* out = final
     cdef int64_t channel = 0, tap = 0, channels, taps, index
     cdef aten_window_tile tile
     tile.left_row = work.weight_row
     tile.out_row = work.out_channel
+    if panels.holds:
+        tile.out_row = _held_row(panels)
+        out = held - strip * panels.width * size
     tile.bias_step = work.bias_step
     tile.bias = NULL
     if work.bias != NULL:
@@ -502,7 +525,31 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
             tap = 0
             channel += channels
         if channel >= work.inputs:
-            return
+            break
+    if panels.holds:
+        for index in range(strip, end):
+            _write_strip(panels, min(index * panels.width, panels.whole), rows, out,
+                         tile.out_row, final)
+
+
+cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const char* held,
+                       int64_t held_row, char* out) noexcept nogil:
+    """A strip that was summed elsewhere goes to where its positions lie."""
+    cdef const aten_windows* work = panels.work
+    cdef aten_strip strip
+    cdef const aten_piece* piece
+    cdef int64_t row
+    cdef int64_t size = panels.size
+    cdef int index
+    _describe_strip(panels, place, &strip)
+    for index in range(strip.pieces):
+        piece = &strip.piece[index]
+        for row in range(rows):
+            _spread_line(held + (row * held_row + place + piece.column) * size,
+                         out + (row * work.out_channel + piece.z * work.out_strides[0]
+                                + piece.y * work.out_strides[1]
+                                + piece.x * work.out_strides[2]) * size,
+                         work.out_strides[2], piece.count, size)
 
 
 cdef void _multiply_strip(const Panels* panels, aten_window_tile* tile, const char* data,
