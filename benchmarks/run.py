@@ -28,6 +28,7 @@ GROUPS = (
     "reduce",
     "index",
     "gemm",
+    "convolution",
     "fourier",
     "training",
     "programs",

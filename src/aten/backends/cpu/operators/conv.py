@@ -1,4 +1,4 @@
-"""The CPU's convolutions; the loops are in _core/convolution.pyx."""
+"""The CPU's convolutions; the loops are in kernels/windows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""Convolutions by matrix products, over one to three spatial dimensions.
+"""Convolutions over one to three spatial dimensions.
 
-A forward convolution gathers, for a run of output positions at a time, the inputs that each of
+Those of float32 and float64 have kernels of their own; others are matrix products. A forward convolution gathers, for a run of output positions at a time, the inputs that each of
 them sees into columns, and multiplies the weights with these. A transposed one multiplies first,
 for a few output channels at a time, and adds the columns to the positions they reach. Either way
 the scratch memory fits into a cache, and pieces are shared out over the threads; the pieces depend
@@ -25,6 +25,7 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply_here, open_library
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer, transfer_run
+from aten.backends.cpu.kernels.windows.direct cimport aten_windows, convolve_directly
 
 cdef enum:
     SPATIAL = 3
@@ -34,6 +35,10 @@ cdef enum:
     # threads may run meanwhile.
     GRAIN = 1 << 19
     RELEASE_THRESHOLD = 1 << 17
+    # Remainders by the stride up to which a transposed convolution is one plain one for each.
+    FEW_REMAINDERS = 64
+    # Channels whose weights are turned at a time.
+    TURNED = 16
 
 cdef struct Image:
     # A batch of images of three spatial dimensions; steps in elements.
@@ -72,6 +77,18 @@ cdef struct Sight:
     int64_t offset
     int64_t low             # the positions of a line that do not see padding
     int64_t high
+
+cdef struct Turn:
+    # Weights of a transposed convolution as those of a plain one.
+    const Convolution* work
+    int64_t* taps           # where they look; room for all of them
+    int64_t* chosen         # their places in the window
+    int64_t count
+    char* weight
+
+ctypedef fused Real:
+    float
+    double
 
 ctypedef fused Numeric:
     uint32_t
@@ -126,10 +143,17 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
         work.bias.row_stride = bias.strides[0]
         work.bias.column_stride = 0
     _widen_weight(&work, weight, scratch)
-    if transposed:
-        _spread_all(&work, out, scratch)
+    if not _is_direct(&work):
+        if transposed:
+            _spread_all(&work, out, scratch)
+        else:
+            _gather_all(&work)
+    elif not transposed:
+        _convolve_directly(&work)
+    elif _remainders(&work) <= FEW_REMAINDERS:
+        _convolve_transposed(&work, scratch)
     else:
-        _gather_all(&work)
+        _spread_all(&work, out, scratch)
     if work.failed:
         raise MemoryError("convolution: no memory for columns")
     count_write(out)
@@ -184,6 +208,193 @@ cdef int _widen_weight(Convolution* work, TensorImpl weight, list scratch) excep
     source.column_stride = target.column_stride = 1
     transfer(&source, &target, 1, 1, weight.count)
     return 0
+
+
+cdef bint _is_direct(const Convolution* work) noexcept:
+    """Whether there are kernels for the types of all operands."""
+    return ((work.compute == FLOAT32 or work.compute == FLOAT64)
+            and work.input.code == work.compute)
+
+
+cdef int64_t _remainders(const Convolution* work) noexcept:
+    """By the stride, of positions of a transposed convolution's result; FEW + 1 for many."""
+    cdef int64_t count = 1
+    cdef int dim
+    for dim in range(SPATIAL):
+        count *= min(min(work.stride[dim], work.input.sizes[dim]), <int64_t>FEW_REMAINDERS + 1)
+    return count
+
+
+cdef int _convolve_directly(Convolution* work) except -1:
+    cdef aten_windows windows
+    cdef int64_t* places = <int64_t*>malloc(SPATIAL * work.window * sizeof(int64_t))
+    cdef int dim
+    if places == NULL:
+        raise MemoryError("convolution: no memory for the window")
+    _describe(work, &work.input, &work.out, &windows)
+    windows.weight = work.weight
+    windows.inputs = work.inputs
+    windows.outputs = work.outputs
+    windows.taps = work.window
+    windows.weight_row = work.inputs * work.window
+    for dim in range(SPATIAL):
+        windows.step[dim] = work.stride[dim]
+        windows.places[dim] = places + dim * work.window
+    _place_taps(work, places)
+    _run_directly(work, &windows)
+    free(places)
+    return 0
+
+
+cdef void _describe(const Convolution* work, const Image* input, const Image* out,
+                    aten_windows* windows) noexcept:
+    """All but the weights and how they move."""
+    cdef int dim
+    windows.input = input.data
+    windows.bias = work.bias.data
+    windows.bias_step = work.bias.row_stride
+    windows.out = out.data
+    windows.batch = work.batch
+    windows.groups = work.groups
+    windows.input_batch = input.batch_stride
+    windows.input_channel = input.channel_stride
+    windows.out_batch = out.batch_stride
+    windows.out_channel = out.channel_stride
+    for dim in range(SPATIAL):
+        windows.input_sizes[dim] = input.sizes[dim]
+        windows.input_strides[dim] = input.strides[dim]
+        windows.sizes[dim] = out.sizes[dim]
+        windows.out_strides[dim] = out.strides[dim]
+
+
+cdef void _run_directly(Convolution* work, const aten_windows* windows) noexcept:
+    cdef bint done
+    cdef bint is_double = work.compute == FLOAT64
+    if work.positions * work.inputs * work.window * work.outputs < RELEASE_THRESHOLD:
+        done = convolve_directly(windows, is_double)
+    else:
+        with nogil:
+            done = convolve_directly(windows, is_double)
+    work.failed = work.failed or not done
+
+
+cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
+    """A transposed convolution: positions of the result that leave the same remainder by the
+    stride see the same taps, and are a plain convolution."""
+    cdef Storage memory = allocate(
+        ((SPATIAL + 1) * <int64_t>sizeof(int64_t) + work.groups * work.inputs * work.outputs
+         * item_size(work.compute)) * work.window + 1, CPU, -1)
+    cdef Turn turn
+    cdef Image part
+    cdef aten_windows windows
+    cdef int64_t z, y, x
+    cdef int size = item_size(work.compute)
+    scratch.append(memory)
+    turn.work = work
+    turn.taps = <int64_t*>memory.data
+    turn.chosen = turn.taps + SPATIAL * work.window
+    turn.weight = <char*>(turn.chosen + work.window)
+    for z in range(min(work.stride[0], work.input.sizes[0])):
+        for y in range(min(work.stride[1], work.input.sizes[1])):
+            for x in range(min(work.stride[2], work.input.sizes[2])):
+                part = work.input
+                part.data += (z * part.strides[0] + y * part.strides[1] + x * part.strides[2]) * size
+                _take_every(&part, 0, z, work.stride[0])
+                _take_every(&part, 1, y, work.stride[1])
+                _take_every(&part, 2, x, work.stride[2])
+                _describe(work, &work.out, &part, &windows)
+                windows.step[0] = windows.step[1] = windows.step[2] = 1
+                _choose_taps(&turn, z, y, x, &windows)
+                windows.weight = turn.weight
+                windows.weight_row = windows.taps * work.outputs
+                windows.inputs = work.outputs if windows.taps > 0 else 0
+                windows.outputs = work.inputs
+                turn.count = windows.taps
+                with nogil:
+                    parallel_for(work.groups * ((work.inputs + TURNED - 1) // TURNED),
+                                 max(<int64_t>1, GRAIN // (16 * TURNED * work.outputs
+                                                           * (1 + turn.count))),
+                                 _turn_weight, &turn)
+                _run_directly(work, &windows)
+    return 0
+
+
+cdef inline void _take_every(Image* image, int dim, int64_t first, int64_t step) noexcept:
+    image.sizes[dim] = (image.sizes[dim] - first + step - 1) // step
+    image.strides[dim] *= step
+
+
+cdef void _choose_taps(Turn* turn, int64_t z, int64_t y, int64_t x,
+                       aten_windows* windows) noexcept:
+    """The taps that reach positions with these remainders, from the last one on, and where in the
+    operand each of them looks."""
+    cdef const Convolution* work = turn.work
+    cdef int64_t* places = turn.taps
+    cdef int64_t count = 0, tap, index
+    cdef int64_t far[SPATIAL]
+    cdef int dim
+    cdef bint reaches
+    for index in range(work.window):
+        tap = work.window - 1 - index
+        far[0] = (z + work.padding[0]
+                  - tap // (work.kernel[1] * work.kernel[2]) * work.dilation[0])
+        far[1] = y + work.padding[1] - tap // work.kernel[2] % work.kernel[1] * work.dilation[1]
+        far[2] = x + work.padding[2] - tap % work.kernel[2] * work.dilation[2]
+        reaches = True
+        for dim in range(SPATIAL):
+            # Divisions round towards zero, which is no matter where nothing is left over.
+            reaches = reaches and far[dim] % work.stride[dim] == 0
+        if not reaches:
+            continue
+        for dim in range(SPATIAL):
+            places[dim * work.window + count] = far[dim] // work.stride[dim]
+        turn.chosen[count] = tap
+        count += 1
+    windows.taps = count
+    for dim in range(SPATIAL):
+        windows.places[dim] = places + dim * work.window
+
+
+cdef void _turn_weight(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Weights by channel of the result, TURNED of them at a time, as far as taps are chosen."""
+    cdef const Turn* turn = <const Turn*>context
+    cdef const Convolution* work = turn.work
+    cdef int size = item_size(work.compute)
+    cdef int64_t blocks = (work.inputs + TURNED - 1) // TURNED
+    cdef int64_t block, group, first, last, input, output, source, target
+    for block in range(begin, end):
+        group = block // blocks
+        first = block % blocks * TURNED
+        last = min(first + TURNED, work.inputs)
+        for output in range(work.outputs):
+            for input in range(first, last):
+                source = ((group * work.outputs + output) * work.inputs + input) * work.window
+                target = ((group * work.inputs + input) * work.outputs + output) * turn.count
+                if size == 4:
+                    _choose_weights[float](turn, <const float*>work.weight + source,
+                                           <float*>turn.weight + target)
+                else:
+                    _choose_weights[double](turn, <const double*>work.weight + source,
+                                            <double*>turn.weight + target)
+
+
+cdef inline void _choose_weights(const Turn* turn, const Real* source, Real* target) noexcept nogil:
+    cdef int64_t index
+    for index in range(turn.count):
+        target[index] = source[turn.chosen[index]]
+
+
+cdef void _place_taps(const Convolution* work, int64_t* places) noexcept:
+    """Where each tap looks, from where the first one of an unpadded window does."""
+    cdef int64_t z, y, x
+    cdef int64_t tap = 0
+    for z in range(work.kernel[0]):
+        for y in range(work.kernel[1]):
+            for x in range(work.kernel[2]):
+                places[tap] = z * work.dilation[0] - work.padding[0]
+                places[work.window + tap] = y * work.dilation[1] - work.padding[1]
+                places[2 * work.window + tap] = x * work.dilation[2] - work.padding[2]
+                tap += 1
 
 
 cdef int _gather_all(Convolution* work) except -1:

@@ -1,0 +1,529 @@
+/* Kernels of convolutions for one element type and one vector width.
+
+   Included once for each, with
+     ELEMENT, LANES           the type, and how many of them a vector holds; INTEGER has its size
+     ROWS                     of the largest tile held in registers, 4 or 8; it is 3 vectors wide
+     NAME(stem)               the stem with a suffix that is this inclusion's own
+     TARGET                   the attribute that allows the processor's instructions
+     MASK, MAKE_MASK(low, high)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take
+                              to touch those lanes only; others are loaded as zero
+     LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
+                              lie two apart
+
+   A result is summed over channels and taps in order, in one lane, or, at the last positions of an
+   image, in sixteen: neither how a convolution is cut nor what lies beside a result changes its
+   bits. */
+
+typedef ELEMENT NAME(vector) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
+typedef ELEMENT NAME(unaligned) __attribute__((vector_size(LANES * sizeof(ELEMENT)),
+                                               aligned(sizeof(ELEMENT)), may_alias));
+typedef INTEGER NAME(bits) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
+
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(load)(const ELEMENT *from)
+{
+    return (NAME(vector))*(const NAME(unaligned) *)from;
+}
+
+/* `lines` lines of `count` elements, `step` apart in memory; zeros before `low` and from `high` on. */
+static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int64_t step,
+                                    int64_t low, int64_t high, int64_t count, int64_t lines,
+                                    void *target, int64_t target_line)
+{
+    int64_t column, line, i;
+    for (column = 0; column < count; column += LANES) {
+        const int64_t lanes = count - column < LANES ? count - column : LANES;
+        const int64_t first = low < column ? 0 : low - column < lanes ? low - column : lanes;
+        const int64_t last = high < column ? 0 : high - column < lanes ? high - column : lanes;
+        const MASK loaded = MAKE_MASK(first, last), stored = MAKE_MASK(0, lanes);
+        const ELEMENT *from = (const ELEMENT *)source + column * step;
+        ELEMENT *to = (ELEMENT *)target + column;
+        if (last <= first) {
+            const NAME(vector) none = {0};
+            for (line = 0; line < lines; line++, to += target_line)
+                STORE_PART(to, stored, none);
+        } else if (step == 1 && last - first == LANES) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                *(NAME(unaligned) *)to = *(const NAME(unaligned) *)from;
+        } else if (step == 1) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_PART(from, loaded);
+                STORE_PART(to, stored, part);
+            }
+#ifdef LOAD_EVEN
+        } else if (step == 2) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, EVEN_MASK(first, last));
+                STORE_PART(to, stored, part);
+            }
+#endif
+        } else {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                for (i = 0; i < lanes; i++)
+                    to[i] = i < first || i >= last ? 0 : from[i * step];
+        }
+    }
+}
+
+/* One vector of a panel for every channel. Its lanes come from `pieces` places, each with a mask;
+   the others are zero. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_vector)(const int pieces, const int whole, const ELEMENT *const *given,
+                  const MASK *masks, int64_t channels, int64_t from_channel, ELEMENT *to,
+                  int64_t to_channel)
+{
+    const ELEMENT *from[ATEN_PIECES];
+    MASK mask[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        mask[i] = masks[i];
+    }
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            part |= whole ? (NAME(bits))NAME(load)(from[i])
+                          : (NAME(bits))LOAD_PART(from[i], mask[i]);
+            from[i] += from_channel;
+        }
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+
+#ifdef LOAD_EVEN
+/* The same for places two elements apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_even)(const int pieces, const ELEMENT *const *given, const uint32_t *masks,
+                int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    const ELEMENT *from[ATEN_PIECES];
+    uint32_t mask[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        mask[i] = masks[i];
+    }
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            part |= (NAME(bits))LOAD_EVEN(from[i], mask[i]);
+            from[i] += from_channel;
+        }
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+#endif
+
+/* The same for any step and number of pieces. */
+static TARGET void NAME(copy_lanes)(int pieces, const ELEMENT *const *from, const int64_t *low,
+                                    const int64_t *high, int64_t step, int64_t channels,
+                                    int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    int64_t c, lane;
+    int i;
+    for (c = 0; c < channels; c++, to += to_channel) {
+        memset(to, 0, LANES * sizeof(ELEMENT));
+        for (i = 0; i < pieces; i++) {
+            const ELEMENT *line = from[i] + c * from_channel;
+            for (lane = low[i]; lane < high[i]; lane++)
+                to[lane] = line[lane * step];
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, const int64_t *high,
+                  int64_t step, int64_t channels, int64_t from_channel, ELEMENT *to,
+                  int64_t to_channel)
+{
+    int i;
+    if (step == 1 && pieces <= ATEN_PIECES) {
+        MASK mask[ATEN_PIECES];
+        for (i = 0; i < pieces; i++)
+            mask[i] = MAKE_MASK(low[i], high[i]);
+        if (pieces == 1 && low[0] == 0 && high[0] == LANES)
+            NAME(copy_vector)(1, 1, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 1)
+            NAME(copy_vector)(1, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 2)
+            NAME(copy_vector)(2, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 3)
+            NAME(copy_vector)(3, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 4)
+            NAME(copy_vector)(4, 0, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_vector)(0, 0, from, mask, channels, from_channel, to, to_channel);
+        return;
+    }
+#ifdef LOAD_EVEN
+    if (step == 2 && pieces <= ATEN_PIECES) {
+        uint32_t mask[ATEN_PIECES];
+        for (i = 0; i < pieces; i++)
+            mask[i] = EVEN_MASK(low[i], high[i]);
+        if (pieces == 1)
+            NAME(copy_even)(1, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 2)
+            NAME(copy_even)(2, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 3)
+            NAME(copy_even)(3, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 4)
+            NAME(copy_even)(4, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_even)(0, from, mask, channels, from_channel, to, to_channel);
+        return;
+    }
+#endif
+    NAME(copy_lanes)(pieces, from, low, high, step, channels, from_channel, to, to_channel);
+}
+
+/* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
+   panel for each channel and tap. */
+static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                              int64_t channels, int64_t begin, int64_t end, void *panel)
+{
+    const int64_t taps = end - begin, step = work->step[2];
+    const int64_t length = work->input_sizes[2];
+    const ELEMENT *from[LANES];
+    int64_t lows[LANES], highs[LANES], tap, column;
+    for (tap = 0; tap < taps; tap++) {
+        const aten_piece *piece = strip->piece, *last = piece + strip->pieces;
+        for (column = 0; column < strip->columns; column += LANES) {
+            int seen = 0;
+            for (; piece < last && piece->column < column + LANES; piece++) {
+                const int64_t z = piece->z * work->step[0] + work->places[0][begin + tap];
+                const int64_t y = piece->y * work->step[1] + work->places[1][begin + tap];
+                const int64_t x = piece->x * step + work->places[2][begin + tap];
+                const int64_t lane = piece->column - column;
+                int64_t low, high;
+                if (z < 0 || z >= work->input_sizes[0] || y < 0 || y >= work->input_sizes[1]
+                    || x >= length)
+                    continue;
+                low = x < 0 ? (step - 1 - x) / step : 0;
+                high = length - x > (piece->count - 1) * step ? piece->count
+                                                               : (length - x + step - 1) / step;
+                if (low >= high)
+                    continue;
+                from[seen] = (const ELEMENT *)data + z * work->input_strides[0]
+                    + y * work->input_strides[1] + (x - lane * step) * work->input_strides[2];
+                lows[seen] = lane + low;
+                highs[seen] = lane + high;
+                seen++;
+            }
+            NAME(copy_pieces)(seen, from, lows, highs, step * work->input_strides[2], channels,
+                              work->input_channel,
+                              (ELEMENT *)panel + tap * strip->width + column,
+                              taps * strip->width);
+        }
+    }
+}
+
+/* One tile: `rows` channels times `vectors` vectors of positions, of which the last may be partial.
+   The next rows' weights come into the cache meanwhile. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(tile)(const int rows, const int vectors, const int partial, const aten_window_tile *tile)
+{
+    NAME(vector) total[ROWS][3];
+    NAME(vector) line[3];
+    const ELEMENT *left = tile->left, *right = tile->right, *bias = tile->bias;
+    const int64_t left_row = tile->left_row, width = tile->width, depth = tile->depth;
+    const ELEMENT *lower = left + 4 * left_row;
+    const ELEMENT *ahead = left + ROWS * left_row;
+    ELEMENT *out = tile->out;
+    int64_t k = 0, end;
+    int i, j;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[i][j] = (NAME(vector)){0};
+    while (k < depth) {
+        end = depth - k > ATEN_LINE ? k + ATEN_LINE : depth;
+        if (rows == ROWS && tile->ahead)
+            ATEN_UNROLL for (i = 0; i < ROWS; i++)
+                __builtin_prefetch(ahead + i * left_row + k);
+        for (; k < end; k++) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                line[j] = NAME(load)(right + j * LANES);
+            ATEN_UNROLL for (i = 0; i < rows; i++) {
+                const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
+                ATEN_UNROLL for (j = 0; j < vectors; j++)
+                    total[i][j] += factor * line[j];
+            }
+            left++;
+            lower++;
+            right += width;
+        }
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++) {
+            const int cut = partial && j == vectors - 1;
+            const MASK mask = MAKE_MASK(0, tile->columns - (vectors - 1) * LANES);
+            ELEMENT *to = out + i * tile->out_row + j * LANES;
+            NAME(vector) value = total[i][j];
+            if (tile->adds)
+                value += cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
+            else if (bias)
+                value += bias[i * tile->bias_step];
+            if (cut)
+                STORE_PART(to, mask, value);
+            else
+                *(NAME(unaligned) *)to = value;
+        }
+}
+
+#define TILE_OF(rows, vectors)                                                                   \
+    static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
+        const aten_window_tile *tile)                                                            \
+    {                                                                                            \
+        if (tile->columns != vectors * LANES)                                                    \
+            NAME(tile)(rows, vectors, 1, tile);                                                  \
+        else                                                                                     \
+            NAME(tile)(rows, vectors, 0, tile);                                                  \
+    }
+#define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
+
+TILES_OF(1)
+TILES_OF(2)
+TILES_OF(4)
+#if ROWS == 8
+TILES_OF(8)
+#endif
+
+#define TILE_NAMES(rows) {NAME(tile_##rows##_1), NAME(tile_##rows##_2), NAME(tile_##rows##_3)}
+
+static void (*const NAME(tiles)[][3])(const aten_window_tile *) = {
+    TILE_NAMES(1),
+    TILE_NAMES(2),
+    TILE_NAMES(4),
+#if ROWS == 8
+    TILE_NAMES(8),
+#endif
+};
+
+/* `rows` channels of one strip, over one stretch of the depth. */
+static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
+{
+    const int vectors = (int)((strip->columns - 1) / LANES);
+    aten_window_tile tile = *strip;
+    int shape = ROWS == 8 ? 3 : 2;
+    int64_t row;
+    for (row = 0; row < rows; row += (int64_t)1 << shape) {
+        while (rows - row < (int64_t)1 << shape)
+            shape--;
+        tile.ahead = rows - row >= 2 * ROWS;
+        tile.left = (const ELEMENT *)strip->left + row * strip->left_row;
+        if (strip->bias)
+            tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
+        tile.out = (ELEMENT *)strip->out + row * strip->out_row;
+        NAME(tiles)[shape][vectors](&tile);
+    }
+}
+
+#define PARTS (16 / LANES)
+
+/* Sums for `rows` channels at one position, whose column of the panel lies in `column`. Whatever
+   vectors there are, each is the sum of sixteen. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const ELEMENT *column,
+               ELEMENT *out)
+{
+    const ELEMENT *left = (const ELEMENT *)tile->left + row * tile->left_row;
+    const int64_t depth = tile->depth, whole = depth / 16 * 16;
+    NAME(vector) total[4][PARTS];
+    ELEMENT sums[16];
+    int64_t k;
+    int i, part, half;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (part = 0; part < PARTS; part++)
+            total[i][part] = (NAME(vector)){0};
+    for (k = 0; k < whole; k += 16)
+        ATEN_UNROLL for (part = 0; part < PARTS; part++) {
+            const NAME(vector) seen = NAME(load)(column + k + part * LANES);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                total[i][part] += seen * NAME(load)(left + i * tile->left_row + k + part * LANES);
+        }
+    for (part = 0; part < PARTS && k < depth; part++, k += LANES) {
+        const MASK mask = MAKE_MASK(0, depth - k < LANES ? depth - k : LANES);
+        const NAME(vector) seen = (NAME(vector))LOAD_PART(column + k, mask);
+        ATEN_UNROLL for (i = 0; i < rows; i++)
+            total[i][part] += seen * (NAME(vector))LOAD_PART(left + i * tile->left_row + k, mask);
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        ELEMENT *to = out + (row + i) * tile->out_row;
+        memcpy(sums, total[i], sizeof sums);
+        ATEN_UNROLL for (half = 8; half > 0; half /= 2)
+            ATEN_UNROLL for (part = 0; part < half; part++)
+                sums[part] += sums[part + half];
+        if (tile->adds)
+            *to += sums[0];
+        else
+            *to = tile->bias ? sums[0] + ((const ELEMENT *)tile->bias)[(row + i) * tile->bias_step]
+                : sums[0];
+    }
+}
+
+/* `rows` channels of a strip of few positions, over one stretch of the depth. */
+static TARGET void NAME(dots)(const aten_window_tile *tile, int64_t rows)
+{
+    ELEMENT column[ATEN_STRETCH];
+    int64_t place, row, k;
+    for (place = 0; place < tile->columns; place++) {
+        for (k = 0; k < tile->depth; k++)
+            column[k] = ((const ELEMENT *)tile->right)[k * tile->width + place];
+        for (row = 0; row + 4 <= rows; row += 4)
+            NAME(dot_rows)(4, tile, row, column, (ELEMENT *)tile->out + place);
+        for (; row < rows; row++)
+            NAME(dot_rows)(1, tile, row, column, (ELEMENT *)tile->out + place);
+    }
+}
+
+/* `vectors` vectors of sums over taps: tap t weighs what lies offsets[t] further on. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(slide_block)(const int vectors, const ELEMENT *data, const int64_t *offsets,
+                  const ELEMENT *weights, int64_t taps, int adds, ELEMENT bias, ELEMENT *out)
+{
+    NAME(vector) total[8];
+    int64_t tap;
+    int j;
+    ATEN_UNROLL for (j = 0; j < vectors; j++)
+        total[j] = (NAME(vector)){0};
+    for (tap = 0; tap < taps; tap++) {
+        const ELEMENT *from = data + offsets[tap];
+        const ELEMENT factor = weights[tap];
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[j] += factor * NAME(load)(from + j * LANES);
+    }
+    ATEN_UNROLL for (j = 0; j < vectors; j++) {
+        NAME(unaligned) *to = (NAME(unaligned) *)(out + j * LANES);
+        *to = adds ? total[j] + (NAME(vector))*to : total[j] + bias;
+    }
+}
+
+#define SLIDE_OF(vectors)                                                                        \
+    static __attribute__((noinline)) TARGET void NAME(slide_##vectors)(                          \
+        const ELEMENT *data, const int64_t *offsets, const ELEMENT *weights, int64_t taps,       \
+        int adds, ELEMENT bias, ELEMENT *out)                                                    \
+    {                                                                                            \
+        NAME(slide_block)(vectors, data, offsets, weights, taps, adds, bias, out);               \
+    }
+SLIDE_OF(1) SLIDE_OF(2) SLIDE_OF(3) SLIDE_OF(4)
+SLIDE_OF(5) SLIDE_OF(6) SLIDE_OF(7) SLIDE_OF(8)
+
+static void (*const NAME(slides)[])(const ELEMENT *, const int64_t *, const ELEMENT *, int64_t, int,
+                                    ELEMENT, ELEMENT *) = {
+    NAME(slide_1), NAME(slide_2), NAME(slide_3), NAME(slide_4),
+    NAME(slide_5), NAME(slide_6), NAME(slide_7), NAME(slide_8),
+};
+
+/* `count` sums over taps, and as many more as fill the last vector. Sums that wait for each other
+   are slow: blocks of vectors differ little in size. */
+static TARGET void NAME(slide)(const void *data, const int64_t *offsets, const void *weights,
+                               int64_t taps, const void *bias, void *out, int64_t count)
+{
+    const ELEMENT constant = bias ? *(const ELEMENT *)bias : 0;
+    const int64_t all = (count + LANES - 1) / LANES, blocks = (all + 7) / 8;
+    int64_t begin = 0, block;
+    do {
+        const int64_t here = taps - begin < ATEN_STRETCH ? taps - begin : ATEN_STRETCH;
+        int64_t done = 0;
+        for (block = 0; block < blocks; block++) {
+            const int64_t vectors = (all - done) / (blocks - block);
+            NAME(slides)[vectors - 1]((const ELEMENT *)data + done * LANES, offsets + begin,
+                                      (const ELEMENT *)weights + begin, here, begin != 0,
+                                      constant, (ELEMENT *)out + done * LANES);
+            done += vectors;
+        }
+        begin += here;
+    } while (begin < taps);
+}
+
+/* One vector of `rows` lines of positions, `pitch` apart as what they see is, over taps in `height`
+   lines: what is loaded counts for every line that sees it. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_t first,
+                 int64_t column)
+{
+    const ELEMENT *data = (const ELEMENT *)grid->data + first * grid->pitch + column;
+    const ELEMENT *weights = grid->weights;
+    const ELEMENT bias = grid->bias ? *(const ELEMENT *)grid->bias : 0;
+    const int64_t taps = grid->taps, lanes = grid->columns - column;
+    ELEMENT *out = (ELEMENT *)grid->out + first * grid->out_line + column;
+    NAME(vector) total[8];
+    int64_t tap;
+    int i, line;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        total[i] = (NAME(vector)){0};
+    ATEN_UNROLL for (line = 0; line < rows + height - 1; line++) {
+        for (tap = 0; tap < taps; tap++) {
+            const NAME(vector) seen = NAME(load)(data + grid->offsets[tap]);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                if (line >= i && line - i < height)
+                    total[i] += weights[(line - i) * taps + tap] * seen;
+        }
+        data += grid->pitch;
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        const NAME(vector) value = total[i] + bias;
+        if (lanes >= LANES)
+            *(NAME(unaligned) *)(out + i * grid->out_line) = value;
+        else
+            STORE_PART(out + i * grid->out_line, MAKE_MASK(0, lanes), value);
+    }
+}
+
+#define GRID_OF(rows, height)                                                                    \
+    static __attribute__((noinline)) TARGET void NAME(grid_##rows##_##height)(                   \
+        const aten_grid *grid, int64_t first)                                                    \
+    {                                                                                            \
+        int64_t column;                                                                          \
+        for (column = 0; column < grid->columns; column += LANES)                                \
+            NAME(grid_block)(rows, height, grid, first, column);                                 \
+    }
+#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height) GRID_OF(7, height) GRID_OF(8, height)
+GRIDS_OF(3)
+GRIDS_OF(5)
+GRIDS_OF(7)
+
+#define GRID_NAMES(height)                                                                       \
+    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
+
+/* Lines of positions, whose taps stand in 3, 5 or 7 lines. */
+static TARGET void NAME(slide_grid)(const aten_grid *grid)
+{
+    static void (*const grids[3][4])(const aten_grid *, int64_t) = {
+        GRID_NAMES(3), GRID_NAMES(5), GRID_NAMES(7),
+    };
+    void (*const *const blocks)(const aten_grid *, int64_t) = grids[(grid->height - 3) / 2];
+    int64_t row = 0;
+    while (row < grid->rows) {
+        const int64_t rest = grid->rows - row;
+        const int shape = rest % 8 == 0 || rest > 14 ? 3 : rest >= 7 ? 2 : rest >= 4 ? 1 : 0;
+        static const int heights[4] = {1, 4, 7, 8};
+        blocks[shape](grid, row);
+        row += heights[shape];
+    }
+}
+
+static const aten_window_kernels NAME(kernels) = {
+    LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
+    NAME(copy_lines),
+};
+
+#undef PARTS
+#undef GRID_OF
+#undef GRIDS_OF
+#undef GRID_NAMES
+#undef SLIDE_OF
+#undef TILE_OF
+#undef TILES_OF
+#undef TILE_NAMES
+#undef ELEMENT
+#undef INTEGER
+#undef LANES
+#undef ROWS
+#undef NAME
+#undef MASK
+#undef MAKE_MASK
+#undef LOAD_PART
+#undef STORE_PART
+#undef LOAD_EVEN
+#undef EVEN_MASK

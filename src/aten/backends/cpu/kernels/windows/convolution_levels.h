@@ -1,0 +1,266 @@
+/* The kernels of convolutions for each level of vector instructions, and the choice of one. */
+
+#ifndef ATEN_CONVOLUTION_LEVELS
+#define ATEN_CONVOLUTION_LEVELS
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define ATEN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define ATEN_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* The longest stretch of the depth that is summed in registers. */
+#define ATEN_STRETCH 256
+
+/* Vectors side by side in a tile, and lanes of the widest ones. */
+#define ATEN_VECTORS 3
+#define ATEN_MOST_LANES 16
+
+/* Places from which the lanes of a vector come, up to which there is code for each number. */
+#define ATEN_PIECES 4
+
+/* Elements of a line of the cache, for which a tile asks once. */
+#define ATEN_LINE 16
+
+typedef struct {
+    /* Strides and steps in elements. `outputs` and `inputs` are channels of one group. A position
+       p of the result sees, at tap t and along each dimension, the input at p · step + place[t];
+       outside there are zeros. */
+    const void *input, *weight, *bias;
+    void *out;
+    int64_t batch, groups, inputs, outputs, taps;
+    int64_t weight_row, bias_step;
+    int64_t input_sizes[3], input_strides[3], input_batch, input_channel;
+    int64_t sizes[3], step[3];
+    int64_t out_batch, out_channel, out_strides[3];
+    const int64_t *places[3];
+} aten_windows;
+
+typedef struct {
+    /* Neighbouring positions of one line, and of one vector of the strip. */
+    int64_t column, count, z, y, x;
+} aten_piece;
+
+typedef struct {
+    /* Positions side by side, in pieces from left to right; rows of the panel are `width` long, a
+       number of vectors. */
+    int64_t columns, width;
+    int pieces;
+    aten_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
+} aten_strip;
+
+typedef struct {
+    /* out = left @ right, plus the bias, or with `adds` plus what is there. `ahead` says that as
+       many rows follow. */
+    int64_t columns, depth, width;
+    const void *left, *right, *bias;
+    void *out;
+    int64_t left_row, out_row, bias_step;
+    int adds, ahead;
+} aten_window_tile;
+
+typedef struct {
+    /* Taps in `height` lines of `taps` each, weights in order; a tap of the first line sees what
+       lies offsets[tap] further on, those of others as many lines of data below. */
+    const void *data, *weights, *bias;
+    void *out;
+    const int64_t *offsets;
+    int64_t height, taps, pitch, out_line, rows, columns;
+} aten_grid;
+
+typedef struct {
+    int lanes, rows;
+    void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                 int64_t channels, int64_t begin, int64_t end, void *panel);
+    void (*multiply)(const aten_window_tile *strip, int64_t rows);
+    void (*dots)(const aten_window_tile *strip, int64_t rows);
+    void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
+                  const void *bias, void *out, int64_t count);
+    void (*slide_grid)(const aten_grid *grid);
+    void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
+                       int64_t high, int64_t count, int64_t lines, void *target,
+                       int64_t target_line);
+} aten_window_kernels;
+
+/* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */
+
+#define TARGET
+typedef float aten_window_floats __attribute__((vector_size(16)));
+typedef double aten_window_doubles __attribute__((vector_size(16)));
+
+typedef struct {
+    int low, high;
+} aten_lanes;
+
+static inline aten_lanes aten_lanes_between(int64_t low, int64_t high)
+{
+    aten_lanes lanes = {(int)low, (int)high};
+    return lanes;
+}
+
+static inline aten_window_floats aten_floats_between(const float *from, aten_lanes lanes)
+{
+    aten_window_floats value = {0};
+    int i;
+    for (i = lanes.low; i < lanes.high; i++)
+        value[i] = from[i];
+    return value;
+}
+
+static inline aten_window_doubles aten_doubles_between(const double *from, aten_lanes lanes)
+{
+    aten_window_doubles value = {0};
+    int i;
+    for (i = lanes.low; i < lanes.high; i++)
+        value[i] = from[i];
+    return value;
+}
+
+#define ELEMENT float
+#define INTEGER int32_t
+#define LANES 4
+#define ROWS 4
+#define NAME(stem) aten_window_##stem##_float_16
+#define MASK aten_lanes
+#define MAKE_MASK(low, high) aten_lanes_between(low, high)
+#define LOAD_PART(from, mask) aten_floats_between(from, mask)
+#define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(float))
+#include "convolution_kernels.h"
+
+#define ELEMENT double
+#define INTEGER int64_t
+#define LANES 2
+#define ROWS 4
+#define NAME(stem) aten_window_##stem##_double_16
+#define MASK aten_lanes
+#define MAKE_MASK(low, high) aten_lanes_between(low, high)
+#define LOAD_PART(from, mask) aten_doubles_between(from, mask)
+#define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(double))
+#include "convolution_kernels.h"
+
+#undef TARGET
+
+#if defined(__x86_64__)
+
+/* Windows into these are the masks of vectors of 32 bytes: lanes below a number. */
+static const int32_t aten_window_eight[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
+
+#define TARGET __attribute__((target("avx2,fma")))
+#define ATEN_BELOW(table, lanes, count) \
+    _mm256_loadu_si256((const __m256i *)((table) + (lanes) - (count)))
+#define ATEN_BETWEEN(table, lanes, low, high) \
+    _mm256_andnot_si256(ATEN_BELOW(table, lanes, low), ATEN_BELOW(table, lanes, high))
+
+#define ELEMENT float
+#define INTEGER int32_t
+#define LANES 8
+#define ROWS 4
+#define NAME(stem) aten_window_##stem##_float_32
+#define MASK __m256i
+#define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_eight, 8, low, high)
+#define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
+#define STORE_PART(to, mask, value) _mm256_maskstore_ps(to, mask, value)
+#include "convolution_kernels.h"
+
+#define ELEMENT double
+#define INTEGER int64_t
+#define LANES 4
+#define ROWS 4
+#define NAME(stem) aten_window_##stem##_double_32
+#define MASK __m256i
+#define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_four, 4, low, high)
+#define LOAD_PART(from, mask) _mm256_maskload_pd(from, mask)
+#define STORE_PART(to, mask, value) _mm256_maskstore_pd(to, mask, value)
+#include "convolution_kernels.h"
+
+#undef TARGET
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,fma,prefer-vector-width=512")))
+#define ATEN_BITS(low, high) (((1u << (high)) - 1) & ~((1u << (low)) - 1))
+
+/* Elements that lie two apart, of which the mask says which are there. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_even_floats(const float *from, uint32_t mask)
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
+                                           30);
+    return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps((__mmask16)mask, from), even,
+                                  _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), from + 16));
+}
+
+static inline __attribute__((always_inline)) TARGET __m512d
+aten_window_even_doubles(const double *from, uint32_t mask)
+{
+    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    return _mm512_permutex2var_pd(_mm512_maskz_loadu_pd((__mmask8)mask, from), even,
+                                  _mm512_maskz_loadu_pd((__mmask8)(mask >> 8), from + 8));
+}
+
+static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
+{
+    return 0x55555555u & (uint32_t)((((uint64_t)1 << (2 * high)) - 1)
+                                    & ~(((uint64_t)1 << (2 * low)) - 1));
+}
+
+#define ELEMENT float
+#define INTEGER int32_t
+#define LANES 16
+#define ROWS 8
+#define NAME(stem) aten_window_##stem##_float_64
+#define MASK __mmask16
+#define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
+#define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
+#define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
+#define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
+#define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
+#include "convolution_kernels.h"
+
+#define ELEMENT double
+#define INTEGER int64_t
+#define LANES 8
+#define ROWS 8
+#define NAME(stem) aten_window_##stem##_double_64
+#define MASK __mmask8
+#define MAKE_MASK(low, high) ((__mmask8)ATEN_BITS(low, high))
+#define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)
+#define STORE_PART(to, mask, value) _mm512_mask_storeu_pd(to, mask, value)
+#define LOAD_EVEN(from, mask) aten_window_even_doubles(from, mask)
+#define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
+#include "convolution_kernels.h"
+
+#undef TARGET
+#endif
+
+/* The widest vectors that the processor has, in bytes. */
+static int aten_widest_window_vectors(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512dq"))
+        return 64;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return 32;
+#endif
+    return 16;
+}
+
+static const aten_window_kernels *aten_window_kernels_of(int is_double, int vector_bytes)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64)
+        return is_double ? &aten_window_kernels_double_64 : &aten_window_kernels_float_64;
+    if (vector_bytes == 32)
+        return is_double ? &aten_window_kernels_double_32 : &aten_window_kernels_float_32;
+#endif
+    return is_double ? &aten_window_kernels_double_16 : &aten_window_kernels_float_16;
+}
+
+#endif

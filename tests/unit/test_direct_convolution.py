@@ -1,0 +1,230 @@
+"""Convolutions by kernels of our own against float64, for every width of vectors.
+
+An element of a result is a sum of n products and the bias, so in whatever order it is added up it
+is off by at most (n + 1) u times the sum of the terms' sizes (Higham, Accuracy and Stability of
+Numerical Algorithms, section 3.1), u = eps / 2.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy
+import pytest
+
+import aten
+from aten.backends.cpu.kernels.windows import direct
+
+ELEMENTS = ("float32", "float64")
+
+
+@pytest.fixture(params=[16, 32, 64])
+def width(request):
+    before = direct.vector_bytes()
+    try:
+        direct.set_vector_bytes(request.param)
+    except ValueError:
+        pytest.skip(f"the processor has no vectors of {request.param} bytes")
+    yield request.param
+    direct.set_vector_bytes(before)
+
+
+@pytest.fixture
+def threads():
+    before = aten.get_num_threads()
+    yield
+    aten.set_num_threads(before)
+
+
+def drawn(*shape, element="float32", seed=0):
+    generator = numpy.random.default_rng([seed, *shape])
+    return generator.standard_normal(shape).astype(element)
+
+
+def convolved(image, weight, bias, stride, padding, dilation, groups):
+    """The definition, tap by tap, in float64."""
+    rank = image.ndim - 2
+    image, weight = image.astype("float64"), weight.astype("float64")
+    image = numpy.pad(image, [(0, 0), (0, 0), *((pad, pad) for pad in padding)])
+    sizes = [
+        (image.shape[dim + 2] - dilation[dim] * (weight.shape[dim + 2] - 1) - 1) // stride[dim] + 1
+        for dim in range(rank)
+    ]
+    batch, outputs, inputs = image.shape[0], weight.shape[0], weight.shape[1]
+    grouped = weight.reshape(groups, outputs // groups, inputs, *weight.shape[2:])
+    result = numpy.zeros((batch, groups, outputs // groups, *sizes))
+    for tap in itertools.product(*map(range, weight.shape[2:])):
+        seen = image[
+            (
+                slice(None),
+                slice(None),
+                *(slice(tap[dim] * dilation[dim], None, stride[dim]) for dim in range(rank)),
+            )
+        ]
+        seen = seen[(slice(None), slice(None), *map(slice, sizes))]
+        seen = seen.reshape(batch, groups, inputs, *sizes)
+        result += numpy.einsum("goi,ngi...->ngo...", grouped[(..., *tap)], seen)
+    result = result.reshape(batch, outputs, *sizes)
+    if bias is not None:
+        result += bias.astype("float64").reshape(-1, *(1,) * rank)
+    return result
+
+
+def assert_near(result, image, weight, bias, window, element):
+    terms = weight[0].size + 1
+    size = convolved(
+        *(one if one is None else numpy.abs(one) for one in (image, weight, bias)), *window
+    )
+    bound = terms * numpy.finfo(element).eps / 2 * size
+    error = numpy.abs(result.numpy() - convolved(image, weight, bias, *window))
+    # The reference rounds as well.
+    assert (error <= bound + terms * 2.0**-53 * size).all(), f"{(error / bound).max():.3g}"
+
+
+def check(image_shape, weight_shape, stride, padding, dilation, groups, element, seed=0):
+    rank = len(image_shape) - 2
+    stride, padding, dilation = (
+        [one] * rank if isinstance(one, int) else list(one) for one in (stride, padding, dilation)
+    )
+    image = drawn(*image_shape, element=element, seed=seed)
+    weight = drawn(*weight_shape, element=element, seed=seed + 1)
+    bias = drawn(weight_shape[0], element=element) if seed % 2 == 0 else None
+    result = aten.ops.aten.convolution(
+        *(one if one is None else aten.from_numpy(one) for one in (image, weight, bias)),
+        stride,
+        padding,
+        dilation,
+        False,
+        [0] * rank,
+        groups,
+    )
+    assert_near(result, image, weight, bias, (stride, padding, dilation, groups), element)
+
+
+# Around vectors, strips of three of them and tiles of eight channels; lines shorter and longer than
+# a vector; stretches of the depth that end between channels and within a window.
+PANELS = [
+    ((1, 3, 7, 7), (8, 3, 3, 3), 1, 1, 1, 1),
+    ((2, 5, 17, 19), (13, 5, 3, 3), 1, 1, 1, 1),
+    ((1, 64, 14, 14), (33, 64, 3, 3), 1, 1, 1, 1),
+    ((1, 300, 7, 7), (9, 300, 1, 1), 1, 0, 1, 1),
+    ((1, 7, 5, 5), (3, 7, 1, 1), 1, 0, 1, 1),
+    ((1, 16, 20, 23), (8, 16, 1, 1), 2, 0, 1, 1),
+    ((1, 3, 40, 41), (16, 3, 7, 7), 2, 3, 1, 1),
+    ((2, 6, 11, 12), (12, 3, 3, 3), 3, 2, 1, 2),
+    ((1, 4, 12, 13), (7, 4, 3, 2), (2, 1), (0, 1), (1, 2), 1),
+    ((1, 2, 30, 30), (5, 2, 17, 17), 1, 8, 1, 1),
+    ((1, 8, 100), (24, 8, 3), 1, 1, 1, 1),
+    ((1, 1, 2000), (16, 1, 10), 5, 0, 1, 1),
+    ((2, 4, 5, 6, 7), (9, 4, 3, 3, 3), 1, 1, 1, 1),
+    ((1, 4, 6, 7, 8), (8, 2, 2, 3, 2), (2, 1, 2), (1, 0, 1), (1, 2, 1), 2),
+    ((1, 512, 3, 3), (65, 512, 1, 1), 1, 0, 1, 1),
+    ((1, 2, 3, 3), (5, 2, 3, 3), 1, 40, 1, 1),
+]
+PLANES = [
+    ((1, 3, 7, 7), (3, 1, 3, 3), 1, 1, 1, 3),
+    ((2, 5, 14, 14), (5, 1, 5, 5), 1, 2, 1, 5),
+    ((1, 2, 56, 57), (4, 1, 7, 7), 1, 3, 1, 2),
+    ((2, 3, 29, 31), (3, 1, 3, 3), 2, 1, 1, 3),
+    ((1, 3, 30, 33), (9, 1, 3, 5), (3, 2), (1, 4), (2, 3), 3),
+    ((1, 2, 200, 200), (2, 1, 3, 3), 1, 1, 1, 2),
+    ((1, 2, 40_000), (2, 1, 31), 1, 15, 1, 2),
+    ((1, 2, 3000), (2, 1, 700), 1, 350, 1, 2),
+    ((1, 2, 6, 9, 10), (2, 1, 3, 3, 3), (1, 2, 1), (1, 0, 2), 1, 2),
+    ((1, 2, 3, 3), (2, 1, 3, 3), 1, 50, 1, 2),
+    ((1, 2, 5), (2, 1, 2), 1, 300_000, 150_000, 2),
+    ((1, 1, 1, 1), (1, 1, 1, 1), 1, 0, 1, 1),
+]
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("layer", PANELS + PLANES, ids=str)
+def test_layers(width, layer, element):
+    check(*layer, element)
+
+
+def test_drawn_windows(width):
+    checked = 0
+    for seed in range(150):
+        choose = random.Random(seed)
+        rank = choose.choice((1, 2, 2, 3))
+        groups, inputs, outputs = choose.choice(
+            ((1, 3, 5), (1, 9, 8), (4, 1, 1), (3, 1, 2), (2, 3, 4), (2, 2, 17))
+        )
+        kernel = [choose.randint(1, 5) for _ in range(rank)]
+        sizes = [choose.randint(1, 40 if rank < 3 else 9) for _ in range(rank)]
+        stride, padding, dilation = (
+            [choose.randint(low, 3) for _ in range(rank)] for low in (1, 0, 1)
+        )
+        reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
+        if any(s + 2 * p < r for s, p, r in zip(sizes, padding, reach, strict=True)):
+            continue
+        image = (choose.randint(1, 3), groups * inputs, *sizes)
+        weight = (groups * outputs, inputs, *kernel)
+        check(image, weight, stride, padding, dilation, groups, "float32", seed)
+        checked += 1
+    assert checked > 100
+
+
+ALIKE = [
+    ((5, 16, 13, 14), (24, 16, 3, 3), 1, 1),
+    ((5, 70, 7, 7), (40, 70, 1, 1), 1, 1),
+    ((5, 6, 30, 31), (6, 1, 3, 3), 2, 6),
+    ((3, 3, 40, 40), (32, 3, 7, 7), 2, 1),
+]
+
+
+@pytest.mark.parametrize("layer", ALIKE, ids=str)
+def test_neither_threads_nor_other_images_change_bits(width, layer, threads):
+    image_shape, weight_shape, stride, groups = layer
+    image, weight = (aten.from_numpy(drawn(*one)) for one in (image_shape, weight_shape))
+    results = []
+    for count in (1, 2, 3):
+        aten.set_num_threads(count)
+        results.append(aten.conv2d(image, weight, stride=stride, padding=1, groups=groups))
+    for result in results[1:]:
+        assert result.numpy().tobytes() == results[0].numpy().tobytes()
+    for place in range(image_shape[0]):
+        alone = aten.conv2d(
+            image[place : place + 1], weight, stride=stride, padding=1, groups=groups
+        )
+        assert alone.numpy().tobytes() == results[0][place].contiguous().numpy().tobytes()
+
+
+WINDOW = ([1, 1], [1, 1], [1, 1], 1)
+
+
+def test_images_that_do_not_lie_side_by_side(width):
+    whole, weight = drawn(2, 8, 20, 44), drawn(6, 4, 3, 3)
+    for view in (
+        lambda x: x[:, ::2, 1::2, 2:39],
+        lambda x: x[:, 1:5, :, ::2],
+        lambda x: x[:, 4:, ::3, ::3],
+        lambda x: x.transpose(2, 3)[:, :4],
+    ):
+        image = view(aten.from_numpy(whole))
+        expected = convolved(numpy.ascontiguousarray(image.numpy()), weight, None, *WINDOW)
+        result = aten.conv2d(image, aten.from_numpy(weight), padding=1)
+        numpy.testing.assert_allclose(result.numpy(), expected, 1e-4, 1e-4)
+
+
+def test_no_channels_and_no_images(width):
+    bias = aten.from_numpy(drawn(4))
+    result = aten.conv2d(aten.ones(2, 0, 5, 5), aten.ones(4, 0, 3, 3), bias)
+    assert result.shape == (2, 4, 3, 3)
+    assert (result == bias.reshape((1, 4, 1, 1))).all()
+    assert aten.conv2d(aten.ones(0, 3, 5, 5), aten.ones(4, 3, 3, 3)).shape == (0, 4, 3, 3)
+
+
+def test_what_is_outside_a_window_does_not_reach_it(width):
+    """Infinities and NaN spread to the positions that see them alone."""
+    image = numpy.zeros((1, 1, 20, 50), "float32")
+    image[0, 0, 10, 25] = numpy.nan
+    for channels, groups in ((1, 1), (8, 1)):
+        result = aten.conv2d(
+            aten.from_numpy(image), aten.ones(channels, 1, 3, 3), padding=1, groups=groups
+        )
+        seen = numpy.isnan(result.numpy())
+        assert seen[:, :, 9:12, 24:27].all()
+        assert seen.sum() == 9 * channels
