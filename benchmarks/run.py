@@ -28,6 +28,8 @@ GROUPS = (
     "reduce",
     "index",
     "gemm",
+    "low_precision",
+    "attention",
     "fourier",
     "training",
     "programs",
