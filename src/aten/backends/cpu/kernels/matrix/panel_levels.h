@@ -120,6 +120,30 @@ static inline void aten_turn_double_units(const uint64_t *from, int64_t row, uin
     to[to_row + 1] = d;
 }
 
+/* Sixteen bytes of each of four rows, side by side. */
+static inline void aten_zip_quads(const uint8_t *from, int64_t step, uint32_t *to)
+{
+#if defined(__x86_64__)
+    const __m128i first = _mm_loadu_si128((const __m128i *)from);
+    const __m128i second = _mm_loadu_si128((const __m128i *)(from + step));
+    const __m128i third = _mm_loadu_si128((const __m128i *)(from + 2 * step));
+    const __m128i fourth = _mm_loadu_si128((const __m128i *)(from + 3 * step));
+    const __m128i low = _mm_unpacklo_epi8(first, second);
+    const __m128i high = _mm_unpackhi_epi8(first, second);
+    const __m128i other_low = _mm_unpacklo_epi8(third, fourth);
+    const __m128i other_high = _mm_unpackhi_epi8(third, fourth);
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(low, other_low));
+    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(low, other_low));
+    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpacklo_epi16(high, other_high));
+    _mm_storeu_si128((__m128i *)(to + 12), _mm_unpackhi_epi16(high, other_high));
+#else
+    int i;
+    for (i = 0; i < 16; i++)
+        to[i] = (uint32_t)from[i] | (uint32_t)from[step + i] << 8
+            | (uint32_t)from[2 * step + i] << 16 | (uint32_t)from[3 * step + i] << 24;
+#endif
+}
+
 #define ATEN_MULTIPLY_ADD(sums, left, right) ((sums) + (left) * (right))
 
 /* Vectors of 16 bytes, which every processor has. Pairs are spread out. */
@@ -479,6 +503,15 @@ static const aten_panel_packs *aten_panel_packs_of(int vector_bytes, int pack)
         return aten_panel_packs_32 + pack;
 #endif
     return aten_panel_packs_16 + pack;
+}
+
+static int64_t aten_sum_bytes(int vector_bytes, const int8_t *bytes, int64_t count)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64)
+        return aten_panel_sum_bytes_64(bytes, count);
+#endif
+    return aten_panel_sum_bytes_16(bytes, count);
 }
 
 static aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)

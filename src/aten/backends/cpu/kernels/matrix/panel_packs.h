@@ -134,11 +134,9 @@ static TARGET void NAME(zip_bytes)(const void *source, int64_t step, int64_t cou
         const uint8_t *from = (const uint8_t *)source + row * step;
         uint32_t *to = (uint32_t *)target + row / 4 * width;
         const uint8_t *second = from + step, *third = second + step, *fourth = third + step;
-        int i;
         if (row + 4 <= count) {
             for (column = 0; column + 16 <= columns; column += 16)
-                for (i = 0; i < 16; i++)
-                    to[column + i] = QUAD(column + i);
+                aten_zip_quads(from + column, step, to + column);
             for (; column < columns; column++)
                 to[column] = QUAD(column);
             continue;
@@ -276,6 +274,16 @@ static TARGET void NAME(flip)(uint32_t *units, int64_t count, uint32_t by)
     int64_t i;
     for (i = 0; i < count; i++)
         units[i] ^= by;
+}
+
+/* The sum of bytes that lie side by side; `count` is below 2^24. */
+static TARGET int64_t NAME(sum_bytes)(const int8_t *bytes, int64_t count)
+{
+    int32_t total = 0;
+    int64_t i;
+    for (i = 0; i < count; i++)
+        total += bytes[i];
+    return total;
 }
 
 #define PACKS(stem) NAME(run_##stem), NAME(zip_##stem)

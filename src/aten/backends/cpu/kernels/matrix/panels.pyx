@@ -58,6 +58,7 @@ cdef extern from "panel_levels.h" nogil:
         aten_panel_factor alpha, beta
     ctypedef void (*aten_panel_finish)(const aten_panel_row*) noexcept nogil
     aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
+    int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
     void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
     aten_panel_features aten_find_panel_features()
     int aten_widest_panels()
@@ -95,6 +96,12 @@ cdef enum:
     # What a product costs whatever its size, in multiplications, and what is worth a thread.
     OVERHEAD = 4096
     PIECE_WORK = 1 << 19
+    # From where threads get two pieces each, to even out a slow one.
+    LARGE_WORK = 1 << 26
+    # Columns from which pieces are whole strips.
+    WIDE = 1024
+    # Bytes whose sum has room in 32 bits.
+    SUMMED = 1 << 20
     # Bytes of sums and packed operands for which the stack has room.
     NEAR = 3 << 14
 
@@ -206,7 +213,8 @@ cdef int64_t _cut(Panels* panels) noexcept nogil:
     panels.across = 1
     if rows * parts > FEW_ROWS:
         panels.across = (columns + PIECE_COLUMNS - 1) // PIECE_COLUMNS
-    pieces = min((2 * thread_count() + product.batch - 1) // product.batch, work // PIECE_WORK)
+    pieces = thread_count() if work < LARGE_WORK else 2 * thread_count()
+    pieces = min((pieces + product.batch - 1) // product.batch, work // PIECE_WORK)
     while panels.down * panels.across < pieces:
         if columns // (2 * panels.across) >= STRIP_LANES:
             panels.across *= 2
@@ -215,7 +223,7 @@ cdef int64_t _cut(Panels* panels) noexcept nogil:
         else:
             break
     panels.rows = _even_share(rows, 8, &panels.down)
-    panels.columns = _even_share(columns, STRIP_LANES if columns >= 4 * STRIP_LANES else 16,
+    panels.columns = _even_share(columns, STRIP_LANES if columns >= WIDE else LEFT_LANES,
                                  &panels.across)
     return max(1, PIECE_WORK // max(1, work // (panels.down * panels.across)))
 
@@ -370,10 +378,18 @@ cdef void _multiply_in_room(Piece* piece) noexcept nogil:
         _multiply_block(piece)
 
 
+cdef inline int64_t _strip_of(const Piece* piece, int64_t columns) noexcept nogil:
+    """Columns of a strip, so that the last one is about as wide as the others."""
+    cdef int64_t lanes = piece.way.tiles.lanes
+    cdef int64_t vectors = (columns + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + VECTORS - 1) // VECTORS
+    return (vectors + strips - 1) // strips * lanes
+
+
 cdef void _multiply_block(Piece* piece) noexcept nogil:
     """All strips over one stretch of the depth, then over the next."""
     cdef int64_t begin = 0, column, index, count, stretch = _stretch_of(piece, STRETCH)
-    cdef int64_t strip = piece.way.tiles.lanes * VECTORS
+    cdef int64_t strip = _strip_of(piece, piece.columns)
     cdef aten_panel_tile tile
     while True:
         count = min(stretch, piece.depth - begin)
@@ -381,7 +397,7 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
         _take_left(piece, begin, count, &tile)
         for index in range((piece.columns + strip - 1) // strip):
             column = index * strip
-            _pack_right(piece, begin, count, column, &tile)
+            _pack_right(piece, begin, count, column, strip, &tile)
             tile.start = NULL
             tile.out = piece.sums + column * piece.way.tiles.unit
             tile.addend = tile.out if begin else NULL
@@ -396,7 +412,7 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
 cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
     """One strip over all of the depth, then the next."""
     cdef int64_t begin, column, columns, index, count, stretch = _stretch_of(piece, STRETCH)
-    cdef int64_t strip = piece.way.tiles.lanes * VECTORS
+    cdef int64_t strip = _strip_of(piece, piece.columns)
     cdef aten_panel_tile tile
     for index in range((piece.columns + strip - 1) // strip):
         column = index * strip
@@ -406,7 +422,7 @@ cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
             count = min(stretch, piece.depth - begin)
             tile.units = _units_of(piece, count)
             _take_left(piece, begin, count, &tile)
-            _pack_right(piece, begin, count, column, &tile)
+            _pack_right(piece, begin, count, column, strip, &tile)
             tile.start = NULL
             tile.out = piece.sums
             tile.addend = tile.out if begin else NULL
@@ -435,7 +451,7 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
             _take_left(piece, begin, count, &tile)
             for index in range((columns + strip - 1) // strip):
                 column = index * strip
-                _pack_right(piece, begin, count, first + column, &tile)
+                _pack_right(piece, begin, count, first + column, strip, &tile)
                 place = column * unit
                 tile.start = piece.begun + place if part else NULL
                 tile.addend = NULL
@@ -523,12 +539,12 @@ cdef void _turn_around(Real* first, Real* second, int64_t count) noexcept nogil:
 
 
 cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t column,
-                      aten_panel_tile* tile) noexcept nogil:
+                      int64_t strip, aten_panel_tile* tile) noexcept nogil:
     """A strip of the right operand over so many steps."""
     cdef const Block* right = &piece.right
     cdef const aten_panel_packs* packs = piece.way.packs
     cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
-    cdef int64_t columns = min(lanes * VECTORS, piece.columns - column)
+    cdef int64_t columns = min(strip, piece.columns - column)
     cdef int64_t width = (columns + lanes - 1) // lanes * lanes
     cdef int64_t step = right.column_stride * packs.size
     cdef char* source = _at(right, 0, begin, column)
@@ -584,7 +600,12 @@ cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept 
 
 cdef int64_t _sum_of_row(const Piece* piece, int64_t row) noexcept nogil:
     cdef const int8_t* source = <const int8_t*>_at(&piece.left, 0, row, 0)
-    cdef int64_t place, total = 0
+    cdef int64_t place, count, total = 0
+    if piece.left.column_stride == 1:
+        for place in range((piece.depth + SUMMED - 1) // SUMMED):
+            count = min(<int64_t>SUMMED, piece.depth - place * SUMMED)
+            total += aten_sum_bytes(piece.way.vector_bytes, source + place * SUMMED, count)
+        return total
     for place in range(piece.depth):
         total += source[place * piece.left.column_stride]
     return total
