@@ -29,6 +29,8 @@ GROUPS = (
     "index",
     "gemm",
     "convolution",
+    "low_precision",
+    "attention",
     "fourier",
     "training",
     "programs",

@@ -1,7 +1,7 @@
 """OpenBLAS: the shared library of the scipy-openblas64 package, opened when first needed.
 
-It serves factorizations, products of complex matrices, and large real ones where the processor's
-vectors are short. Its own threads stay off: `kernels/matrix/gemm.pyx` cuts products into tiles, and
+It serves factorizations, and large products of real matrices where the processor's vectors are
+short. Its own threads stay off: `kernels/matrix/gemm.pyx` cuts products into tiles, and
 shares these out over the thread pool that all operators use.
 """
 
@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _PACKAGE = "scipy_openblas64"
-_PRODUCTS = ("sgemm", "dgemm", "cgemm", "zgemm", "sgemv", "dgemv", "cgemv", "zgemv")
+_PRODUCTS = ("sgemm", "dgemm", "sgemv", "dgemv", "cgemv", "zgemv")
 _THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"
 
 

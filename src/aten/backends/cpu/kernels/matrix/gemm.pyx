@@ -2,13 +2,14 @@
 # cython: cdivision=True
 """Matrix products, batched, of strided operands.
 
-float32 and float64 go to kernels of our own (`matrix_tiles`), half types too: they are widened to float32
-and rounded once, at the end. Complex numbers, and everything large where vectors are of 16 bytes
-only, go to a BLAS library, on one thread; its functions are handed in from outside, so nothing
-here depends on which library it is. Its products are cut into tiles that our own threads claim.
-How they are cut depends on sizes alone, and so the bits of the result do not depend on the number
-of threads. Operands go to the library as they are where a leading dimension describes their
-strides, else they are packed first. Integers are multiplied by plain loops.
+float32 and float64 go to kernels of our own (`matrix_tiles`), half types, integers and complex
+numbers to others (`panels`). Large products of float32 and float64 where vectors are of 16 bytes
+only go to a BLAS library, on one thread, and so do complex vectors; its functions are handed in from
+outside, so nothing here depends on which library it is. Its products are cut into tiles that our own
+threads claim. How they are cut depends on sizes alone, and so the bits of the result do not depend
+on the number of threads. Operands go to the library as they are where a leading dimension describes
+their strides, else they are packed first. A product of two vectors is one sum: half types are
+widened for it.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -24,6 +25,7 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Nesting, Product, multiply_nested_tiles,
                                                             multiply_tiles, takes_tiles, transpose)
+from aten.backends.cpu.kernels.matrix.panels cimport multiply_panels, takes_panels
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 
 cdef enum:
@@ -46,18 +48,15 @@ cdef enum:
     RELEASE_THRESHOLD = 1 << 17
 
 # order, transposition of left and right, rows, columns, depth, alpha, left and its leading
-# dimension, right and its, beta, out and its. Numbers are passed by value if real, else by address.
+# dimension, right and its, beta, out and its.
 ctypedef void (*SingleProduct)(int, int, int, int64_t, int64_t, int64_t, float, const void*,
                                int64_t, const void*, int64_t, float, void*,
                                int64_t) noexcept nogil
 ctypedef void (*DoubleProduct)(int, int, int, int64_t, int64_t, int64_t, double, const void*,
                                int64_t, const void*, int64_t, double, void*,
                                int64_t) noexcept nogil
-ctypedef void (*ComplexProduct)(int, int, int, int64_t, int64_t, int64_t, const void*, const void*,
-                                int64_t, const void*, int64_t, const void*, void*,
-                                int64_t) noexcept nogil
 # order, transposition, rows and columns of the matrix, alpha, matrix and its leading dimension,
-# vector and its step, beta, out and its step.
+# vector and its step, beta, out and its step. Numbers are passed by value if real, else by address.
 ctypedef void (*SingleVectorProduct)(int, int, int64_t, int64_t, float, const void*, int64_t,
                                      const void*, int64_t, float, void*, int64_t) noexcept nogil
 ctypedef void (*DoubleVectorProduct)(int, int, int64_t, int64_t, double, const void*, int64_t,
@@ -69,8 +68,6 @@ ctypedef void (*ComplexVectorProduct)(int, int, int64_t, int64_t, const void*, c
 cdef struct Library:
     SingleProduct sgemm
     DoubleProduct dgemm
-    ComplexProduct cgemm
-    ComplexProduct zgemm
     SingleVectorProduct sgemv
     DoubleVectorProduct dgemv
     ComplexVectorProduct cgemv
@@ -103,7 +100,7 @@ cdef struct Tiles:
 def set_library_opener(opener):
     """Has `opener()` called when a product first needs the library.
 
-    It returns the addresses of cblas_{s,d,c,z}{gemm,gemv} under these short names ("sgemm"); the
+    It returns the addresses of cblas_{s,d}gemm and cblas_{s,d,c,z}gemv under these short names ("sgemm"); the
     integers they take are of 64 bits.
     """
     global _opener, _library_is_open
@@ -120,8 +117,6 @@ cdef int open_library() except -1:
     addresses = _opener()
     _library.sgemm = <SingleProduct><size_t>addresses["sgemm"]
     _library.dgemm = <DoubleProduct><size_t>addresses["dgemm"]
-    _library.cgemm = <ComplexProduct><size_t>addresses["cgemm"]
-    _library.zgemm = <ComplexProduct><size_t>addresses["zgemm"]
     _library.sgemv = <SingleVectorProduct><size_t>addresses["sgemv"]
     _library.dgemv = <DoubleVectorProduct><size_t>addresses["dgemv"]
     _library.cgemv = <ComplexVectorProduct><size_t>addresses["cgemv"]
@@ -144,6 +139,16 @@ cdef bint multiplies(int code) noexcept nogil:
             or code == COMPLEX64 or code == COMPLEX128)
 
 
+cdef int multiply_vectors(Product* product) except -1:
+    if product.beta == 0:
+        product.addend.data = NULL
+    if product.apart or not takes_tiles(product) or _steps_along_a_vector(product):
+        return _multiply_prepared(product, False)
+    with nogil:
+        multiply_tiles(product)
+    return 0
+
+
 cdef int multiply(Product* product) except -1:
     """Compute the product, all of it."""
     cdef bint brief
@@ -152,7 +157,7 @@ cdef int multiply(Product* product) except -1:
     if product.beta == 0:
         product.addend.data = NULL
     if product.apart or not takes_tiles(product) or _steps_along_a_vector(product):
-        return _multiply_prepared(product)
+        return _multiply_prepared(product, takes_panels(product))
     brief = product.batch * product.rows * product.columns * product.depth < RELEASE_THRESHOLD
     if brief:
         multiply_tiles(product)
@@ -187,51 +192,55 @@ cdef inline bint _steps_along_a_vector(const Product* product) noexcept nogil:
     return product.rows == 1 and product.left.column_stride != 1 and product.depth > 1
 
 
-cdef int _multiply_prepared(Product* given) except -1:
-    """Bring the operands into shapes the loops or the library take, and share the tiles out."""
+cdef int _multiply_prepared(Product* given, bint by_panels) except -1:
+    """Bring the operands into shapes that kernels or the library take, and share the work out."""
     cdef Product product = given[0]
     cdef int64_t changes = local_state().changes
     cdef list scratch = []
     cdef Tiles tiles
     cdef int code = given.out.code
-    cdef int compute = FLOAT32 if _is_half(code) else code
+    cdef int left_code = given.left.code
+    cdef int compute = FLOAT32 if _is_half(code) and not by_panels else code
     cdef bint integers = _is_integer(code)
     cdef bint direct, by_library
     cdef int64_t work = product.batch * product.rows * product.columns * product.depth
     check_unchanged("matrix product", changes)
     direct = not given.apart and code == compute
-    if direct and not _has_unit_rows(&product.out, product.rows, product.columns):
+    if direct and not by_panels and not _has_unit_rows(&product.out, product.rows, product.columns):
         transpose(&product)
         direct = _has_unit_rows(&product.out, product.rows, product.columns)
         if not direct:
             transpose(&product)
-    _make_ready(&product.left, product.batch, product.rows, product.depth, compute, integers,
-                scratch)
-    _make_ready(&product.right, product.batch, product.depth, product.columns, compute, integers,
-                scratch)
+    if by_panels:
+        compute = left_code
+    _make_ready(&product.left, product.batch, product.rows, product.depth, compute, scratch)
+    _make_ready(&product.right, product.batch, product.depth, product.columns, compute, scratch)
     if not direct:
-        _reserve(&product.out, product.batch, product.rows, product.columns, compute, False,
-                 scratch)
-    by_library = not integers and not takes_tiles(&product)
+        _reserve(&product.out, product.batch, product.rows, product.columns,
+                 code if by_panels else compute, False, scratch)
+    by_library = not integers and not by_panels and not takes_tiles(&product)
     if by_library:
         open_library()
         check_unchanged("matrix product", changes)
     _cut(&tiles, &product)
     if work < RELEASE_THRESHOLD:
-        _run_all(&tiles)
+        _run_all(&tiles, by_panels)
         if not direct:
             transfer(&tiles.product.out, &given.out, given.batch, given.rows, given.columns)
         return 0
     with nogil:
-        _run_all(&tiles)
+        _run_all(&tiles, by_panels)
         if not direct:
             transfer(&tiles.product.out, &given.out, given.batch, given.rows, given.columns)
     return 0
 
 
-cdef void _run_all(Tiles* tiles) noexcept nogil:
+cdef void _run_all(Tiles* tiles, bint by_panels) noexcept nogil:
     cdef Product* product = &tiles.product
     cdef int64_t work = tiles.rows * tiles.columns * max(product.depth, 1)
+    if by_panels:
+        multiply_panels(product)
+        return
     if takes_tiles(product):
         _run_as_tiles(product)
         return
@@ -266,6 +275,9 @@ cdef void multiply_here(const Product* product) noexcept nogil:
     if takes_tiles(product):
         _run_as_tiles(&tiles.product)
         return
+    if takes_panels(product):
+        multiply_panels(product)
+        return
     _place_addend(&tiles.product)
     _run_tile(&tiles, 0, 0, 0, product.rows, product.columns)
 
@@ -281,7 +293,7 @@ cdef inline bint _has_unit_rows(const Block* block, int64_t rows, int64_t column
 
 
 cdef int _make_ready(Block* block, int64_t batch, int64_t rows, int64_t columns, int compute,
-                     bint row_major, list scratch) except -1:
+                     list scratch) except -1:
     """Pack an operand unless its rows, or for the library its columns, are runs of memory."""
     cdef Block source = block[0]
     cdef bint by_columns
@@ -291,10 +303,10 @@ cdef int _make_ready(Block* block, int64_t batch, int64_t rows, int64_t columns,
         if _has_unit_rows(block, rows, columns):
             return 0
         _swap_strides(&source)
-        if not row_major and _has_unit_rows(&source, columns, rows):
+        if _has_unit_rows(&source, columns, rows):
             return 0
         _swap_strides(&source)
-    by_columns = not row_major and block.row_stride < block.column_stride
+    by_columns = block.row_stride < block.column_stride
     _reserve(block, batch, rows, columns, compute, by_columns, scratch)
     if source.batch_stride == 0:
         block.batch_stride = 0
@@ -328,8 +340,6 @@ cdef void _cut(Tiles* tiles, const Product* product) noexcept nogil:
     wide = max(side, TILE_WORK // (min(side, product.rows) * product.depth))
     tiles.rows = max(side, TILE_WORK // (min(side, product.columns) * product.depth))
     tiles.rows = _even_share(product.rows, tiles.rows, &tiles.down)
-    if _is_integer(product.out.code):
-        return
     tiles.columns = _even_share(product.columns, wide, &tiles.across)
 
 
@@ -393,7 +403,7 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
     cdef char* out = _at(&product.out, place, row, column)
     cdef int64_t step = product.left.column_stride if product.depth > 1 else 1
     if _is_integer(product.out.code):
-        _run_integer_tile(product, place, row, rows)
+        _dot_of_integers(product)
         return
     enter_library()
     if columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
@@ -412,24 +422,14 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
 cdef void _matrix_product(Tiles* tiles, int64_t rows, int64_t columns, char* left, char* right,
                           char* out) noexcept nogil:
     cdef Product* product = &tiles.product
-    cdef float complex alpha = <float complex>product.alpha
-    cdef float complex beta = <float complex>product.beta
     if product.out.code == FLOAT32:
         _library.sgemm(ROW_MAJOR, tiles.transposed_left, tiles.transposed_right, rows, columns,
                        product.depth, <float>product.alpha.real, left, tiles.leading_left, right,
                        tiles.leading_right, <float>product.beta.real, out, tiles.leading_out)
-    elif product.out.code == FLOAT64:
+    else:
         _library.dgemm(ROW_MAJOR, tiles.transposed_left, tiles.transposed_right, rows, columns,
                        product.depth, product.alpha.real, left, tiles.leading_left, right,
                        tiles.leading_right, product.beta.real, out, tiles.leading_out)
-    elif product.out.code == COMPLEX64:
-        _library.cgemm(ROW_MAJOR, tiles.transposed_left, tiles.transposed_right, rows, columns,
-                       product.depth, &alpha, left, tiles.leading_left, right,
-                       tiles.leading_right, &beta, out, tiles.leading_out)
-    else:
-        _library.zgemm(ROW_MAJOR, tiles.transposed_left, tiles.transposed_right, rows, columns,
-                       product.depth, &product.alpha, left, tiles.leading_left, right,
-                       tiles.leading_right, &product.beta, out, tiles.leading_out)
 
 
 cdef void _vector_product(Product* product, int transposed, int64_t length, int64_t depth,
@@ -463,36 +463,28 @@ cdef void _clear(char* out, int64_t step, int64_t length, int64_t size) noexcept
         memset(out + index * step * size, 0, size)
 
 
-cdef void _run_integer_tile(Product* product, int64_t place, int64_t row,
-                            int64_t rows) noexcept nogil:
-    cdef int64_t alpha = <int64_t>product.alpha.real
-    cdef int64_t beta = <int64_t>product.beta.real
+cdef void _dot_of_integers(const Product* product) noexcept nogil:
     cdef int size = item_size(product.out.code)
     if size == 1:
-        _multiply_rows[uint8_t](product, place, row, rows, <uint8_t>alpha, <uint8_t>beta)
+        _dot[uint8_t](product, 0)
     elif size == 2:
-        _multiply_rows[uint16_t](product, place, row, rows, <uint16_t>alpha, <uint16_t>beta)
+        _dot[uint16_t](product, 0)
     elif size == 4:
-        _multiply_rows[uint32_t](product, place, row, rows, <uint32_t>alpha, <uint32_t>beta)
+        _dot[uint32_t](product, 0)
     else:
-        _multiply_rows[uint64_t](product, place, row, rows, <uint64_t>alpha, <uint64_t>beta)
+        _dot[uint64_t](product, 0)
 
 
-cdef void _multiply_rows(Product* product, int64_t place, int64_t first, int64_t rows,
-                         Integer alpha, Integer beta) noexcept nogil:
-    """Whole rows of an integer product, which wraps around as unsigned numbers do."""
-    cdef const Integer* left
-    cdef const Integer* right
-    cdef Integer* out
-    cdef Integer factor
-    cdef int64_t i, j, k
-    for i in range(first, first + rows):
-        left = <const Integer*>_at(&product.left, place, i, 0)
-        out = <Integer*>_at(&product.out, place, i, 0)
-        for j in range(product.columns):
-            out[j] = beta * out[j] if product.beta != 0 else 0
-        for k in range(product.depth):
-            right = <const Integer*>_at(&product.right, place, k, 0)
-            factor = alpha * left[k * product.left.column_stride]
-            for j in range(product.columns):
-                out[j] += factor * right[j]
+cdef void _dot(const Product* product, Integer total) noexcept nogil:
+    """One sum of products, from `total` on, which wraps around as unsigned numbers do."""
+    cdef const Integer* left = <const Integer*>product.left.data
+    cdef const Integer* right = <const Integer*>product.right.data
+    cdef int64_t left_step = product.left.column_stride, right_step = product.right.row_stride
+    cdef int64_t index
+    if left_step == 1 and right_step == 1:
+        for index in range(product.depth):
+            total += left[index] * right[index]
+    else:
+        for index in range(product.depth):
+            total += left[index * left_step] * right[index * right_step]
+    (<Integer*>product.out.data)[0] = total

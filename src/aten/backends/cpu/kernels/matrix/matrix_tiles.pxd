@@ -26,6 +26,9 @@ cdef struct Nesting:
     int64_t[2] left
     int64_t[2] right
 
+# The width of the vectors in use, in bytes.
+cdef int vector_width() noexcept nogil
+
 # Whether `multiply_tiles` computes this product: its types, the strides of its result, and its
 # size, as far as the processor's vectors go.
 cdef bint takes_tiles(const Product* product) noexcept nogil

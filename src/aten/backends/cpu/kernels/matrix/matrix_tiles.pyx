@@ -110,6 +110,10 @@ def set_vector_bytes(int count):
     _vector_bytes = count
 
 
+cdef int vector_width() noexcept nogil:
+    return _vector_bytes
+
+
 cdef bint takes_tiles(const Product* product) noexcept nogil:
     cdef int code = product.out.code
     if code != FLOAT32 and code != FLOAT64:

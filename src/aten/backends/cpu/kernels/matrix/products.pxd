@@ -16,6 +16,7 @@ cdef class ProductKernel(Kernel):
     cdef int out_position           # -1: a fresh result
     cdef bint inplace
 
+    cdef int result_code(self, TensorImpl left) noexcept
     cdef object multiplied(self, Product* product, TensorImpl out)
     cdef int multiplied_first(self, OpOverload op, Product* product, TensorImpl out, int rank,
                               const int64_t* sizes, TensorImpl left) except -1

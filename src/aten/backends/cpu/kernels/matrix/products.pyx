@@ -12,14 +12,14 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from aten._core.base.device cimport device_from_codes
-from aten._core.base.dtypes cimport COMPLEX128, COMPLEX64, dtype_from_code
+from aten._core.base.dtypes cimport COMPLEX128, COMPLEX64, INT32, INT8, dtype_from_code
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                        prepare_out, restore_geometry, same_geometry)
 from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
                                        data_pointer)
-from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply
+from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply, multiply_vectors
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
@@ -31,8 +31,9 @@ cdef enum:
     ADDED_BATCHES = 3       # baddbmm
     MATRIX_VECTOR = 4       # mv
     VECTORS = 5             # dot
+    BYTES = 6               # _int_mm, whose results are of 32 bits
 
-FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
+FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "_int_mm")
 
 _CXX_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half",
               "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
@@ -96,7 +97,7 @@ cdef class ProductKernel(Kernel):
             raise NotImplementedError(
                 f"\"{self.form}\" not implemented for '{_scalar_name(left)}'")
         if self.out_position < 0:
-            out = make_contiguous(left.dtype_code, rank, sizes, left.device_type,
+            out = make_contiguous(self.result_code(left), rank, sizes, left.device_type,
                                   left.device_index)
             return self.multiplied(&product, out)
         out = <TensorImpl>stack[self.out_position]
@@ -105,7 +106,7 @@ cdef class ProductKernel(Kernel):
             return out
         keep_geometry(out, &kept)
         try:
-            _prepare_given(op, out, rank, sizes, left)
+            _prepare_given(op, out, rank, sizes, left, self.result_code(left))
             product.apart = (may_overlap(out, left) or may_overlap(out, right)
                              or (addend is not None and may_overlap(out, addend)
                                  and not same_geometry(out, addend)))
@@ -115,13 +116,18 @@ cdef class ProductKernel(Kernel):
             raise
         return out
 
+    cdef int result_code(self, TensorImpl left) noexcept:
+        """The element type of the result."""
+        return INT32 if self.code == BYTES else left.dtype_code
+
     cdef int multiplied_first(self, OpOverload op, Product* product, TensorImpl out, int rank,
                               const int64_t* sizes, TensorImpl left) except -1:
         """Compute to memory of its own what then goes to `out`, which is resized."""
-        cdef Tensor fresh = make_contiguous(left.dtype_code, rank, sizes, left.device_type,
+        cdef int code = self.result_code(left)
+        cdef Tensor fresh = make_contiguous(code, rank, sizes, left.device_type,
                                             left.device_index)
         self.multiplied(product, fresh)
-        _prepare_given(op, out, rank, sizes, left)
+        _prepare_given(op, out, rank, sizes, left, code)
         if self.executes and out.count:
             memcpy(data_pointer(out), fresh.storage.data, fresh.storage.bytes)
             count_write(out)
@@ -131,7 +137,10 @@ cdef class ProductKernel(Kernel):
         if not self.executes or out.count == 0:
             return out
         read_result(&product.out, out, self.code == BATCHES or self.code == ADDED_BATCHES)
-        multiply(product)
+        if self.code == VECTORS:
+            multiply_vectors(product)
+        else:
+            multiply(product)
         if self.out_position >= 0:
             count_write(out)
         return out
@@ -159,7 +168,11 @@ cdef inline int64_t _count(int rank, const int64_t* sizes) noexcept:
 
 
 cdef str _cxx_name(TensorImpl tensor):
-    name = dtype_from_code(tensor.dtype_code).name
+    return _cxx_name_of(tensor.dtype_code)
+
+
+cdef str _cxx_name_of(int code):
+    name = dtype_from_code(code).name
     return _CXX_NAMES.get(name, name)
 
 
@@ -196,7 +209,7 @@ cdef inline int _check_ranks(int form, TensorImpl addend, TensorImpl left,
         return 0
     if form == MATRIX_VECTOR:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {left.rank}, {right.rank}")
-    if form == MATRICES:
+    if form == MATRICES or form == BYTES:
         raise RuntimeError(f"{'self' if left.rank != 2 else 'mat2'} must be a matrix")
     if form == ADDED_MATRICES:
         if left.rank != 2:
@@ -208,6 +221,8 @@ cdef inline int _check_ranks(int form, TensorImpl addend, TensorImpl left,
 cdef inline int _check_types(int form, TensorImpl addend, TensorImpl left,
                              TensorImpl right) except -1:
     cdef int code = left.dtype_code
+    if form == BYTES and (code != INT8 or right.dtype_code != INT8):
+        raise RuntimeError(f"_int_mm: expected int8, but got {left.dtype} and {right.dtype}")
     if right.dtype_code == code and (addend is None or addend.dtype_code == code):
         return 0
     if form == MATRICES:
@@ -331,12 +346,12 @@ cdef int _expand_addend(Block* block, TensorImpl addend, int rank, const int64_t
 
 
 cdef int _prepare_given(OpOverload op, TensorImpl out, int rank, const int64_t* sizes,
-                        TensorImpl left) except -1:
+                        TensorImpl left, int code) except -1:
     """Check the tensor the result goes to, and resize it if it is an out= argument."""
     cdef int dim
     cdef bint same = out.rank == rank
-    if out.dtype_code != left.dtype_code:
-        raise RuntimeError(f"Expected out tensor to have dtype {_cxx_name(left)}, but got "
+    if out.dtype_code != code:
+        raise RuntimeError(f"Expected out tensor to have dtype {_cxx_name_of(code)}, but got "
                            f"{_cxx_name(out)} instead")
     _check_device(left, out)
     if op.entry.variant == "out":

@@ -1,0 +1,75 @@
+"""scaled_dot_product_attention: short and long, causal, masked, grouped heads, one row against many
+keys, half types, and back."""
+
+from __future__ import annotations
+
+from operands import booleans, normal
+from timing import Case, Result, geometric_mean, measure
+
+CALL = "lib.nn.functional.scaled_dot_product_attention(q, k, v{options})"
+
+
+def _attention(
+    rows: int,
+    keys: int,
+    *,
+    heads: int = 8,
+    of_keys: int = 8,
+    batch: int = 1,
+    width: int = 64,
+    dtype: str = "float32",
+    options: str = "",
+    mask: str = "",
+    back: bool = False,
+) -> Case:
+    operands = {
+        "q": normal(batch, heads, rows, width, dtype=dtype),
+        "k": normal(batch, of_keys, keys, width, dtype=dtype),
+        "v": normal(batch, of_keys, keys, width, dtype=dtype),
+    }
+    if mask == "bool":
+        operands["m"] = booleans(1, 1, rows, keys)
+    elif mask:
+        operands["m"] = normal(1, heads, rows, keys, dtype=dtype)
+    if mask:
+        options += ", attn_mask=m"
+    statement, setup = CALL.format(options=options), ""
+    if back:
+        setup = "q.requires_grad_(), k.requires_grad_(), v.requires_grad_()"
+        statement = f"lib.autograd.grad({statement}.sum(), (q, k, v))"
+    grouped = f" of {of_keys}" if of_keys != heads else ""
+    words = [f"{batch}×{heads}{grouped}×{rows}×{width} to {keys}", dtype]
+    words += [options.replace(", attn_mask=m", f", {mask} mask").strip(", ")] if options else []
+    group = "backward" if back else "decoding" if rows == 1 else "attention"
+    name = f"{'backward' if back else 'attention'}: {', '.join(words)}"
+    return Case(name, statement, operands, setup, least_ratio=None, recorded=back, group=group)
+
+
+def cases() -> list[Case]:
+    made = []
+    for dtype in ("float32", "bfloat16"):
+        made += [_attention(rows, rows, dtype=dtype) for rows in (128, 512, 1024, 2048)]
+        causal = ", is_causal=True"
+        made += [_attention(rows, rows, dtype=dtype, options=causal) for rows in (128, 512, 2048)]
+        made.append(_attention(512, 512, dtype=dtype, mask="bool"))
+        made.append(_attention(512, 512, dtype=dtype, mask="added"))
+        grouped = ", enable_gqa=True"
+        made.append(_attention(512, 512, heads=32, of_keys=8, dtype=dtype, options=grouped))
+        made.append(_attention(1, 4096, dtype=dtype))
+        made.append(_attention(1, 4096, heads=32, of_keys=8, dtype=dtype, options=grouped))
+        made.append(_attention(1, 1024, batch=8, dtype=dtype))
+    made.append(_attention(197, 197, heads=12))
+    made.append(_attention(512, 512, back=True))
+    made.append(_attention(512, 512, back=True, options=", is_causal=True"))
+    return made
+
+
+def run() -> list[Result]:
+    results = measure(cases())
+    means = []
+    for group, target in (("attention", 1.5), ("decoding", 1.5), ("backward", 1.2)):
+        of_group = [result for result in results if result.group == group]
+        means.append(
+            geometric_mean(f"attention: mean of {len(of_group)}, {group}", of_group, target)
+        )
+    return [*results, *means]

@@ -1,0 +1,564 @@
+/* Tiles and packs of products in units for each level of vector instructions, and the choice. */
+
+#ifndef ATEN_PANEL_LEVELS
+#define ATEN_PANEL_LEVELS
+
+#include <stdint.h>
+#include <string.h>
+
+#include "../moving/halves.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define ATEN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define ATEN_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* Units of a column that are asked for ahead of their turn. */
+#define ATEN_TURNED_AHEAD 128
+
+/* Kinds of units: what their lanes multiply. */
+enum {
+    ATEN_FLOATS,
+    ATEN_DOUBLES,
+    ATEN_INTS,
+    ATEN_LONGS,
+    ATEN_SHORT_PAIRS,
+    ATEN_BYTE_QUADS,    /* the right ones unsigned */
+    ATEN_BRAIN_PAIRS,
+    ATEN_UNIT_KINDS
+};
+
+/* How elements are packed into units. */
+enum {
+    ATEN_PACK_BYTES,
+    ATEN_PACK_SIGNED_BYTES,
+    ATEN_PACK_UNSIGNED_BYTES,
+    ATEN_PACK_SHORTS,
+    ATEN_PACK_HALVES,
+    ATEN_PACK_BRAINS,
+    ATEN_PACK_SINGLES,
+    ATEN_PACK_DOUBLES,
+    ATEN_PACK_COMPLEX_SINGLES,
+    ATEN_PACK_COMPLEX_DOUBLES
+};
+
+/* How a row of sums becomes one of results. */
+enum {
+    ATEN_FINISH_BYTES,
+    ATEN_FINISH_SHORTS,
+    ATEN_FINISH_INTS,
+    ATEN_FINISH_LONGS,
+    ATEN_FINISH_HALVES,
+    ATEN_FINISH_BRAINS,
+    ATEN_FINISH_COMPLEX_SINGLES,
+    ATEN_FINISH_COMPLEX_DOUBLES
+};
+
+typedef struct {
+    /* Sums over `units` steps: they start at `start`, or zero, and get `addend` on top, if there is
+       one. Both lie as `out` does, whose rows are `out_row` lanes apart. Other steps in bytes. */
+    int64_t units;
+    const char *left, *right;
+    int64_t left_row, left_step, right_step;
+    const void *start, *addend;
+    void *out;
+    int64_t out_row;
+} aten_panel_tile;
+
+typedef void (*aten_panel_tile_function)(const aten_panel_tile *);
+
+typedef struct {
+    int lanes, rows, unit;
+    aten_panel_tile_function tiles[4][3];
+} aten_panel_tiles;
+
+typedef struct {
+    void (*run)(const void *source, int64_t step, int64_t count, void *target);
+    void (*zip)(const void *source, int64_t step, int64_t count, int64_t columns, int64_t width,
+                void *target);
+    void (*turn)(const void *source, int64_t row, int64_t units, int64_t columns, int64_t width,
+                 void *target);
+    int size, group, parts, as_is;  /* bytes of an element, elements a unit, units an element, and
+                                       whether a run of elements is one of units */
+} aten_panel_packs;
+
+typedef struct {
+    double real, imaginary;
+    int64_t whole;
+} aten_panel_factor;
+
+typedef struct {
+    /* `count` results of a row: steps in elements. `more` are the sums of imaginary parts. */
+    const void *sums, *more, *addend;
+    void *out;
+    int64_t count, addend_step, out_step, base;
+    aten_panel_factor alpha, beta;
+} aten_panel_row;
+
+typedef void (*aten_panel_finish)(const aten_panel_row *);
+
+static inline void aten_turn_units(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_row)
+{
+    int i, j;
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 4; j++)
+            to[i * to_row + j] = from[j * row + i];
+}
+
+static inline void aten_turn_double_units(const uint64_t *from, int64_t row, uint64_t *to,
+                                          int64_t to_row)
+{
+    const uint64_t a = from[0], b = from[1], c = from[row], d = from[row + 1];
+    to[0] = a;
+    to[1] = c;
+    to[to_row] = b;
+    to[to_row + 1] = d;
+}
+
+/* Sixteen bytes of each of four rows, side by side. */
+static inline void aten_zip_quads(const uint8_t *from, int64_t step, uint32_t *to)
+{
+#if defined(__x86_64__)
+    const __m128i first = _mm_loadu_si128((const __m128i *)from);
+    const __m128i second = _mm_loadu_si128((const __m128i *)(from + step));
+    const __m128i third = _mm_loadu_si128((const __m128i *)(from + 2 * step));
+    const __m128i fourth = _mm_loadu_si128((const __m128i *)(from + 3 * step));
+    const __m128i low = _mm_unpacklo_epi8(first, second);
+    const __m128i high = _mm_unpackhi_epi8(first, second);
+    const __m128i other_low = _mm_unpacklo_epi8(third, fourth);
+    const __m128i other_high = _mm_unpackhi_epi8(third, fourth);
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(low, other_low));
+    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(low, other_low));
+    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpacklo_epi16(high, other_high));
+    _mm_storeu_si128((__m128i *)(to + 12), _mm_unpackhi_epi16(high, other_high));
+#else
+    int i;
+    for (i = 0; i < 16; i++)
+        to[i] = (uint32_t)from[i] | (uint32_t)from[step + i] << 8
+            | (uint32_t)from[2 * step + i] << 16 | (uint32_t)from[3 * step + i] << 24;
+#endif
+}
+
+#define ATEN_MULTIPLY_ADD(sums, left, right) ((sums) + (left) * (right))
+
+/* Vectors of 16 bytes, which every processor has. Pairs are spread out. */
+
+typedef float aten_panel_floats_16 __attribute__((vector_size(16)));
+typedef double aten_panel_doubles_16 __attribute__((vector_size(16)));
+typedef uint32_t aten_panel_ints_16 __attribute__((vector_size(16)));
+typedef uint64_t aten_panel_longs_16 __attribute__((vector_size(16)));
+
+static inline aten_panel_ints_16 aten_spread_16(const char *from)
+{
+    uint32_t unit;
+    memcpy(&unit, from, 4);
+    return (aten_panel_ints_16){unit, unit, unit, unit};
+}
+
+static inline aten_panel_longs_16 aten_spread_long_16(const char *from)
+{
+    uint64_t unit;
+    memcpy(&unit, from, 8);
+    return (aten_panel_longs_16){unit, unit};
+}
+
+static inline aten_panel_ints_16 aten_add_pairs_16(aten_panel_ints_16 sums,
+                                                   aten_panel_ints_16 left,
+                                                   aten_panel_ints_16 right)
+{
+#if defined(__x86_64__)
+    return sums + (aten_panel_ints_16)_mm_madd_epi16((__m128i)left, (__m128i)right);
+#else
+    typedef int32_t lanes __attribute__((vector_size(16)));
+    const lanes a = (lanes)left, b = (lanes)right;
+    return sums + (aten_panel_ints_16)((a << 16 >> 16) * (b << 16 >> 16))
+        + (aten_panel_ints_16)((a >> 16) * (b >> 16));
+#endif
+}
+
+#define TARGET
+#define ROWS 4
+
+#define UNIT uint32_t
+#define LANES 4
+#define SPREAD aten_spread_16
+#define SUMS aten_panel_floats_16
+#define NAME(stem) aten_panel_##stem##_floats_16
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 4
+#define SPREAD aten_spread_16
+#define SUMS aten_panel_ints_16
+#define NAME(stem) aten_panel_##stem##_ints_16
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 4
+#define SPREAD aten_spread_16
+#define SUMS aten_panel_ints_16
+#define NAME(stem) aten_panel_##stem##_pairs_16
+#define ADD aten_add_pairs_16
+#include "panel_tiles.h"
+
+#define UNIT uint64_t
+#define LANES 2
+#define SPREAD aten_spread_long_16
+#define SUMS aten_panel_doubles_16
+#define NAME(stem) aten_panel_##stem##_doubles_16
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint64_t
+#define LANES 2
+#define SPREAD aten_spread_long_16
+#define SUMS aten_panel_longs_16
+#define NAME(stem) aten_panel_##stem##_longs_16
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define NAME(stem) aten_panel_##stem##_16
+#define TURN_SINGLES aten_turn_units
+#define TURN_DOUBLES aten_turn_double_units
+#define SINGLES_SIDE 4
+#define DOUBLES_SIDE 2
+#define WIDEN_HALVES(from, to) SIXTEEN(aten_widen_half, from, to)
+#include "panel_packs.h"
+
+#undef ROWS
+#undef TARGET
+
+#if defined(__x86_64__)
+
+#define TARGET __attribute__((target("avx2,fma,f16c")))
+#define ROWS 4
+
+typedef float aten_panel_floats_32 __attribute__((vector_size(32)));
+typedef double aten_panel_doubles_32 __attribute__((vector_size(32)));
+typedef uint32_t aten_panel_ints_32 __attribute__((vector_size(32)));
+typedef uint64_t aten_panel_longs_32 __attribute__((vector_size(32)));
+
+static inline __attribute__((always_inline, target("avx2"))) __m256i
+aten_spread_32(const char *from)
+{
+    int32_t unit;
+    memcpy(&unit, from, 4);
+    return _mm256_set1_epi32(unit);
+}
+
+static inline __attribute__((always_inline, target("avx2"))) __m256i
+aten_spread_long_32(const char *from)
+{
+    int64_t unit;
+    memcpy(&unit, from, 8);
+    return _mm256_set1_epi64x(unit);
+}
+
+#define UNIT uint32_t
+#define LANES 8
+#define SPREAD aten_spread_32
+#define SUMS aten_panel_floats_32
+#define NAME(stem) aten_panel_##stem##_floats_32
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 8
+#define SPREAD aten_spread_32
+#define SUMS aten_panel_ints_32
+#define NAME(stem) aten_panel_##stem##_ints_32
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 8
+#define SPREAD aten_spread_32
+#define SUMS aten_panel_ints_32
+#define NAME(stem) aten_panel_##stem##_pairs_32
+#define ADD(sums, left, right)                                                                   \
+    ((sums) + (aten_panel_ints_32)_mm256_madd_epi16((__m256i)(left), (__m256i)(right)))
+#include "panel_tiles.h"
+
+#define UNIT uint64_t
+#define LANES 4
+#define SPREAD aten_spread_long_32
+#define SUMS aten_panel_doubles_32
+#define NAME(stem) aten_panel_##stem##_doubles_32
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint64_t
+#define LANES 4
+#define SPREAD aten_spread_long_32
+#define SUMS aten_panel_longs_32
+#define NAME(stem) aten_panel_##stem##_longs_32
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define NAME(stem) aten_panel_##stem##_32
+#define TURN_SINGLES aten_turn_units
+#define TURN_DOUBLES aten_turn_double_units
+#define SINGLES_SIDE 4
+#define DOUBLES_SIDE 2
+#define WIDEN_HALVES(from, to)                                                                   \
+    do {                                                                                         \
+        _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from))));         \
+        _mm256_storeu_ps((to) + 8,                                                               \
+                         _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((from) + 8))));       \
+    } while (0)
+#include "panel_packs.h"
+
+#undef ROWS
+#undef TARGET
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")))
+#define ROWS 8
+
+typedef float aten_panel_floats_64 __attribute__((vector_size(64)));
+typedef double aten_panel_doubles_64 __attribute__((vector_size(64)));
+typedef uint32_t aten_panel_ints_64 __attribute__((vector_size(64)));
+typedef uint64_t aten_panel_longs_64 __attribute__((vector_size(64)));
+
+static inline __attribute__((always_inline, target("avx512f"))) __m512i
+aten_spread_64(const char *from)
+{
+    int32_t unit;
+    memcpy(&unit, from, 4);
+    return _mm512_set1_epi32(unit);
+}
+
+static inline __attribute__((always_inline, target("avx512f"))) __m512i
+aten_spread_long_64(const char *from)
+{
+    int64_t unit;
+    memcpy(&unit, from, 8);
+    return _mm512_set1_epi64(unit);
+}
+
+/* A square of 16 by 16: quarters of four rows are brought together as they are loaded, and each is
+   turned within its lane. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to,
+                                            int64_t to_row)
+{
+    int quarter, i;
+    ATEN_UNROLL for (quarter = 0; quarter < 4; quarter++) {
+        __m512i line[4], low, high, other_low, other_high;
+        ATEN_UNROLL for (i = 0; i < 4; i++) {
+            const uint32_t *at = from + i * row + 4 * quarter;
+            __m512i value = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)at));
+            value = _mm512_mask_broadcast_i32x4(
+                value, 0x00F0, _mm_loadu_si128((const __m128i *)(at + 4 * row)));
+            value = _mm512_mask_broadcast_i32x4(
+                value, 0x0F00, _mm_loadu_si128((const __m128i *)(at + 8 * row)));
+            line[i] = _mm512_mask_broadcast_i32x4(
+                value, 0xF000, _mm_loadu_si128((const __m128i *)(at + 12 * row)));
+        }
+        low = _mm512_unpacklo_epi32(line[0], line[1]);
+        high = _mm512_unpackhi_epi32(line[0], line[1]);
+        other_low = _mm512_unpacklo_epi32(line[2], line[3]);
+        other_high = _mm512_unpackhi_epi32(line[2], line[3]);
+        to += quarter ? 4 * to_row : 0;
+        _mm512_storeu_si512(to, _mm512_unpacklo_epi64(low, other_low));
+        _mm512_storeu_si512(to + to_row, _mm512_unpackhi_epi64(low, other_low));
+        _mm512_storeu_si512(to + 2 * to_row, _mm512_unpacklo_epi64(high, other_high));
+        _mm512_storeu_si512(to + 3 * to_row, _mm512_unpackhi_epi64(high, other_high));
+    }
+}
+
+#define UNIT uint32_t
+#define LANES 16
+#define SPREAD aten_spread_64
+#define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_floats_64
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 16
+#define SPREAD aten_spread_64
+#define SUMS aten_panel_ints_64
+#define NAME(stem) aten_panel_##stem##_ints_64
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 16
+#define SPREAD aten_spread_64
+#define SUMS aten_panel_ints_64
+#define NAME(stem) aten_panel_##stem##_pairs_64
+#define ADD(sums, left, right)                                                                   \
+    ((sums) + (aten_panel_ints_64)_mm512_madd_epi16((__m512i)(left), (__m512i)(right)))
+#include "panel_tiles.h"
+
+#define UNIT uint64_t
+#define LANES 8
+#define SPREAD aten_spread_long_64
+#define SUMS aten_panel_doubles_64
+#define NAME(stem) aten_panel_##stem##_doubles_64
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define UNIT uint64_t
+#define LANES 8
+#define SPREAD aten_spread_long_64
+#define SUMS aten_panel_longs_64
+#define NAME(stem) aten_panel_##stem##_longs_64
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_tiles.h"
+
+#define NAME(stem) aten_panel_##stem##_64
+#define TURN_SINGLES aten_turn_sixteen
+#define TURN_DOUBLES aten_turn_double_units
+#define SINGLES_SIDE 16
+#define DOUBLES_SIDE 2
+#define WIDEN_HALVES(from, to)                                                                   \
+    _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from))))
+#include "panel_packs.h"
+
+/* Sums of products of small numbers in one instruction. */
+
+#undef TARGET
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512vnni,prefer-vector-width=512")))
+
+#define UNIT uint32_t
+#define LANES 16
+#define SPREAD aten_spread_64
+#define SUMS aten_panel_ints_64
+#define NAME(stem) aten_panel_##stem##_pairs_vnni
+#define ADD(sums, left, right)                                                                   \
+    ((aten_panel_ints_64)_mm512_dpwssd_epi32((__m512i)(sums), (__m512i)(left), (__m512i)(right)))
+#include "panel_tiles.h"
+
+#define UNIT uint32_t
+#define LANES 16
+#define SPREAD aten_spread_64
+#define SUMS aten_panel_ints_64
+#define NAME(stem) aten_panel_##stem##_quads_vnni
+#define ADD(sums, left, right)                                                                   \
+    ((aten_panel_ints_64)_mm512_dpbusd_epi32((__m512i)(sums), (__m512i)(right), (__m512i)(left)))
+#include "panel_tiles.h"
+
+#undef TARGET
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512bf16,prefer-vector-width=512")))
+
+#define UNIT uint32_t
+#define LANES 16
+#define SPREAD aten_spread_64
+#define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_brains_64
+#define ADD(sums, left, right)                                                                   \
+    ((aten_panel_floats_64)_mm512_dpbf16_ps((__m512)(sums), (__m512bh)(left), (__m512bh)(right)))
+#include "panel_tiles.h"
+
+#undef ROWS
+#undef TARGET
+#endif
+
+/* What the processor has besides vectors of 64 bytes. */
+typedef struct {
+    int byte_sums, brain_sums;
+} aten_panel_features;
+
+static aten_panel_features aten_find_panel_features(void)
+{
+    aten_panel_features found = {0, 0};
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    found.byte_sums = __builtin_cpu_supports("avx512vnni") != 0;
+    found.brain_sums = __builtin_cpu_supports("avx512bf16") != 0;
+#endif
+    return found;
+}
+
+static int aten_widest_panels(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        return 64;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+        && __builtin_cpu_supports("f16c"))
+        return 32;
+#endif
+    return 16;
+}
+
+static const aten_panel_packs *aten_panel_packs_of(int vector_bytes, int pack)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64)
+        return aten_panel_packs_64 + pack;
+    if (vector_bytes == 32)
+        return aten_panel_packs_32 + pack;
+#endif
+    return aten_panel_packs_16 + pack;
+}
+
+static int64_t aten_sum_bytes(int vector_bytes, const int8_t *bytes, int64_t count)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64)
+        return aten_panel_sum_bytes_64(bytes, count);
+#endif
+    return aten_panel_sum_bytes_16(bytes, count);
+}
+
+static aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64)
+        return aten_panel_finishes_64[finish];
+    if (vector_bytes == 32)
+        return aten_panel_finishes_32[finish];
+#endif
+    return aten_panel_finishes_16[finish];
+}
+
+static void aten_flip_units(int vector_bytes, uint32_t *units, int64_t count, uint32_t by)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64) {
+        aten_panel_flip_64(units, count, by);
+        return;
+    }
+#endif
+    aten_panel_flip_16(units, count, by);
+}
+
+/* NULL where the processor has no such tiles. */
+static const aten_panel_tiles *aten_panel_tiles_of(int vector_bytes, aten_panel_features features,
+                                                   int kind)
+{
+    static const aten_panel_tiles *const of_sixteen[ATEN_UNIT_KINDS] = {
+        &aten_panel_tiles_floats_16, &aten_panel_tiles_doubles_16, &aten_panel_tiles_ints_16,
+        &aten_panel_tiles_longs_16, &aten_panel_tiles_pairs_16, NULL, NULL};
+#if defined(__x86_64__)
+    static const aten_panel_tiles *const of_more[2][ATEN_UNIT_KINDS] = {
+        {&aten_panel_tiles_floats_32, &aten_panel_tiles_doubles_32, &aten_panel_tiles_ints_32,
+         &aten_panel_tiles_longs_32, &aten_panel_tiles_pairs_32, NULL, NULL},
+        {&aten_panel_tiles_floats_64, &aten_panel_tiles_doubles_64, &aten_panel_tiles_ints_64,
+         &aten_panel_tiles_longs_64, &aten_panel_tiles_pairs_64, NULL, NULL}};
+    if (vector_bytes == 64 && features.byte_sums && kind == ATEN_SHORT_PAIRS)
+        return &aten_panel_tiles_pairs_vnni;
+    if (vector_bytes == 64 && features.byte_sums && kind == ATEN_BYTE_QUADS)
+        return &aten_panel_tiles_quads_vnni;
+    if (vector_bytes == 64 && features.brain_sums && kind == ATEN_BRAIN_PAIRS)
+        return &aten_panel_tiles_brains_64;
+    if (vector_bytes >= 32)
+        return of_more[vector_bytes == 64][kind];
+#endif
+    return of_sixteen[kind];
+}
+
+#endif

@@ -1,0 +1,611 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""Matrix products of half types, integers and complex numbers by kernels of our own.
+
+Both operands are packed into units, which are what a lane multiplies and sums in one step: two
+bfloat16 or int16, four bytes, or one number. A complex number is two units of the right operand,
+one below the other, and two rows of the left one, (real, -imaginary) and (imaginary, real): its
+product is a real one of twice the rows and twice the depth, whose rows are the parts of the result.
+Half types that the processor does not multiply are widened to float32 as they are packed, bytes to
+16 bits. Sums are kept apart, as float32 for half types, and each result is rounded once.
+
+A stretch of the depth is summed in order, in one lane, and added to what the stretches before it
+gave. Stretches have the same length whatever the sizes, so how a product is cut, for the caches or
+for threads, does not change the bits of a row, nor does what lies beside it.
+"""
+
+from libc.stdint cimport int64_t, int8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, INT16, INT32, INT64,
+                                     INT8, UINT8, item_size)
+from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, transpose, vector_width)
+from aten.backends.cpu.kernels.moving.transfer cimport Block
+
+cdef extern from "panel_levels.h" nogil:
+    ctypedef struct aten_panel_tile:
+        int64_t units
+        const char* left
+        const char* right
+        int64_t left_row, left_step, right_step
+        const void* start
+        const void* addend
+        void* out
+        int64_t out_row
+    ctypedef void (*aten_panel_tile_function)(const aten_panel_tile*) noexcept nogil
+    ctypedef struct aten_panel_tiles:
+        int lanes, rows, unit
+        aten_panel_tile_function tiles[4][3]
+    ctypedef struct aten_panel_packs:
+        void (*run)(const void* source, int64_t step, int64_t count, void* target) noexcept nogil
+        void (*zip)(const void* source, int64_t step, int64_t count, int64_t columns,
+                    int64_t width, void* target) noexcept nogil
+        void (*turn)(const void* source, int64_t row, int64_t units, int64_t columns,
+                     int64_t width, void* target) noexcept nogil
+        int size, group, parts, as_is
+    ctypedef struct aten_panel_features:
+        int byte_sums, brain_sums
+    ctypedef struct aten_panel_factor:
+        double real, imaginary
+        int64_t whole
+    ctypedef struct aten_panel_row:
+        const void* sums
+        const void* more
+        const void* addend
+        void* out
+        int64_t count, addend_step, out_step, base
+        aten_panel_factor alpha, beta
+    ctypedef void (*aten_panel_finish)(const aten_panel_row*) noexcept nogil
+    aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
+    int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
+    void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
+    aten_panel_features aten_find_panel_features()
+    int aten_widest_panels()
+    const aten_panel_packs* aten_panel_packs_of(int vector_bytes, int pack)
+    const aten_panel_tiles* aten_panel_tiles_of(int vector_bytes, aten_panel_features features,
+                                                int kind)
+    int ATEN_FLOATS, ATEN_DOUBLES, ATEN_INTS, ATEN_LONGS, ATEN_SHORT_PAIRS, ATEN_BYTE_QUADS
+    int ATEN_BRAIN_PAIRS
+    int ATEN_PACK_BYTES, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_UNSIGNED_BYTES, ATEN_PACK_SHORTS
+    int ATEN_PACK_HALVES, ATEN_PACK_BRAINS, ATEN_PACK_SINGLES, ATEN_PACK_DOUBLES
+    int ATEN_PACK_COMPLEX_SINGLES, ATEN_PACK_COMPLEX_DOUBLES
+    int ATEN_FINISH_BYTES, ATEN_FINISH_SHORTS, ATEN_FINISH_INTS, ATEN_FINISH_LONGS
+    int ATEN_FINISH_HALVES, ATEN_FINISH_BRAINS, ATEN_FINISH_COMPLEX_SINGLES
+    int ATEN_FINISH_COMPLEX_DOUBLES
+
+cdef enum:
+    # Units of a stretch of the depth.
+    STRETCH = 128
+    # Vectors side by side in a tile.
+    VECTORS = 3
+    # The widest strip, in lanes.
+    STRIP_LANES = 48
+    # Rows of sums up to which the right operand is read as it lies in memory, from end to end.
+    FEW_ROWS = 16
+    # Units of the depth at once where its rows run side by side, and sums of such columns.
+    STREAM = 8
+    STREAM_SUMS = 4096
+    # Rows of sums in a piece, and its columns: the sums stay in the second cache.
+    PIECE_ROWS = 256
+    PIECE_COLUMNS = 480
+    # Bytes between the rows of a packed left operand, so that they do not push each other out.
+    GAP = 64
+    # Rows of a left operand that lies by columns, packed together.
+    LEFT_LANES = 16
+    # What a product costs whatever its size, in multiplications, and what is worth a thread.
+    OVERHEAD = 4096
+    PIECE_WORK = 1 << 19
+    # From where threads get two pieces each, to even out a slow one.
+    LARGE_WORK = 1 << 26
+    # Columns from which pieces are whole strips.
+    WIDE = 1024
+    # Bytes whose sum has room in 32 bits.
+    SUMMED = 1 << 20
+    # Bytes of sums and packed operands for which the stack has room.
+    NEAR = 3 << 14
+
+cdef aten_panel_features _features = aten_find_panel_features()
+cdef int _widest = aten_widest_panels()
+
+ctypedef fused Real:
+    float
+    double
+
+cdef struct Way:
+    int vector_bytes
+    const aten_panel_tiles* tiles
+    const aten_panel_packs* packs
+    aten_panel_finish finish
+    bint flips              # whether bytes of the right operand are made unsigned
+
+cdef struct Panels:
+    Product product
+    Way way
+    int64_t rows            # of a piece
+    int64_t columns
+    int64_t down            # pieces in a matrix
+    int64_t across
+
+cdef struct Piece:
+    const Way* way
+    int64_t rows
+    int64_t columns
+    int64_t depth
+    Block left
+    Block right
+    Block addend
+    Block out
+    aten_panel_factor alpha
+    aten_panel_factor beta
+    int64_t sums_row        # lanes from one row of sums to the next
+    char* sums
+    char* begun             # the sums of a stretch that is not done
+    char* packed_left
+    char* packed_right
+
+
+cdef bint takes_panels(const Product* product) noexcept nogil:
+    cdef Way way
+    return _choose_way(&way, product.left.code, product.out.code)
+
+
+cdef bint _choose_way(Way* way, int code, int out_code) noexcept nogil:
+    """How this product is computed; False where other kernels compute it."""
+    cdef int kind, pack, finish, wide = min(vector_width(), _widest)
+    way.vector_bytes = wide
+    way.flips = False
+    if code == BFLOAT16:
+        kind, pack, finish = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS, ATEN_FINISH_BRAINS
+        if aten_panel_tiles_of(wide, _features, kind) == NULL:
+            kind, pack = ATEN_FLOATS, ATEN_PACK_BRAINS
+    elif code == FLOAT16:
+        kind, pack, finish = ATEN_FLOATS, ATEN_PACK_HALVES, ATEN_FINISH_HALVES
+    elif code == INT8 or code == UINT8:
+        kind, pack = ATEN_BYTE_QUADS, ATEN_PACK_BYTES
+        finish = ATEN_FINISH_INTS if out_code == INT32 else ATEN_FINISH_BYTES
+        if aten_panel_tiles_of(wide, _features, kind) == NULL:
+            kind = ATEN_SHORT_PAIRS
+            pack = ATEN_PACK_SIGNED_BYTES if code == INT8 else ATEN_PACK_UNSIGNED_BYTES
+        else:
+            # Otherwise only what is left of a sum in eight bits counts.
+            way.flips = out_code == INT32
+    elif code == INT16:
+        kind, pack, finish = ATEN_SHORT_PAIRS, ATEN_PACK_SHORTS, ATEN_FINISH_SHORTS
+    elif code == INT32:
+        kind, pack, finish = ATEN_INTS, ATEN_PACK_SINGLES, ATEN_FINISH_INTS
+    elif code == INT64:
+        kind, pack, finish = ATEN_LONGS, ATEN_PACK_DOUBLES, ATEN_FINISH_LONGS
+    elif code == COMPLEX64:
+        kind, pack, finish = (ATEN_FLOATS, ATEN_PACK_COMPLEX_SINGLES,
+                              ATEN_FINISH_COMPLEX_SINGLES)
+    elif code == COMPLEX128:
+        kind, pack, finish = (ATEN_DOUBLES, ATEN_PACK_COMPLEX_DOUBLES,
+                              ATEN_FINISH_COMPLEX_DOUBLES)
+    else:
+        return False
+    way.tiles = aten_panel_tiles_of(wide, _features, kind)
+    way.packs = aten_panel_packs_of(wide, pack)
+    way.finish = aten_panel_finish_of(wide, finish)
+    return True
+
+
+cdef void multiply_panels(const Product* given) noexcept nogil:
+    cdef Panels panels
+    cdef int64_t together
+    panels.product = given[0]
+    if given.columns == 1:
+        # A column of results is a row, whose columns fill vectors.
+        transpose(&panels.product)
+    _choose_way(&panels.way, given.left.code, given.out.code)
+    together = _cut(&panels)
+    parallel_for(given.batch * panels.down * panels.across, together, _run_pieces, &panels)
+
+
+cdef int64_t _cut(Panels* panels) noexcept nogil:
+    """Choose the pieces, and return how many are worth a thread's claim."""
+    cdef const Product* product = &panels.product
+    cdef int64_t rows = product.rows, columns = product.columns, pieces
+    cdef int64_t parts = panels.way.packs.parts
+    cdef int64_t work = OVERHEAD + (rows + FEW_ROWS) * columns * product.depth * parts * parts
+    cdef int64_t most_rows = PIECE_ROWS // parts
+    panels.down = (rows + most_rows - 1) // most_rows
+    panels.across = 1
+    if rows * parts > FEW_ROWS:
+        panels.across = (columns + PIECE_COLUMNS - 1) // PIECE_COLUMNS
+    pieces = thread_count() if work < LARGE_WORK else 2 * thread_count()
+    pieces = min((pieces + product.batch - 1) // product.batch, work // PIECE_WORK)
+    while panels.down * panels.across < pieces:
+        if columns // (2 * panels.across) >= STRIP_LANES:
+            panels.across *= 2
+        elif rows // (2 * panels.down) >= FEW_ROWS:
+            panels.down *= 2
+        else:
+            break
+    panels.rows = _even_share(rows, 8, &panels.down)
+    panels.columns = _even_share(columns, STRIP_LANES if columns >= WIDE else LEFT_LANES,
+                                 &panels.across)
+    return max(1, PIECE_WORK // max(1, work // (panels.down * panels.across)))
+
+
+cdef int64_t _even_share(int64_t total, int64_t unit, int64_t* parts) noexcept nogil:
+    """The size of parts that differ little, a multiple of `unit`; their number may become less."""
+    cdef int64_t share = (total + parts[0] - 1) // parts[0]
+    share = max(unit, (share + unit - 1) // unit * unit)
+    parts[0] = (total + share - 1) // share
+    return share
+
+
+cdef inline char* _at(const Block* block, int64_t place, int64_t row,
+                      int64_t column) noexcept nogil:
+    return block.data + (place * block.batch_stride + row * block.row_stride
+                         + column * block.column_stride) * item_size(block.code)
+
+
+cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef const Panels* panels = <const Panels*>context
+    cdef const Product* product = &panels.product
+    cdef int64_t index, place, row, column
+    cdef Piece piece
+    piece.way = &panels.way
+    piece.depth = product.depth
+    piece.left = product.left
+    piece.right = product.right
+    piece.addend = product.addend
+    piece.out = product.out
+    _read_factor(&piece.alpha, product.alpha)
+    _read_factor(&piece.beta, product.beta)
+    for index in range(begin, end):
+        place = index // (panels.down * panels.across)
+        row = index // panels.across % panels.down * panels.rows
+        column = index % panels.across * panels.columns
+        piece.rows = min(panels.rows, product.rows - row)
+        piece.columns = min(panels.columns, product.columns - column)
+        piece.left.data = _at(&product.left, place, row, 0)
+        piece.right.data = _at(&product.right, place, 0, column)
+        piece.out.data = _at(&product.out, place, row, column)
+        if product.addend.data != NULL:
+            piece.addend.data = _at(&product.addend, place, row, column)
+        _multiply_piece(&piece)
+
+
+cdef inline void _read_factor(aten_panel_factor* factor, double complex number) noexcept nogil:
+    factor.real = number.real
+    factor.imaginary = number.imag
+    factor.whole = <int64_t>number.real
+
+
+cdef void _multiply_piece(Piece* piece) noexcept nogil:
+    """A piece in memory for its sums and packed operands; bit by bit where there is none."""
+    cdef char near[NEAR]
+    cdef char* room = NULL
+    cdef int64_t size = _lay_out(piece, NULL)
+    if size <= NEAR:
+        _lay_out(piece, near)
+        _multiply_in_room(piece)
+        return
+    room = <char*>malloc(size)
+    if room != NULL:
+        _lay_out(piece, room)
+        _multiply_in_room(piece)
+        free(room)
+        return
+    _multiply_bits(piece, near)
+
+
+cdef void _multiply_bits(const Piece* whole, char* near) noexcept nogil:
+    cdef Piece piece = whole[0]
+    cdef int64_t row, column, down, across, side = 8
+    while True:
+        piece.rows = min(side, whole.rows)
+        piece.columns = min(2 * side, whole.columns)
+        if side == 1 or _lay_out(&piece, NULL) <= NEAR:
+            break
+        side //= 2
+    for down in range((whole.rows + side - 1) // side):
+        row = down * side
+        for across in range((whole.columns + 2 * side - 1) // (2 * side)):
+            column = across * 2 * side
+            piece.rows = min(side, whole.rows - row)
+            piece.columns = min(2 * side, whole.columns - column)
+            piece.left.data = _at(&whole.left, 0, row, 0)
+            piece.right.data = _at(&whole.right, 0, 0, column)
+            piece.out.data = _at(&whole.out, 0, row, column)
+            if whole.addend.data != NULL:
+                piece.addend.data = _at(&whole.addend, 0, row, column)
+            _lay_out(&piece, near)
+            _multiply_in_room(&piece)
+
+
+cdef inline bint _streams(const Piece* piece) noexcept nogil:
+    """Whether the right operand's rows run side by side from end to end."""
+    return (piece.rows * piece.way.packs.parts <= FEW_ROWS and piece.right.column_stride == 1
+            and piece.columns > 2 * STRIP_LANES)
+
+
+cdef inline bint _goes_by_strips(const Piece* piece) noexcept nogil:
+    """Whether a strip of the right operand is read from end to end before the next one."""
+    return (piece.rows * piece.way.packs.parts <= FEW_ROWS
+            and (piece.right.column_stride != 1 or piece.columns <= 2 * STRIP_LANES))
+
+
+cdef int64_t _stream_columns(const Piece* piece) noexcept nogil:
+    """Columns whose rows run side by side: few enough that their sums stay near."""
+    cdef int64_t most = STREAM_SUMS // (piece.rows * piece.way.packs.parts)
+    return max(STRIP_LANES, most // STRIP_LANES * STRIP_LANES)
+
+
+cdef int64_t _lay_out(Piece* piece, char* room) noexcept nogil:
+    """Where in `room` sums and packed operands lie, and the bytes that they need in all."""
+    cdef int64_t unit = piece.way.tiles.unit, lanes = piece.way.tiles.lanes
+    cdef int64_t rows = piece.rows * piece.way.packs.parts
+    cdef int64_t width, sums, left, right, steps
+    steps = min(<int64_t>STRETCH, _units_of(piece, piece.depth))
+    width = (piece.columns + lanes - 1) // lanes * lanes
+    piece.sums_row = width
+    if _goes_by_strips(piece):
+        piece.sums_row = min(width, <int64_t>STRIP_LANES)
+    elif _streams(piece):
+        piece.sums_row = min(width, _stream_columns(piece))
+    sums = (rows * piece.sums_row * unit + 63) // 64 * 64
+    left = ((rows + LEFT_LANES - 1) // LEFT_LANES * LEFT_LANES) * (steps * unit + GAP)
+    right = steps * unit * min(width, lanes * VECTORS)
+    # The room may begin amid a line.
+    piece.sums = <char*>((<size_t>room + 63) & ~<size_t>63)
+    piece.begun = piece.sums + sums
+    piece.packed_right = piece.begun + (sums if _streams(piece) else 0)
+    piece.packed_left = piece.packed_right + right
+    return sums + (sums if _streams(piece) else 0) + left + right + 64
+
+
+cdef inline int64_t _units_of(const Piece* piece, int64_t count) noexcept nogil:
+    """Units of so many steps of the depth."""
+    cdef const aten_panel_packs* packs = piece.way.packs
+    return (count + packs.group - 1) // packs.group * packs.parts
+
+
+cdef inline int64_t _stretch_of(const Piece* piece, int64_t units) noexcept nogil:
+    """Steps of the depth of so many units."""
+    return units * piece.way.packs.group // piece.way.packs.parts
+
+
+cdef void _multiply_in_room(Piece* piece) noexcept nogil:
+    if _goes_by_strips(piece):
+        _multiply_by_strips(piece)
+    elif _streams(piece):
+        _multiply_streaming(piece)
+    else:
+        _multiply_block(piece)
+
+
+cdef inline int64_t _strip_of(const Piece* piece, int64_t columns) noexcept nogil:
+    """Columns of a strip, so that the last one is about as wide as the others."""
+    cdef int64_t lanes = piece.way.tiles.lanes
+    cdef int64_t vectors = (columns + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + VECTORS - 1) // VECTORS
+    return (vectors + strips - 1) // strips * lanes
+
+
+cdef void _multiply_block(Piece* piece) noexcept nogil:
+    """All strips over one stretch of the depth, then over the next."""
+    cdef int64_t begin = 0, column, index, count, stretch = _stretch_of(piece, STRETCH)
+    cdef int64_t strip = _strip_of(piece, piece.columns)
+    cdef aten_panel_tile tile
+    while True:
+        count = min(stretch, piece.depth - begin)
+        tile.units = _units_of(piece, count)
+        _take_left(piece, begin, count, &tile)
+        for index in range((piece.columns + strip - 1) // strip):
+            column = index * strip
+            _pack_right(piece, begin, count, column, strip, &tile)
+            tile.start = NULL
+            tile.out = piece.sums + column * piece.way.tiles.unit
+            tile.addend = tile.out if begin else NULL
+            tile.out_row = piece.sums_row
+            _run_strip(piece, &tile, min(strip, piece.columns - column))
+        begin += stretch
+        if begin >= piece.depth:
+            break
+    _finish(piece, 0, piece.columns)
+
+
+cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
+    """One strip over all of the depth, then the next."""
+    cdef int64_t begin, column, columns, index, count, stretch = _stretch_of(piece, STRETCH)
+    cdef int64_t strip = _strip_of(piece, piece.columns)
+    cdef aten_panel_tile tile
+    for index in range((piece.columns + strip - 1) // strip):
+        column = index * strip
+        columns = min(strip, piece.columns - column)
+        begin = 0
+        while True:
+            count = min(stretch, piece.depth - begin)
+            tile.units = _units_of(piece, count)
+            _take_left(piece, begin, count, &tile)
+            _pack_right(piece, begin, count, column, strip, &tile)
+            tile.start = NULL
+            tile.out = piece.sums
+            tile.addend = tile.out if begin else NULL
+            tile.out_row = piece.sums_row
+            _run_strip(piece, &tile, columns)
+            begin += stretch
+            if begin >= piece.depth:
+                break
+        _finish(piece, column, columns)
+
+
+cdef void _multiply_streaming(Piece* piece) noexcept nogil:
+    """Some steps of the depth over many columns, then the next ones."""
+    cdef int64_t first, column, columns, begin, count, stretch = _stretch_of(piece, STRETCH)
+    cdef int64_t strip = piece.way.tiles.lanes * VECTORS, unit = piece.way.tiles.unit
+    cdef int64_t few = _stretch_of(piece, STREAM), part, place, chunk, index
+    cdef aten_panel_tile tile
+    for chunk in range((piece.columns + piece.sums_row - 1) // piece.sums_row):
+        first = chunk * piece.sums_row
+        columns = min(piece.sums_row, piece.columns - first)
+        begin = 0
+        while True:
+            count = min(few, piece.depth - begin)
+            tile.units = _units_of(piece, count)
+            part = begin % stretch
+            _take_left(piece, begin, count, &tile)
+            for index in range((columns + strip - 1) // strip):
+                column = index * strip
+                _pack_right(piece, begin, count, first + column, strip, &tile)
+                place = column * unit
+                tile.start = piece.begun + place if part else NULL
+                tile.addend = NULL
+                tile.out = piece.begun + place
+                if part + few == stretch or begin + few >= piece.depth:
+                    tile.out = piece.sums + place
+                    tile.addend = tile.out if begin >= stretch else NULL
+                tile.out_row = piece.sums_row
+                _run_strip(piece, &tile, min(strip, columns - column))
+            begin += few
+            if begin >= piece.depth:
+                break
+        _finish(piece, first, columns)
+
+
+cdef void _run_strip(const Piece* piece, aten_panel_tile* tile, int64_t columns) noexcept nogil:
+    """All rows of one strip. Rows that are packed together follow each other in groups."""
+    cdef const aten_panel_tiles* tiles = piece.way.tiles
+    cdef int64_t rows = piece.rows * piece.way.packs.parts, row = 0
+    cdef int64_t group = tile.left_step * tile.units if tile.left_step != tiles.unit else 0
+    cdef int64_t next = tile.out_row * tiles.unit
+    cdef int vectors = <int>((columns - 1) // tiles.lanes)
+    cdef int shape = 3 if tiles.rows == 8 else 2
+    cdef const char* left = tile.left
+    cdef char* out = <char*>tile.out
+    cdef const char* start = <const char*>tile.start
+    cdef bint adds = tile.addend != NULL
+    while row < rows:
+        while rows - row < <int64_t>1 << shape:
+            shape -= 1
+        tile.left = left + row * tile.left_row
+        if group:
+            tile.left = left + row // LEFT_LANES * group + row % LEFT_LANES * tile.left_row
+        tile.out = out + row * next
+        tile.start = start + row * next if start != NULL else NULL
+        tile.addend = tile.out if adds else NULL
+        tiles.tiles[shape][vectors](tile)
+        row += <int64_t>1 << shape
+    tile.left = left
+
+
+cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
+                     aten_panel_tile* tile) noexcept nogil:
+    """The rows of the left operand over so many steps: where they lie, or packed."""
+    cdef const Block* left = &piece.left
+    cdef const aten_panel_packs* packs = piece.way.packs
+    cdef int64_t unit = piece.way.tiles.unit, row, group, size = packs.size
+    cdef bint by_steps = left.column_stride == 1 or count == 1
+    cdef char* target = piece.packed_left
+    tile.left_step = unit
+    if (by_steps and packs.as_is and packs.parts == 1 and count % packs.group == 0
+            and (left.row_stride * size < 4096 or piece.columns <= 2 * STRIP_LANES
+                 or piece.rows <= FEW_ROWS)):
+        tile.left = _at(left, 0, 0, begin)
+        tile.left_row = left.row_stride * size
+        return
+    tile.left = target
+    if not by_steps and left.row_stride == 1 and packs.parts == 1 and piece.rows > 2:
+        tile.left_row = unit
+        tile.left_step = LEFT_LANES * unit
+        for group in range((piece.rows + LEFT_LANES - 1) // LEFT_LANES):
+            row = group * LEFT_LANES
+            packs.zip(_at(left, 0, row, begin), left.column_stride, count,
+                      min(<int64_t>LEFT_LANES, piece.rows - row), LEFT_LANES, target)
+            target += tile.units * tile.left_step
+        return
+    tile.left_row = tile.units * unit + GAP
+    for row in range(piece.rows):
+        packs.run(_at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
+        if packs.parts == 2:
+            if unit == 4:
+                _turn_around[float](<float*>target, <float*>(target + tile.left_row), count)
+            else:
+                _turn_around[double](<double*>target, <double*>(target + tile.left_row), count)
+        target += tile.left_row * packs.parts
+
+
+cdef void _turn_around(Real* first, Real* second, int64_t count) noexcept nogil:
+    """From complex numbers the rows that give the real parts of a product, and the imaginary."""
+    cdef int64_t place
+    for place in range(0, 2 * count, 2):
+        second[place] = first[place + 1]
+        second[place + 1] = first[place]
+        first[place + 1] = -first[place + 1]
+
+
+cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t column,
+                      int64_t strip, aten_panel_tile* tile) noexcept nogil:
+    """A strip of the right operand over so many steps."""
+    cdef const Block* right = &piece.right
+    cdef const aten_panel_packs* packs = piece.way.packs
+    cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
+    cdef int64_t columns = min(strip, piece.columns - column)
+    cdef int64_t width = (columns + lanes - 1) // lanes * lanes
+    cdef int64_t step = right.column_stride * packs.size
+    cdef char* source = _at(right, 0, begin, column)
+    tile.right = piece.packed_right
+    tile.right_step = width * unit
+    if right.column_stride == 1 or piece.columns == 1:
+        packs.zip(source, right.row_stride, count, columns, width, piece.packed_right)
+    elif packs.as_is and count % packs.group == 0 and step % unit == 0:
+        packs.turn(source, step // unit, tile.units, columns, width, piece.packed_right)
+    else:
+        _turn_packed(packs, source, right.column_stride, count, tile.units, columns, width,
+                     piece.packed_right)
+    if piece.way.flips:
+        aten_flip_units(piece.way.vector_bytes, <uint32_t*>piece.packed_right,
+                        tile.units * width, 0x80808080U)
+
+
+cdef void _turn_packed(const aten_panel_packs* packs, const char* source, int64_t column_step,
+                       int64_t count, int64_t units, int64_t columns, int64_t width,
+                       char* target) noexcept nogil:
+    """Columns whose elements make no units where they lie: units of four bytes all of them."""
+    cdef uint32_t some[16 * (STRETCH + 16)]
+    cdef int64_t column, together, row
+    for column in range(0, columns, 16):
+        together = min(<int64_t>16, columns - column)
+        for row in range(together):
+            packs.run(source + (column + row) * column_step * packs.size, 1, count,
+                      some + row * (STRETCH + 16))
+        packs.turn(some, STRETCH + 16, units, together, width, target + column * 4)
+
+
+cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept nogil:
+    """Results of the columns that sums are there for."""
+    cdef aten_panel_row row
+    cdef int64_t place, unit = piece.way.tiles.unit, parts = piece.way.packs.parts
+    row.count = columns
+    row.alpha = piece.alpha
+    row.beta = piece.beta
+    row.addend = NULL
+    row.addend_step = piece.addend.column_stride
+    row.out_step = piece.out.column_stride
+    row.base = 0
+    for place in range(piece.rows):
+        row.sums = piece.sums + place * parts * piece.sums_row * unit
+        row.more = <const char*>row.sums + piece.sums_row * unit
+        row.out = _at(&piece.out, 0, place, column)
+        if piece.addend.data != NULL:
+            row.addend = _at(&piece.addend, 0, place, column)
+        if piece.way.flips:
+            row.base = 128 * _sum_of_row(piece, place)
+        piece.way.finish(&row)
+
+
+cdef int64_t _sum_of_row(const Piece* piece, int64_t row) noexcept nogil:
+    cdef const int8_t* source = <const int8_t*>_at(&piece.left, 0, row, 0)
+    cdef int64_t place, count, total = 0
+    if piece.left.column_stride == 1:
+        for place in range((piece.depth + SUMMED - 1) // SUMMED):
+            count = min(<int64_t>SUMMED, piece.depth - place * SUMMED)
+            total += aten_sum_bytes(piece.way.vector_bytes, source + place * SUMMED, count)
+        return total
+    for place in range(piece.depth):
+        total += source[place * piece.left.column_stride]
+    return total
