@@ -45,6 +45,52 @@ create({count} // len(sizes) + 1)
 print(json.dumps(100 * (resident() / before - 1)))
 """
 SMALL_TENSORS = 10_000_000
+# Steps after the first two, which make states and compile: their tensors stay, and are counted.
+_STEP = """
+import json
+import {library} as lib
+def peak():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+lib.set_num_threads(2)
+nn = lib.nn
+{model}
+def rehearsed(model, x):
+    optimizer = lib.optim.Adam(model.parameters(), lr=1e-6)
+    for _ in range({count}):
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+# What a library loads and compiles once is not the step's: a small one has come before.
+rehearsed(small, part)
+before = peak()
+rehearsed(model, x)
+print(json.dumps((peak() - before) / 2**20))
+"""
+_MODELS = {
+    "perceptron, 4096 × 1024": """
+def made(width):
+    return nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+small, part = made(8), lib.randn(4, 8)
+model, x = made(1024), lib.randn(4096, 1024)
+""",
+    "convolutions, 64 images of 64²": """
+def made(width):
+    return nn.Sequential(
+        nn.Conv2d(3, width, 3, padding=1), nn.ReLU(), nn.Conv2d(width, width, 3, padding=1),
+        nn.ReLU(), nn.MaxPool2d(2),
+    )
+small, part = made(4), lib.randn(2, 3, 8, 8)
+model, x = made(32), lib.randn(64, 3, 64, 64)
+""",
+    "transformer, 16 × 256 tokens": """
+def made(width):
+    layer = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, batch_first=True)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+small, part = made(8), lib.randn(2, 4, 8)
+model, x = made(256), lib.randn(16, 256, 256)
+""",
+}
 
 
 def in_process(code: str) -> float:
@@ -61,4 +107,14 @@ def run() -> list[Result]:
     chain.ratio, chain.least_ratio = chain.torch / chain.aten, 1
     small = Result("growth of memory by 10^7 small tensors", "%", limit=1)
     small.aten = in_process(_SMALL.format(library="aten", count=SMALL_TENSORS))
-    return [chain, small]
+    return [chain, small, *(_of_step(name, model) for name, model in _MODELS.items())]
+
+
+def _of_step(name: str, model: str) -> Result:
+    result = Result(f"peak of training steps: {name}", "MiB", least_ratio=1, headline=False)
+    result.aten, result.torch = (
+        in_process(_STEP.format(library=library, model=model, count=5))
+        for library in ("aten", "torch")
+    )
+    result.ratio = result.torch / result.aten
+    return result

@@ -66,7 +66,7 @@ cdef enum:
     # Freed blocks of one size that wait: an access to one of these faults.
     KEPT_SLOTS = 64
     # Results from here on may be written past the caches, in stores of so many bytes.
-    STREAMED = 1 << 25
+    STREAMED = 1 << 24
     STREAM_ALIGNMENT = 64
 
 cdef int64_t GUARDED = <int64_t>1 << 62

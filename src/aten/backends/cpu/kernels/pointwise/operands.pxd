@@ -21,7 +21,7 @@ cdef enum:
     # Results from this size on are in no cache when they are read next. An ordinary store reads
     # the line first and pushes out others; measured, that is a quarter of the time of `x + y` on
     # 64 MB, and nothing on 16 MB.
-    LEAST_STREAMED_BYTES = 1 << 25
+    LEAST_STREAMED_BYTES = 1 << 24
     STREAM_ALIGNMENT = 64
 
 cdef struct Operands:
