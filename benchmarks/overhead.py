@@ -188,10 +188,22 @@ def beside_numpy(results: list[Result]) -> Result:
 
 def run() -> list[Result]:
     results = measure(cases())
-    views = [result for result in results if result.group == "views"]
+    in_inference = measure(replace(case, numpy=None, inference=True) for case in cases())
     return [
         *results,
         beside_numpy(results),
-        geometric_mean(f"overhead: mean of {len(views)} views", views, 6),
-        geometric_mean(f"overhead: mean of all {len(results)} calls", results, 5),
+        *_means(results, "", 6, 5),
+        *_means(in_inference, ", both in inference mode", 4, 5),
+    ]
+
+
+def _means(
+    results: list[Result], where: str, least_of_views: float, least_of_all: float
+) -> list[Result]:
+    views = [result for result in results if result.group == "views"]
+    of_views = f"overhead: mean of {len(views)} views{where}"
+    of_all = f"overhead: mean of all {len(results)} calls{where}"
+    return [
+        geometric_mean(of_views, views, least_of_views),
+        geometric_mean(of_all, results, least_of_all),
     ]

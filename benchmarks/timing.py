@@ -1,6 +1,6 @@
 """Measuring side by side: all libraries in turn, in one run, so that noise meets all alike.
 
-Each has a process of its own (`workers.py`). Unless a case records, it runs in inference mode.
+Each has a process of its own (`workers.py`).
 """
 
 from __future__ import annotations
@@ -75,8 +75,9 @@ class Case:
 
     `numpy` is the statement for NumPy where it has the operation: None for nothing, "" for the
     same words. `setup` runs once before. `checked` is false where a second call gives something
-    else than the first, `recorded` true where torch is to record for gradients. `group` puts the
-    case into a part of its group with a mean of its own.
+    else than the first, `recorded` true where gradients are to be recorded; `inference` has the
+    libraries run it in their inference mode, in which torch keeps no track of views. `group` puts
+    the case into a part of its group with a mean of its own.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Case:
     least_ratio: float | None = LEAST_RATIO
     checked: bool = True
     recorded: bool = False
+    inference: bool = False
     group: str = ""
     unit: str = "µs"
     headline: bool = False
@@ -217,12 +219,10 @@ def answer(lib: Any, what: str, case: Case | None = None) -> Any:
 def _mode(lib: Any, case: Case) -> Iterator[None]:
     if lib.__name__ == "numpy":
         yield
-    elif case.recorded:
-        with lib.enable_grad():
-            yield
-    else:
-        with lib.inference_mode():
-            yield
+        return
+    mode = lib.inference_mode() if case.inference else lib.set_grad_enabled(case.recorded)
+    with mode:
+        yield
 
 
 def _arrays(value: Any) -> list[tuple[Any, float]]:
