@@ -111,6 +111,7 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
         "left_out": sorted(left_out),
         "derived": derived,
         "written": len(written),
+        "reached": sorted(written & reached),
         "unreached": sorted(written - reached),
     }
 

@@ -459,10 +459,6 @@ def alias_self(gradient: Any) -> Any:
     return gradient
 
 
-def lift_fresh_self(gradient: Any) -> Any:
-    return gradient
-
-
 def expand_self(gradient: Any, self_sizes: Any) -> Any:
     return common.sum_to_size(gradient, self_sizes)
 
@@ -511,10 +507,6 @@ def _unsafe_view_self(gradient: Any, self_sizes: Any) -> Any:
     return ops.aten.reshape(gradient, self_sizes)
 
 
-def _reshape_alias_self(gradient: Any, self_sizes: Any) -> Any:
-    return ops.aten.reshape(gradient, self_sizes)
-
-
 def select_int_self(gradient: Any, self_sizes: Any, dim: Any, index: Any) -> Any:
     return ops.aten.select_backward(gradient, self_sizes, dim, index)
 
@@ -551,10 +543,6 @@ def diagonal_self(gradient: Any, self_sizes: Any, offset: Any, dim1: Any, dim2: 
     return ops.aten.diagonal_backward(gradient, self_sizes, offset, dim1, dim2)
 
 
-def linalg_diagonal_A(gradient: Any, A_sizes: Any, offset: Any, dim1: Any, dim2: Any) -> Any:
-    return ops.aten.diagonal_backward(gradient, A_sizes, offset, dim1, dim2)
-
-
 def unfold_self(gradient: Any, self_sizes: Any, dimension: Any, size: Any, step: Any) -> Any:
     return ops.aten.unfold_backward(gradient, self_sizes, dimension, size, step)
 
@@ -569,14 +557,6 @@ def _conj_self(gradient: Any) -> Any:
 
 def _neg_view_self(gradient: Any) -> Any:
     return -gradient
-
-
-def view_as_real_self(gradient: Any) -> Any:
-    return ops.aten.view_as_complex(ops.aten.contiguous(gradient))
-
-
-def view_as_complex_self(gradient: Any) -> Any:
-    return ops.aten.view_as_real(ops.aten.resolve_conj(ops.aten.contiguous(gradient)))
 
 
 def view_dtype_self(gradient: Any, self: Any) -> Any:
@@ -972,7 +952,7 @@ def embedding_weight(gradient: Any, indices: Any, weight_sizes: Any, padding_idx
 
 
 def _scaled_dot_product_flash_attention_for_cpu_query(gradient: Any, query: Any, key: Any, value: Any, result: Any, result1: Any, dropout_p: Any, is_causal: Any, attn_mask: Any, scale: Any) -> Any:
-    return ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(gradient, query, key, value, result, result1, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+    return products.of_attention(gradient, query, key, value, result, result1, dropout_p, is_causal, attn_mask, scale)
 
 
 def cat_tensors(gradient: Any, tensors_sizes: Any, dim: Any) -> Any:
@@ -1678,9 +1658,6 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'detach': None,
     'detach_copy': None,
-    'lift_fresh': ((
-        (('self',), ('gradient',), lift_fresh_self, None, ()),
-    ), (), ()),
     'expand': ((
         (('self',), ('gradient', 'self_sizes'), expand_self, None, ()),
     ), (), ()),
@@ -1717,9 +1694,6 @@ DERIVATIVES: dict[str, Any] = {
     '_unsafe_view': ((
         (('self',), ('gradient', 'self_sizes'), _unsafe_view_self, 'reshape', ('gradient', 'self_sizes')),
     ), (), ()),
-    '_reshape_alias': ((
-        (('self',), ('gradient', 'self_sizes'), _reshape_alias_self, 'reshape', ('gradient', 'self_sizes')),
-    ), (), ()),
     'select.int': ((
         (('self',), ('gradient', 'self_sizes', 'dim', 'index'), select_int_self, 'select_backward', ('gradient', 'self_sizes', 'dim', 'index')),
     ), (), ()),
@@ -1747,9 +1721,6 @@ DERIVATIVES: dict[str, Any] = {
     'diagonal': ((
         (('self',), ('gradient', 'self_sizes', 'offset', 'dim1', 'dim2'), diagonal_self, 'diagonal_backward', ('gradient', 'self_sizes', 'offset', 'dim1', 'dim2')),
     ), (), ()),
-    'linalg_diagonal': ((
-        (('A',), ('gradient', 'A_sizes', 'offset', 'dim1', 'dim2'), linalg_diagonal_A, 'diagonal_backward', ('gradient', 'A_sizes', 'offset', 'dim1', 'dim2')),
-    ), (), ()),
     'unfold': ((
         (('self',), ('gradient', 'self_sizes', 'dimension', 'size', 'step'), unfold_self, 'unfold_backward', ('gradient', 'self_sizes', 'dimension', 'size', 'step')),
     ), (), ()),
@@ -1761,12 +1732,6 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     '_neg_view': ((
         (('self',), ('gradient',), _neg_view_self, None, ()),
-    ), (), ()),
-    'view_as_real': ((
-        (('self',), ('gradient',), view_as_real_self, None, ()),
-    ), (), ()),
-    'view_as_complex': ((
-        (('self',), ('gradient',), view_as_complex_self, None, ()),
     ), (), ()),
     'view.dtype': ((
         (('self',), ('gradient', 'self'), view_dtype_self, None, ()),
@@ -2033,7 +1998,7 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     '_scaled_dot_product_flash_attention_for_cpu': ((
         (('query', 'key', 'value'), ('gradient', 'query', 'key', 'value', 'result', 'result1', 'dropout_p', 'is_causal', 'attn_mask', 'scale'), _scaled_dot_product_flash_attention_for_cpu_query, None, ()),
-    ), (), ()),
+    ), (1,), ()),
     'cat': ((
         (('tensors',), ('gradient', 'tensors_sizes', 'dim'), cat_tensors, None, ()),
     ), (), ()),

@@ -37,7 +37,7 @@ def rule_of(op: OpOverload) -> Rule:
     functional = _functional(op, key)
     name = line_of(op)
     if name in DERIVATIVES:
-        return _written(op, title, DERIVATIVES[name], variant == "inplace")
+        return _written(op, title, DERIVATIVES[name], _writes(op))
     if kind == registry.USER_DEFINED:
         # Its kernel is recorded by what it calls.
         return Rule(title, [], through=FallthroughKernel())
@@ -51,6 +51,14 @@ def rule_of(op: OpOverload) -> Rule:
         if through is not None:
             return Rule(title, [], through=through)
     return Rule(title, [], missing="it has none")
+
+
+def _writes(op: OpOverload) -> bool:
+    """Whether the operator writes to its first operand, which is its result."""
+    first, returns = op._schema.arguments[:1], op._schema.returns
+    if not first or not returns or first[0].annotation is None:
+        return False
+    return first[0].annotation.is_write and returns[0].annotation == first[0].annotation
 
 
 def line_of(op: OpOverload) -> str:

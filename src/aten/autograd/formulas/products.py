@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from aten._core.base.keys import gradient_modes
 from aten._core.tensor.tensor import Tensor
+from aten.autograd.formulas.common import Maybe
 from aten.registry import ops
 
 
@@ -65,3 +68,37 @@ def convolution_gradients(
 def rows(sizes: Sequence[int]) -> int:
     """How many rows a table of `sizes` has."""
     return sizes[0]
+
+
+def of_attention(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    result: Tensor,
+    logarithms: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: Maybe,
+    scale: float | None,
+) -> Any:
+    """Of query, key and value; what is recorded knows that the logarithms are the scores'."""
+    if gradient_modes()[0] and (query.requires_grad or key.requires_grad):
+        logarithms = _logarithms_of_sums(query, key, is_causal, attn_mask, scale)
+    return ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        gradient, query, key, value, result, logarithms, dropout_p, is_causal,
+        attn_mask=attn_mask, scale=scale,
+    )  # fmt: skip
+
+
+def _logarithms_of_sums(
+    query: Tensor, key: Tensor, is_causal: bool, attn_mask: Maybe, scale: float | None
+) -> Tensor:
+    usual = query.shape[-1] ** -0.5 if query.shape[-1] else 1.0
+    scores = ops.aten.matmul(query, key.mT) * (usual if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + attn_mask
+    if is_causal:
+        seen = ops.aten.tril(ops.aten.ones_like(scores.detach()))
+        scores = ops.aten.masked_fill(scores, seen == 0, -math.inf)
+    return ops.aten.logsumexp(scores, [-1])
