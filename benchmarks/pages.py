@@ -20,9 +20,9 @@ _INTRODUCTION = f"""# Performance
 
 Every case runs with torch 2.13 and with aten in turn, {PASSES * ROUNDS_PER_PASS} times each in
 {PASSES} passes over all cases, each library in a process of its own and the idle one stopped; a
-ratio is the median of the paired ratios, torch's time over ours. Both use all processors that the process may use. NumPy's time stands beside them
-where it has the operation. No case of the suite may be slower than {LEAST_RATIO:g}×; stricter
-bounds stand in the tables.
+ratio is the median of the paired ratios, torch's time over ours. Both use all processors that the
+process may use. NumPy's time stands beside them where it has the operation. No case of the suite
+may be slower than {LEAST_RATIO:g}×; stricter bounds stand in the tables.
 
 `python benchmarks/run.py` measures all of it, `python benchmarks/run.py GROUP --only TEXT` some,
 and `--write` makes this page from the kept numbers (`benchmarks/results/`).

@@ -97,11 +97,16 @@ def scaled_dot_product_attention(
     sizes that do not go together.
     """
     _check(query, key, value, attn_mask, is_causal)
+    if not dropout_p and _goes_as_one(query, key, value, attn_mask, enable_gqa):
+        made: Tensor = ops.aten._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+        )[0]
+        return made
     if enable_gqa:
         key = _repeated("key", key, query.shape[-3])
         value = _repeated("value", value, query.shape[-3])
     if scale is None:
-        scale = _usual_scale(query)
+        scale = usual_scale(query)
     operands = (wide(query), wide(key), wide(value))
     if dropout_p:
         if is_causal:
@@ -115,6 +120,42 @@ def scaled_dot_product_attention(
         return attended
     out: Tensor = ops.aten.empty_like(query)
     return attended if out.stride() == attended.stride() else out.copy_(attended)
+
+
+def suits_blocks(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether these can be attended to in blocks of rows and keys, as the CPU does it.
+
+    They are (N, heads, rows, width), of up to 32 bits, with rows of neighbours; heads of key and
+    value may be fewer.
+    """
+    operands = (query, key, value)
+    return (
+        query.dtype.name in ("float32", "bfloat16", "float16")
+        and all(one.dim() == 4 and one.numel() and one.stride(-1) == 1 for one in operands)
+        and key.shape == value.shape
+        and query.shape[0] == key.shape[0]
+        and query.shape[3] == key.shape[3]
+        and query.shape[1] % key.shape[1] == 0
+    )
+
+
+def _goes_as_one(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, grouped: bool
+) -> bool:
+    """Whether one operator serves these: on the CPU, which computes blocks, and not the mask's
+    gradient."""
+    if query.device.type != "cpu" or not suits_blocks(query, key, value):
+        return False
+    if not grouped and query.shape[1] != key.shape[1]:
+        return False
+    if mask is None:
+        return True
+    sizes = (*query.shape[:3], key.shape[2])
+    fits = mask.dim() <= 4 and all(
+        one in (1, wanted)
+        for one, wanted in zip(mask.shape[::-1], sizes[::-1], strict=False)
+    )
+    return fits and not mask.requires_grad
 
 
 def _attended(
@@ -192,37 +233,60 @@ def _weights(
     return weights.view((*_batch_of(query, key, mask), query.shape[-2], key.shape[-2]))
 
 
-def _check_four(
+def check_four(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float
 ) -> None:
     """Raises RuntimeError for what torch's kernel for four dimensions does not take."""
     name = "_scaled_dot_product_flash_attention_for_cpu"
-    _check(query, key, value, None, False)
+    _check(query, key, value, attn_mask, False)
     if any(one.dim() != 4 or one.shape[3] != query.shape[3] for one in (query, key, value)):
         raise RuntimeError(f"{name}: query, key and value must be (N, heads, rows, width)")
     if dropout_p > 0:
         raise RuntimeError(f"{name}: there is no dropout, but dropout_p is {dropout_p}")
-    if attn_mask is not None and attn_mask.dtype is not query.dtype:
-        raise RuntimeError(f"{name}: attn_mask must be {query.dtype}, not {attn_mask.dtype}")
 
 
-def _usual_scale(query: Tensor) -> float:
+def usual_scale(query: Tensor) -> float:
     """1/sqrt(E); 1 where there is nothing to scale."""
     return float(query.shape[-1] ** -0.5) if query.shape[-1] else 1.0
 
 
-def _four_scores(
-    query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, scale: float | None
-) -> tuple[Tensor, float]:
-    """Scores (N, heads, L, S), masked, and what they were scaled by."""
-    scale = _usual_scale(query) if scale is None else scale
-    mask = None if attn_mask is None else wide(attn_mask)
+def _four_weights(
+    query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, scale: float
+) -> tuple[Tensor, Tensor]:
+    """Weights (N, heads, L, S), zero in rows that may see nothing, and the logarithms of sums."""
+    mask = None if attn_mask is None else _additive(attn_mask, query.dtype)
     if is_causal:
         rows, columns = query.shape[2], key.shape[2]
         causal = _additive(_causal_mask(0, rows, columns, query), query.dtype)
         mask = causal if mask is None else mask + causal
-    scores = _scores(query, key, mask, scale)
-    return scores.view((*query.shape[:3], key.shape[2])), scale
+    scores = _scores(query, key, mask, scale).view((*query.shape[:3], key.shape[2]))
+    logarithms = scores.logsumexp([-1])
+    weights = (scores - logarithms.unsqueeze(-1)).exp()
+    if mask is not None:
+        hidden = logarithms.eq(-_INFINITY).unsqueeze(-1)
+        weights = ops.aten.masked_fill.Scalar(weights, hidden, 0.0)
+    return weights, logarithms
+
+
+def in_four_dimensions(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
+) -> tuple[Tensor, Tensor]:
+    """Attention of (N, heads, rows, width) as `query` lies in memory, and the logarithms."""
+    scale = usual_scale(query) if scale is None else scale
+    keys, values = (_for_heads(one, query) for one in (key, value))
+    weights, logarithms = _four_weights(wide(query), wide(keys), is_causal, attn_mask, scale)
+    out = ops.aten.empty_like(query).copy_(weights.matmul(wide(values)))
+    return out, logarithms.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def _for_heads(few: Tensor, query: Tensor) -> Tensor:
+    heads = query.shape[1]
+    return few if few.shape[1] == heads else _repeated("key and value", few, heads)
 
 
 @op
@@ -238,14 +302,11 @@ def _scaled_dot_product_flash_attention_for_cpu(
 ) -> tuple[Tensor, Tensor]:
     """`scaled_dot_product_attention` for (N, heads, rows, width), and the logarithms of its sums.
 
-    The logarithms (N, heads, L) lie in memory by rows. Raises RuntimeError for other ranks.
+    Each head of key and value serves as many of query, one after the other. The logarithms
+    (N, heads, L) lie in memory by rows. Raises RuntimeError for other ranks.
     """
-    _check_four(query, key, value, attn_mask, dropout_p)
-    scores, _ = _four_scores(wide(query), wide(key), is_causal, attn_mask, scale)
-    logarithms = scores.logsumexp([-1])
-    attended = (scores - logarithms.unsqueeze(-1)).exp().matmul(wide(value))
-    out = ops.aten.empty_like(query).copy_(attended)
-    return out, logarithms.transpose(1, 2).contiguous().transpose(1, 2)
+    check_four(query, key, value, attn_mask, dropout_p)
+    return in_four_dimensions(query, key, value, is_causal, attn_mask, scale)
 
 
 @op
@@ -262,15 +323,29 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, ...]:
-    """Gradients of query, key and value. Dao et al., FlashAttention (2022), appendix B.2."""
-    _check_four(query, key, value, attn_mask, dropout_p)
-    grad, left, right = wide(grad_out), wide(query), wide(key)
-    scores, factor = _four_scores(left, right, is_causal, attn_mask, scale)
-    weights = (scores - logsumexp.unsqueeze(-1)).exp()
-    of_weights = grad.matmul(wide(value).transpose(-2, -1))
-    of_rows = (grad * wide(out)).sum([-1], True)
-    of_scores = weights * (of_weights - of_rows) * factor
+    """Gradients of query, key and value. Dao et al., FlashAttention (2022), appendix B.2.
+
+    What `out` and `logsumexp` say is computed anew: they depend on the operands, and so do second
+    gradients through them.
+    """
+    check_four(query, key, value, attn_mask, dropout_p)
+    scale = usual_scale(query) if scale is None else scale
+    grad, left = wide(grad_out), wide(query)
+    right, values = (wide(_for_heads(one, query)) for one in (key, value))
+    weights, _ = _four_weights(left, right, is_causal, attn_mask, scale)
+    of_weights = grad.matmul(values.transpose(-2, -1))
+    of_rows = (weights * of_weights).sum([-1], True)
+    of_scores = weights * (of_weights - of_rows) * scale
     of_key = of_scores.transpose(-2, -1).matmul(left)
     of_value = weights.transpose(-2, -1).matmul(grad)
-    made = (of_scores.matmul(right), of_key, of_value)
+    made = (of_scores.matmul(right), *(_summed(one, key) for one in (of_key, of_value)))
     return tuple(as_type(one, query.dtype) for one in made)
+
+
+def _summed(gradient: Tensor, few: Tensor) -> Tensor:
+    """Of heads that are served by one, the sum."""
+    batch, heads, rows, width = gradient.shape
+    held = few.shape[1]
+    if heads == held:
+        return gradient
+    return gradient.reshape((batch, held, heads // held, rows, width)).sum([2])

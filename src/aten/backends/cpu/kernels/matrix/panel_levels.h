@@ -18,9 +18,6 @@
 #define ATEN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Units of a column that are asked for ahead of their turn. */
-#define ATEN_TURNED_AHEAD 128
-
 /* Kinds of units: what their lanes multiply. */
 enum {
     ATEN_FLOATS,
@@ -82,7 +79,7 @@ typedef struct {
     void (*zip)(const void *source, int64_t step, int64_t count, int64_t columns, int64_t width,
                 void *target);
     void (*turn)(const void *source, int64_t row, int64_t units, int64_t columns, int64_t width,
-                 void *target);
+                 int64_t ahead, void *target);
     int size, group, parts, as_is;  /* bytes of an element, elements a unit, units an element, and
                                        whether a run of elements is one of units */
 } aten_panel_packs;

@@ -167,10 +167,12 @@ static TARGET void NAME(zip_bytes)(const void *source, int64_t step, int64_t cou
 ZIP_COMPLEX(complex_singles, uint32_t)
 ZIP_COMPLEX(complex_doubles, uint64_t)
 
-/* Columns of units, `row` units apart, side by side. */
+/* Columns of units, `row` units apart, side by side. What lies `ahead` units further on is asked
+   for: it comes next. */
 #define TURN_OF(stem, unit, side, turn)                                                          \
     static TARGET void NAME(turn_##stem)(const void *source, int64_t row, int64_t units,         \
-                                         int64_t columns, int64_t width, void *target)           \
+                                         int64_t columns, int64_t width, int64_t ahead,          \
+                                         void *target)                                           \
     {                                                                                            \
         const unit *from = source;                                                               \
         unit *to = target;                                                                       \
@@ -181,7 +183,7 @@ ZIP_COMPLEX(complex_doubles, uint64_t)
                 const unit *corner = from + place + column * row;                                \
                 if (side * sizeof(unit) == 64)                                                   \
                     for (i = 0; i < side; i++)                                                   \
-                        __builtin_prefetch(corner + i * row + ATEN_TURNED_AHEAD, 0, 2);          \
+                        __builtin_prefetch(corner + i * row + ahead, 0, 2);                      \
                 turn(corner, row, to + place * width + column, width);                           \
             }                                                                                    \
             for (; column < columns; column++)                                                   \

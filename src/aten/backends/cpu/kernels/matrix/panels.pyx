@@ -23,57 +23,6 @@ from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, transpose, vector_width)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
-cdef extern from "panel_levels.h" nogil:
-    ctypedef struct aten_panel_tile:
-        int64_t units
-        const char* left
-        const char* right
-        int64_t left_row, left_step, right_step
-        const void* start
-        const void* addend
-        void* out
-        int64_t out_row
-    ctypedef void (*aten_panel_tile_function)(const aten_panel_tile*) noexcept nogil
-    ctypedef struct aten_panel_tiles:
-        int lanes, rows, unit
-        aten_panel_tile_function tiles[4][3]
-    ctypedef struct aten_panel_packs:
-        void (*run)(const void* source, int64_t step, int64_t count, void* target) noexcept nogil
-        void (*zip)(const void* source, int64_t step, int64_t count, int64_t columns,
-                    int64_t width, void* target) noexcept nogil
-        void (*turn)(const void* source, int64_t row, int64_t units, int64_t columns,
-                     int64_t width, void* target) noexcept nogil
-        int size, group, parts, as_is
-    ctypedef struct aten_panel_features:
-        int byte_sums, brain_sums
-    ctypedef struct aten_panel_factor:
-        double real, imaginary
-        int64_t whole
-    ctypedef struct aten_panel_row:
-        const void* sums
-        const void* more
-        const void* addend
-        void* out
-        int64_t count, addend_step, out_step, base
-        aten_panel_factor alpha, beta
-    ctypedef void (*aten_panel_finish)(const aten_panel_row*) noexcept nogil
-    aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
-    int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
-    void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
-    aten_panel_features aten_find_panel_features()
-    int aten_widest_panels()
-    const aten_panel_packs* aten_panel_packs_of(int vector_bytes, int pack)
-    const aten_panel_tiles* aten_panel_tiles_of(int vector_bytes, aten_panel_features features,
-                                                int kind)
-    int ATEN_FLOATS, ATEN_DOUBLES, ATEN_INTS, ATEN_LONGS, ATEN_SHORT_PAIRS, ATEN_BYTE_QUADS
-    int ATEN_BRAIN_PAIRS
-    int ATEN_PACK_BYTES, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_UNSIGNED_BYTES, ATEN_PACK_SHORTS
-    int ATEN_PACK_HALVES, ATEN_PACK_BRAINS, ATEN_PACK_SINGLES, ATEN_PACK_DOUBLES
-    int ATEN_PACK_COMPLEX_SINGLES, ATEN_PACK_COMPLEX_DOUBLES
-    int ATEN_FINISH_BYTES, ATEN_FINISH_SHORTS, ATEN_FINISH_INTS, ATEN_FINISH_LONGS
-    int ATEN_FINISH_HALVES, ATEN_FINISH_BRAINS, ATEN_FINISH_COMPLEX_SINGLES
-    int ATEN_FINISH_COMPLEX_DOUBLES
-
 cdef enum:
     # Units of a stretch of the depth.
     STRETCH = 128
@@ -145,6 +94,18 @@ cdef struct Piece:
     char* packed_right
 
 
+cdef int panel_bytes() noexcept nogil:
+    return min(vector_width(), _widest)
+
+
+cdef const aten_panel_tiles* panel_tiles(int kind) noexcept nogil:
+    return aten_panel_tiles_of(panel_bytes(), _features, kind)
+
+
+cdef const aten_panel_packs* panel_packs(int pack) noexcept nogil:
+    return aten_panel_packs_of(panel_bytes(), pack)
+
+
 cdef bint takes_panels(const Product* product) noexcept nogil:
     cdef Way way
     return _choose_way(&way, product.left.code, product.out.code)
@@ -152,7 +113,7 @@ cdef bint takes_panels(const Product* product) noexcept nogil:
 
 cdef bint _choose_way(Way* way, int code, int out_code) noexcept nogil:
     """How this product is computed; False where other kernels compute it."""
-    cdef int kind, pack, finish, wide = min(vector_width(), _widest)
+    cdef int kind, pack, finish, wide = panel_bytes()
     way.vector_bytes = wide
     way.flips = False
     if code == BFLOAT16:
@@ -468,29 +429,30 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
 
 
 cdef void _run_strip(const Piece* piece, aten_panel_tile* tile, int64_t columns) noexcept nogil:
-    """All rows of one strip. Rows that are packed together follow each other in groups."""
     cdef const aten_panel_tiles* tiles = piece.way.tiles
-    cdef int64_t rows = piece.rows * piece.way.packs.parts, row = 0
     cdef int64_t group = tile.left_step * tile.units if tile.left_step != tiles.unit else 0
-    cdef int64_t next = tile.out_row * tiles.unit
+    run_strip(tiles, tile, piece.rows * piece.way.packs.parts, columns, group)
+
+
+cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_t rows,
+                    int64_t columns, int64_t group) noexcept nogil:
+    cdef int64_t next = tile.out_row * tiles.unit, row = 0
     cdef int vectors = <int>((columns - 1) // tiles.lanes)
     cdef int shape = 3 if tiles.rows == 8 else 2
-    cdef const char* left = tile.left
-    cdef char* out = <char*>tile.out
-    cdef const char* start = <const char*>tile.start
-    cdef bint adds = tile.addend != NULL
+    cdef aten_panel_tile one = tile[0]
     while row < rows:
         while rows - row < <int64_t>1 << shape:
             shape -= 1
-        tile.left = left + row * tile.left_row
+        one.left = tile.left + row * tile.left_row
         if group:
-            tile.left = left + row // LEFT_LANES * group + row % LEFT_LANES * tile.left_row
-        tile.out = out + row * next
-        tile.start = start + row * next if start != NULL else NULL
-        tile.addend = tile.out if adds else NULL
-        tiles.tiles[shape][vectors](tile)
+            one.left = tile.left + row // LEFT_LANES * group + row % LEFT_LANES * tile.left_row
+        one.out = <char*>tile.out + row * next
+        if tile.start != NULL:
+            one.start = <const char*>tile.start + row * next
+        if tile.addend != NULL:
+            one.addend = <const char*>tile.addend + row * next
+        tiles.tiles[shape][vectors](&one)
         row += <int64_t>1 << shape
-    tile.left = left
 
 
 cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
@@ -546,34 +508,47 @@ cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t 
     cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
     cdef int64_t columns = min(strip, piece.columns - column)
     cdef int64_t width = (columns + lanes - 1) // lanes * lanes
-    cdef int64_t step = right.column_stride * packs.size
     cdef char* source = _at(right, 0, begin, column)
     tile.right = piece.packed_right
     tile.right_step = width * unit
     if right.column_stride == 1 or piece.columns == 1:
         packs.zip(source, right.row_stride, count, columns, width, piece.packed_right)
-    elif packs.as_is and count % packs.group == 0 and step % unit == 0:
-        packs.turn(source, step // unit, tile.units, columns, width, piece.packed_right)
     else:
-        _turn_packed(packs, source, right.column_stride, count, tile.units, columns, width,
-                     piece.packed_right)
+        pack_columns(packs, source, right.column_stride, <int>unit, count, columns, width,
+                     count < piece.depth, piece.packed_right)
     if piece.way.flips:
         aten_flip_units(piece.way.vector_bytes, <uint32_t*>piece.packed_right,
                         tile.units * width, 0x80808080U)
 
 
-cdef void _turn_packed(const aten_panel_packs* packs, const char* source, int64_t column_step,
-                       int64_t count, int64_t units, int64_t columns, int64_t width,
-                       char* target) noexcept nogil:
+cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_t column_step,
+                       int unit, int64_t count, int64_t columns, int64_t width,
+                       bint goes_on, char* target) noexcept nogil:
+    cdef int64_t step = column_step * packs.size
+    cdef int64_t ahead = STRETCH if goes_on else step // unit * LEFT_LANES
+    cdef int64_t units = (count + packs.group - 1) // packs.group * packs.parts
+    if packs.as_is and count % packs.group == 0 and step % unit == 0:
+        packs.turn(source, step // unit, units, columns, width, ahead, target)
+    else:
+        _turn_packed(packs, source, step, count, columns, width, target)
+
+
+cdef void _turn_packed(const aten_panel_packs* packs, const char* source, int64_t step,
+                       int64_t count, int64_t columns, int64_t width, char* target) noexcept nogil:
     """Columns whose elements make no units where they lie: units of four bytes all of them."""
     cdef uint32_t some[16 * (STRETCH + 16)]
-    cdef int64_t column, together, row
-    for column in range(0, columns, 16):
-        together = min(<int64_t>16, columns - column)
-        for row in range(together):
-            packs.run(source + (column + row) * column_step * packs.size, 1, count,
-                      some + row * (STRETCH + 16))
-        packs.turn(some, STRETCH + 16, units, together, width, target + column * 4)
+    cdef int64_t stretch = STRETCH * packs.group, begin = 0, column, group, together, row, steps
+    while begin < count:
+        steps = min(stretch, count - begin)
+        for group in range((columns + 15) // 16):
+            column = group * 16
+            together = min(<int64_t>16, columns - column)
+            for row in range(together):
+                packs.run(source + (column + row) * step + begin * packs.size, 1, steps,
+                          some + row * (STRETCH + 16))
+            packs.turn(some, STRETCH + 16, (steps + packs.group - 1) // packs.group, together,
+                       width, 0, target + (begin // packs.group * width + column) * 4)
+        begin += stretch
 
 
 cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept nogil:

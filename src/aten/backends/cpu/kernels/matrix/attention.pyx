@@ -1,0 +1,529 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Attention that never holds all scores: softmax(query @ key.T * scale + mask) @ value.
+
+Some rows of queries meet some keys at a time, CHUNK of them from the first on. The scores of a
+chunk become weights relative to the largest of the chunk, and these weigh the values; the chunks
+of a row are then brought to a common largest one and added, in order. (Milakov and Gimelshein,
+Online normalizer calculation for softmax (2018); Dao et al., FlashAttention (2022).) So nothing of
+a row depends on the rows beside it, and chunks of few rows may be shared out over the threads: the
+same bits come out. Chunks that no row may see are skipped. The heads of queries that a head of keys
+serves are rows beside each other. Half types are widened as they are packed, but for products of
+bfloat16 where the processor has them, whose sums are exact but for the order.
+"""
+
+from libc.math cimport INFINITY, exp, log
+from libc.stdint cimport int64_t, uint16_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size
+from aten._core.tensor.tensor cimport TensorImpl, const_data_pointer, count_write, data_pointer
+from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.matrix.panels cimport (
+    ATEN_BRAIN_PAIRS, ATEN_FLOATS, ATEN_PACK_BRAINS, ATEN_PACK_HALVES, ATEN_PACK_SHORTS,
+    ATEN_PACK_SINGLES, aten_panel_packs, aten_panel_tile, aten_panel_tiles, pack_columns,
+    panel_bytes, panel_packs, panel_tiles, run_strip)
+from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
+
+cdef extern from "attention_levels.h" nogil:
+    ctypedef struct aten_attention_rows:
+        void (*weigh)(float* row, int64_t count, int64_t room, float* largest,
+                      float* total) noexcept nogil
+        void (*weigh_again)(float* row, int64_t count, int64_t room,
+                            float logarithm) noexcept nogil
+        void (*go_back)(const float* weights, float* gradients, int64_t count, float base,
+                        float scale) noexcept nogil
+        void (*mix)(float* first, const float* second, int64_t count, float a,
+                    float b) noexcept nogil
+        void (*scale_row)(float* row, int64_t count, float scale, const float* mask,
+                          const uint8_t* allowed) noexcept nogil
+    const aten_attention_rows* aten_attention_rows_of(int vector_bytes)
+
+cdef enum:
+    # Keys of a chunk: a number of whole strips for every width of vectors.
+    CHUNK = 240
+    # Rows of a block, and of one whose last rows see more keys than its first.
+    BLOCK = 128
+    CAUSAL_BLOCK = 64
+    # Rows up to which values are read where they lie.
+    FEW_ROWS = 8
+    # Multiplications that are worth a thread's claim.
+    CLAIM_WORK = 1 << 19
+    # The most lanes of a strip.
+    STRIP = 48
+
+cdef struct Heads:
+    # A tensor (batch, heads, rows, width): steps in elements; rows of neighbours.
+    char* data
+    int code
+    int64_t batch
+    int64_t head
+    int64_t row
+    int64_t column          # of masks only
+
+cdef struct Attention:
+    const aten_panel_tiles* score_tiles
+    const aten_panel_tiles* tiles
+    const aten_panel_packs* packs       # of queries and keys
+    const aten_panel_packs* value_packs
+    const aten_attention_rows* rows
+    Heads query
+    Heads key
+    Heads value
+    Heads mask
+    Heads out
+    Heads logarithms        # float32, one for each row
+    int64_t batch
+    int64_t key_heads
+    int64_t group           # heads of queries for each of keys
+    int64_t queries
+    int64_t keys
+    int64_t width
+    int64_t value_width
+    float scale
+    bint causal
+    int64_t block           # rows of a block
+    int64_t blocks          # for each head of keys
+    int64_t chunks          # of the keys
+    float* parts            # what chunks give, where they are computed apart
+    bint failed             # there was no memory
+
+cdef struct Block:
+    # Some rows for a head of keys, and room for what they need.
+    int64_t batch
+    int64_t head
+    int64_t first
+    int64_t count
+    char* query
+    int64_t query_row       # bytes
+    char* keys
+    char* values
+    float* scores
+    float* masked           # a row of the mask
+    float* gained           # weighed values of a chunk
+    float* sums             # and of the chunks before
+    float* largest          # of a chunk, and of all before
+    float* totals
+
+
+cdef inline int64_t _up(int64_t count, int64_t unit) noexcept nogil:
+    return (count + unit - 1) // unit * unit
+
+
+cdef inline int64_t _lanes_of(const Attention* all) noexcept nogil:
+    """Floats of a row of weighed values."""
+    return _up(all.value_width, all.tiles.lanes)
+
+
+def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value not None,
+           TensorImpl mask, bint is_causal, double scale, TensorImpl out not None,
+           TensorImpl logarithms not None):
+    """Write attention to `out` and the logarithms of its rows' sums to `logarithms`.
+
+    query (N, H, L, E), key (N, G, S, E) and value (N, G, S, Ev) of one floating type up to 32 bits,
+    H a multiple of G, rows of neighbours, nothing empty; mask of (N, H, L, S), where dimensions may
+    have step 0, of bool, of float32 or of that type. `out` (N, H, L, Ev) is of that type with rows
+    of neighbours, `logarithms` (N, H, L) of float32. Rows that may see nothing become zeros.
+    Raises MemoryError where there is none for the blocks.
+    """
+    cdef Attention all
+    cdef int64_t tasks
+    _check(query, key, value, mask, out, logarithms)
+    _read(&all.out, out, True)
+    _read(&all.logarithms, logarithms, True)
+    _describe(&all, query, key, value, mask, is_causal, scale)
+    tasks = all.batch * all.key_heads * all.blocks
+    with nogil:
+        _attend(&all, tasks)
+    count_write(out)
+    count_write(logarithms)
+    if all.failed:
+        raise MemoryError("scaled_dot_product_attention: no memory for a block of scores")
+
+
+cdef int _check(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl mask,
+                TensorImpl out, TensorImpl logarithms) except -1:
+    """What becomes an address is of this shape, whatever a caller made of it before."""
+    cdef int code = query.dtype_code
+    cdef bint fits = query.rank == key.rank == value.rank == out.rank == 4 and logarithms.rank == 3
+    fits = fits and code in (FLOAT32, BFLOAT16, FLOAT16)
+    fits = fits and key.dtype_code == value.dtype_code == out.dtype_code == code
+    fits = fits and logarithms.dtype_code == FLOAT32
+    if fits:
+        fits = (query.sizes[0] == key.sizes[0] == value.sizes[0] == out.sizes[0]
+                and key.sizes[1] == value.sizes[1] and key.sizes[2] == value.sizes[2]
+                and query.sizes[3] == key.sizes[3] and key.sizes[1] > 0
+                and query.sizes[1] % key.sizes[1] == 0
+                and query.sizes[1] == out.sizes[1] == logarithms.sizes[1]
+                and query.sizes[2] == out.sizes[2] == logarithms.sizes[2]
+                and logarithms.sizes[0] == query.sizes[0] and out.sizes[3] == value.sizes[3]
+                and query.count > 0 and key.count > 0 and value.count > 0)
+        fits = fits and (query.strides[3] == 1 or query.sizes[3] == 1)
+        fits = fits and (key.strides[3] == 1 or key.sizes[3] == 1)
+        fits = fits and (value.strides[3] == 1 or value.sizes[3] == 1)
+        fits = fits and (out.strides[3] == 1 or out.sizes[3] == 1)
+    if fits and mask is not None:
+        fits = (mask.rank == 4 and mask.dtype_code in (BOOL, FLOAT32, code)
+                and mask.sizes[0] == query.sizes[0] and mask.sizes[1] == query.sizes[1]
+                and mask.sizes[2] == query.sizes[2] and mask.sizes[3] == key.sizes[2])
+    if not fits:
+        raise RuntimeError("attend: operands do not go together")
+    return 0
+
+
+cdef int _read(Heads* heads, TensorImpl tensor, bint written) except -1:
+    heads.data = data_pointer(tensor) if written else <char*>const_data_pointer(tensor)
+    heads.code = tensor.dtype_code
+    heads.batch = tensor.strides[0]
+    heads.head = tensor.strides[1]
+    heads.row = tensor.strides[2]
+    heads.column = tensor.strides[3] if tensor.rank == 4 else 1
+    return 0
+
+
+cdef int _describe(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
+                   TensorImpl mask, bint is_causal, double scale) except -1:
+    cdef int code = query.dtype_code, pack
+    _read(&all.query, query, False)
+    _read(&all.key, key, False)
+    _read(&all.value, value, False)
+    all.mask.data = NULL
+    if mask is not None:
+        _read(&all.mask, mask, False)
+    all.batch = query.sizes[0]
+    all.key_heads = key.sizes[1]
+    all.group = query.sizes[1] // key.sizes[1]
+    all.queries = query.sizes[2]
+    all.keys = key.sizes[2]
+    all.width = query.sizes[3]
+    all.value_width = value.sizes[3]
+    all.scale = <float>scale
+    all.causal = is_causal
+    all.tiles = all.score_tiles = panel_tiles(ATEN_FLOATS)
+    all.rows = aten_attention_rows_of(panel_bytes())
+    pack = ATEN_PACK_SINGLES
+    if code == BFLOAT16:
+        pack = ATEN_PACK_BRAINS
+    elif code == FLOAT16:
+        pack = ATEN_PACK_HALVES
+    all.packs = all.value_packs = panel_packs(pack)
+    if code == BFLOAT16 and panel_tiles(ATEN_BRAIN_PAIRS) != NULL:
+        all.score_tiles = panel_tiles(ATEN_BRAIN_PAIRS)
+        all.packs = panel_packs(ATEN_PACK_SHORTS)
+    all.block = CAUSAL_BLOCK if is_causal else BLOCK
+    all.blocks = (all.group * all.queries + all.block - 1) // all.block
+    all.chunks = (all.keys + CHUNK - 1) // CHUNK
+    all.parts = NULL
+    all.failed = False
+    return 0
+
+
+cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
+    cdef int64_t part = _part_size(all), together
+    if tasks < 4 * thread_count() and all.chunks > 1:
+        all.parts = <float*>malloc(tasks * all.chunks * part * sizeof(float))
+    if all.parts == NULL:
+        parallel_for(tasks, 1, _run_blocks, all)
+        return
+    together = CLAIM_WORK // ((_rows_of(all) + FEW_ROWS) * CHUNK * (all.width + all.value_width))
+    parallel_for(tasks * all.chunks, max(<int64_t>1, together), _run_chunks, all)
+    if not all.failed:
+        parallel_for(tasks, 1, _join_chunks, all)
+    free(all.parts)
+
+
+cdef inline int64_t _rows_of(const Attention* all) noexcept nogil:
+    """The most rows of a block."""
+    return min(all.block, all.group * all.queries)
+
+
+cdef inline int64_t _part_size(const Attention* all) noexcept nogil:
+    """Floats that a chunk gives: weighed values, and of each row the largest score and the sum."""
+    return _rows_of(all) * (_lanes_of(all) + 2)
+
+
+cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
+    """Memory for what a block needs; NULL where there is none."""
+    cdef int64_t rows = _rows_of(all), lanes = _lanes_of(all)
+    cdef int64_t units = (all.width + all.packs.group - 1) // all.packs.group
+    cdef int64_t query = _up(rows * (units * 4 + 64), 64)
+    cdef int64_t keys = _up(STRIP * units * 4, 64)
+    cdef int64_t values = CHUNK * min(lanes, <int64_t>STRIP) * 4
+    cdef int64_t scores = rows * CHUNK * 4
+    cdef int64_t sums = rows * lanes * 4
+    cdef char* room = <char*>malloc(query + keys + values + scores + 2 * sums + CHUNK * 4
+                                    + 4 * _up(rows * 4, 64) + 64)
+    cdef char* place
+    if room == NULL:
+        return NULL
+    place = <char*>((<size_t>room + 63) & ~<size_t>63)
+    block.query_row = units * 4 + 64
+    block.query = place
+    block.keys = block.query + query
+    block.values = block.keys + keys
+    block.scores = <float*>(block.values + values)
+    block.gained = <float*>(<char*>block.scores + scores)
+    block.sums = <float*>(<char*>block.gained + sums)
+    block.masked = <float*>(<char*>block.sums + sums)
+    block.largest = block.masked + CHUNK
+    block.totals = <float*>(<char*>block.largest + 2 * _up(rows * 4, 64))
+    return room
+
+
+cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogil:
+    """The rows of a task, and their queries as units."""
+    cdef int64_t index, row
+    block.first = task % all.blocks * all.block
+    block.head = task // all.blocks % all.key_heads
+    block.batch = task // all.blocks // all.key_heads
+    block.count = min(all.block, all.group * all.queries - block.first)
+    for index in range(block.count):
+        all.packs.run(_row_at(&all.query, all, block, index), 1, all.width,
+                      block.query + index * block.query_row)
+
+
+cdef inline char* _row_at(const Heads* heads, const Attention* all, const Block* block,
+                          int64_t index) noexcept nogil:
+    """Where a row of the block lies in a tensor that has heads as queries do."""
+    cdef int64_t place = block.first + index
+    cdef int64_t head = block.head * all.group + place // all.queries
+    return heads.data + (block.batch * heads.batch + head * heads.head
+                         + place % all.queries * heads.row) * item_size(heads.code)
+
+
+cdef inline int64_t _seen(const Attention* all, const Block* block, int64_t index,
+                          int64_t begin) noexcept nogil:
+    """Keys of the chunk at `begin` that a row of the block may see."""
+    cdef int64_t end = all.keys
+    if all.causal:
+        end = min(end, (block.first + index) % all.queries + 1)
+    return max(<int64_t>0, min(<int64_t>CHUNK, end - begin))
+
+
+cdef inline int64_t _most_seen(const Attention* all, const Block* block,
+                               int64_t begin) noexcept nogil:
+    """The same for all of its rows."""
+    cdef int64_t last = block.first + block.count - 1
+    if all.causal and block.first // all.queries == last // all.queries:
+        return _seen(all, block, block.count - 1, begin)
+    if all.causal:
+        # The last row of a head is among them.
+        return max(<int64_t>0, min(<int64_t>CHUNK, min(all.keys, all.queries) - begin))
+    return _seen(all, block, 0, begin)
+
+
+cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Blocks with all of their chunks."""
+    cdef Attention* all = <Attention*>context
+    cdef Block block
+    cdef char* room = _lay_out(all, &block)
+    cdef int64_t task, chunk, rows = _rows_of(all)
+    if room == NULL:
+        all.failed = True
+        return
+    for task in range(begin, end):
+        _begin(all, task, &block)
+        for chunk in range(all.chunks):
+            if chunk and _most_seen(all, &block, chunk * CHUNK) == 0:
+                break
+            if chunk == 0:
+                _attend_chunk(all, &block, 0, block.sums, block.largest, block.totals)
+                continue
+            _attend_chunk(all, &block, chunk * CHUNK, block.gained, block.largest + rows,
+                          block.totals + rows)
+            _join(all, &block, block.gained, block.largest + rows, block.totals + rows)
+        _finish(all, &block)
+    free(room)
+
+
+cdef void _run_chunks(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Single chunks of blocks, kept apart."""
+    cdef Attention* all = <Attention*>context
+    cdef Block block
+    cdef char* room = _lay_out(all, &block)
+    cdef int64_t index, task = -1, chunk, rows = _rows_of(all)
+    cdef float* part
+    if room == NULL:
+        all.failed = True
+        return
+    for index in range(begin, end):
+        if index // all.chunks != task:
+            task = index // all.chunks
+            _begin(all, task, &block)
+        chunk = index % all.chunks
+        part = all.parts + index * _part_size(all)
+        _attend_chunk(all, &block, chunk * CHUNK, part + 2 * rows, part, part + rows)
+    free(room)
+
+
+cdef void _join_chunks(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Attention* all = <Attention*>context
+    cdef int64_t task, chunk, rows = _rows_of(all)
+    cdef Block block
+    cdef float* part
+    for task in range(begin, end):
+        block.first = task % all.blocks * all.block
+        block.head = task // all.blocks % all.key_heads
+        block.batch = task // all.blocks // all.key_heads
+        block.count = min(all.block, all.group * all.queries - block.first)
+        part = all.parts + task * all.chunks * _part_size(all)
+        block.largest = part
+        block.totals = part + rows
+        block.sums = part + 2 * rows
+        for chunk in range(1, all.chunks):
+            part += _part_size(all)
+            if _most_seen(all, &block, chunk * CHUNK) == 0:
+                break
+            _join(all, &block, part + 2 * rows, part, part + rows)
+        _finish(all, &block)
+
+
+cdef void _attend_chunk(const Attention* all, const Block* block, int64_t begin, float* gained,
+                        float* largest, float* totals) noexcept nogil:
+    """The weighed values of a chunk of keys, the largest score of each row and the sum of weights
+    relative to it."""
+    cdef int64_t seen = _most_seen(all, block, begin), index
+    if seen == 0:
+        for index in range(block.count):
+            largest[index] = -INFINITY
+            totals[index] = 0
+        return
+    _score(all, block, begin, seen, block.scores)
+    for index in range(block.count):
+        all.rows.weigh(block.scores + index * CHUNK, _seen(all, block, index, begin), seen,
+                       largest + index, totals + index)
+    _weigh_values(all, block, begin, seen, gained)
+
+
+cdef void _score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+                 float* scores) noexcept nogil:
+    """Masked scores of the block's rows with so many keys of the chunk at `begin`."""
+    cdef int64_t lanes = all.tiles.lanes, strip = 3 * all.tiles.lanes
+    cdef int64_t index, column, columns, width
+    cdef const char* keys = _keys_at(&all.key, block, begin)
+    cdef aten_panel_tile tile
+    tile.units = (all.width + all.packs.group - 1) // all.packs.group
+    tile.left = block.query
+    tile.left_row = block.query_row
+    tile.left_step = 4
+    tile.start = tile.addend = NULL
+    tile.out_row = CHUNK
+    for index in range((seen + strip - 1) // strip):
+        column = index * strip
+        columns = min(strip, seen - column)
+        width = _up(columns, lanes)
+        pack_columns(all.packs, keys + column * all.key.row * item_size(all.key.code),
+                     all.key.row, 4, all.width, columns, width, False, block.keys)
+        tile.right = block.keys
+        tile.right_step = width * 4
+        tile.out = scores + column
+        run_strip(all.score_tiles, &tile, block.count, columns, 0)
+    for index in range(block.count):
+        _mask(all, block, index, begin, _seen(all, block, index, begin), scores + index * CHUNK)
+
+
+cdef inline char* _keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil:
+    return heads.data + (block.batch * heads.batch + block.head * heads.head
+                         + begin * heads.row) * item_size(heads.code)
+
+
+cdef void _mask(const Attention* all, const Block* block, int64_t index, int64_t begin,
+                int64_t count, float* row) noexcept nogil:
+    """Scale a row of scores, and mask them."""
+    cdef const char* mask
+    cdef int64_t step = all.mask.column, place
+    if all.mask.data == NULL:
+        all.rows.scale_row(row, count, all.scale, NULL, NULL)
+        return
+    mask = _row_at(&all.mask, all, block, index) + begin * step * item_size(all.mask.code)
+    if all.mask.code == BOOL:
+        if step == 1:
+            all.rows.scale_row(row, count, all.scale, NULL, <const uint8_t*>mask)
+            return
+        for place in range(count):
+            (<uint8_t*>block.masked)[place] = mask[place * step]
+        all.rows.scale_row(row, count, all.scale, NULL, <const uint8_t*>block.masked)
+        return
+    if all.mask.code == FLOAT32 and step == 1:
+        all.rows.scale_row(row, count, all.scale, <const float*>mask, NULL)
+        return
+    transfer_run(mask, all.mask.code, step, <char*>block.masked, FLOAT32, 1, count)
+    all.rows.scale_row(row, count, all.scale, block.masked, NULL)
+
+
+cdef void _weigh_values(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+                        float* gained) noexcept nogil:
+    """weights @ values of the chunk."""
+    cdef int64_t lanes = all.tiles.lanes, strip = _strip_of(all), index, column, columns
+    cdef const char* values = _keys_at(&all.value, block, begin)
+    cdef aten_panel_tile tile
+    cdef bint in_place = (all.value.code == FLOAT32 and block.count <= FEW_ROWS
+                          and all.value_width % lanes == 0)
+    tile.units = seen
+    tile.left = <char*>block.scores
+    tile.left_row = CHUNK * 4
+    tile.left_step = 4
+    tile.start = tile.addend = NULL
+    tile.out_row = _lanes_of(all)
+    for index in range((all.value_width + strip - 1) // strip):
+        column = index * strip
+        columns = min(strip, all.value_width - column)
+        if in_place:
+            tile.right = values + column * 4
+            tile.right_step = all.value.row * 4
+        else:
+            all.value_packs.zip(values + column * item_size(all.value.code), all.value.row, seen,
+                                columns, _up(columns, lanes), block.values)
+            tile.right = block.values
+            tile.right_step = _up(columns, lanes) * 4
+        tile.out = gained + column
+        run_strip(all.tiles, &tile, block.count, columns, 0)
+
+
+cdef inline int64_t _strip_of(const Attention* all) noexcept nogil:
+    """Columns of values that are weighed together, about as many each time."""
+    cdef int64_t vectors = _lanes_of(all) // all.tiles.lanes
+    cdef int64_t strips = (vectors + 2) // 3
+    return (vectors + strips - 1) // strips * all.tiles.lanes
+
+
+cdef void _join(const Attention* all, Block* block, const float* gained, const float* largest,
+                const float* totals) noexcept nogil:
+    """Add a chunk to those before, both relative to the larger of their largest scores."""
+    cdef int64_t lanes = _lanes_of(all), index
+    cdef float most, before, now
+    for index in range(block.count):
+        if largest[index] == -INFINITY:
+            # Nothing was seen.
+            continue
+        if block.largest[index] == -INFINITY:
+            most, before, now = largest[index], 0, 1
+        elif block.largest[index] >= largest[index]:
+            most, before = block.largest[index], 1
+            now = <float>exp(largest[index] - most)
+        else:
+            # So it is with NaN on either side, which stays.
+            most, now = largest[index], 1
+            before = <float>exp(block.largest[index] - most)
+        block.largest[index] = most
+        block.totals[index] = block.totals[index] * before + totals[index] * now
+        all.rows.mix(block.sums + index * lanes, gained + index * lanes, lanes, before, now)
+
+
+cdef void _finish(const Attention* all, Block* block) noexcept nogil:
+    """Divide by the sums of weights, and write."""
+    cdef int64_t lanes = _lanes_of(all), index
+    cdef float total
+    cdef float* sums
+    for index in range(block.count):
+        total = block.totals[index]
+        sums = block.sums + index * lanes
+        if total == 0:
+            memset(sums, 0, lanes * sizeof(float))
+        else:
+            all.rows.mix(sums, sums, lanes, 1 / total, 0)
+        transfer_run(<char*>sums, FLOAT32, 1, _row_at(&all.out, all, block, index),
+                     all.out.code, 1, all.value_width)
+        (<float*>_row_at(&all.logarithms, all, block, index))[0] = <float>(
+            block.largest[index] + log(total))

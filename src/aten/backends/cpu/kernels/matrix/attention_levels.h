@@ -1,0 +1,46 @@
+/* Rows of attention for each level of vector instructions, and the choice of one. */
+
+#ifndef ATEN_ATTENTION_LEVELS
+#define ATEN_ATTENTION_LEVELS
+
+#include <stdint.h>
+
+typedef struct {
+    void (*weigh)(float *row, int64_t count, int64_t room, float *largest, float *total);
+    void (*weigh_again)(float *row, int64_t count, int64_t room, float logarithm);
+    void (*go_back)(const float *weights, float *gradients, int64_t count, float base, float scale);
+    void (*mix)(float *first, const float *second, int64_t count, float a, float b);
+    void (*scale_row)(float *row, int64_t count, float scale, const float *mask,
+                      const uint8_t *allowed);
+} aten_attention_rows;
+
+#define TARGET
+#define LANES 4
+#define NAME(stem) aten_attention_##stem##_16
+#include "attention_rows.h"
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2,fma")))
+#define LANES 8
+#define NAME(stem) aten_attention_##stem##_32
+#include "attention_rows.h"
+
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")))
+#define LANES 16
+#define NAME(stem) aten_attention_##stem##_64
+#include "attention_rows.h"
+#endif
+
+static const aten_attention_rows *aten_attention_rows_of(int vector_bytes)
+{
+#if defined(__x86_64__)
+    if (vector_bytes == 64)
+        return &aten_attention_rows_64;
+    if (vector_bytes == 32)
+        return &aten_attention_rows_32;
+#endif
+    return &aten_attention_rows_16;
+}
+
+#endif
