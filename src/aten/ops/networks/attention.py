@@ -152,8 +152,7 @@ def _goes_as_one(
         return True
     sizes = (*query.shape[:3], key.shape[2])
     fits = mask.dim() <= 4 and all(
-        one in (1, wanted)
-        for one, wanted in zip(mask.shape[::-1], sizes[::-1], strict=False)
+        one in (1, wanted) for one, wanted in zip(mask.shape[::-1], sizes[::-1], strict=False)
     )
     return fits and not mask.requires_grad
 
