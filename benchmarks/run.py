@@ -35,6 +35,7 @@ GROUPS = (
     "training",
     "programs",
     "everyday",
+    "models",
     "busy",
     "memory",
     "profiler",
@@ -78,7 +79,9 @@ def run_group(name: str) -> list[Result]:
 def run_only(name: str, text: str) -> list[Result]:
     """Measure and print the cases of a group whose names contain `text`."""
     module = importlib.import_module(name)
-    results = measure(case for case in module.cases() if text in case.name)
+    chosen = [case for case in module.cases() if text in case.name]
+    timed = getattr(module, "measured", measure)
+    results: list[Result] = timed(chosen)
     print(name)
     show(results)
     return results
