@@ -1,4 +1,4 @@
-"""The CPU's padding of large images: one copy of what is inside, then the frame around it."""
+"""The CPU's padding with an image's own elements: one walk over the rows of the result."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.moving.framing import frame
 from aten.ops.definition import op
-from aten.ops.windows.memory_order import ordered_like
-from aten.ops.windows.padding import SMALL, by_dim, check_bordered, extended, framed, places_of
-from aten.registry import ops
+from aten.ops.windows.memory_order import empty_image, ordered_like
+from aten.ops.windows.padding import by_dim, check_bordered, extended
 
 
 @op(
@@ -23,22 +23,11 @@ from aten.registry import ops
 def bordered_pad(called: OpOverload, self: Tensor, padding: Sequence[int]) -> Tensor:
     """The last dimensions of (N, C, *) or (C, *) mirrored, or with border elements repeated."""
     check_bordered(called.name, self, padding)
-    if min(padding) < 0 or self.numel() < SMALL:
-        return ordered_like(extended(called.name, self, padding), self)
-    places = {
-        dim: places_of(called.name, self.shape[dim], *counts, self.device)
-        for dim, counts in by_dim(self, padding).items()
-    }
-
-    def beside(middle: Tensor, dim: int, before: int, after: int) -> tuple[Tensor, Tensor]:
-        first, last = (
-            places[dim].narrow(0, start, count)
-            for start, count in ((0, before), (len(places[dim]) - after, after))
-        )
-        return _taken(middle, dim, first), _taken(middle, dim, last)
-
-    return ordered_like(framed(self, padding, beside), self)
-
-
-def _taken(middle: Tensor, dim: int, places: Tensor) -> Tensor:
-    return ops.aten.index_select.default(middle, dim, places)
+    inside = by_dim(self, padding)
+    counts = [inside.get(dim, (0, 0)) for dim in range(self.dim())]
+    sizes = [size + sum(count) for size, count in zip(self.shape, counts, strict=True)]
+    out = empty_image(sizes, self, self.dtype)
+    mode = "reflect" if called.name.startswith("reflect") else "replicate"
+    if frame(out, self, [before for before, _ in counts], mode):
+        return out
+    return ordered_like(extended(called.name, self, padding), self)

@@ -20,6 +20,7 @@ from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
+from aten.backends.cpu.kernels.moving.framing cimport CONSTANT, write_framed
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_elements
 
 cdef extern from *:
@@ -322,11 +323,10 @@ cdef object _pad(TensorImpl base, PyObject** stack):
     """Two counts for each dimension, the last one first; negative ones crop."""
     cdef int64_t counts[MAXIMUM_DIMS]
     cdef int64_t before[MAXIMUM_DIMS]
-    cdef int64_t inside[MAXIMUM_DIMS]
     cdef int64_t sizes[MAXIMUM_DIMS]
     cdef char element[16]
     cdef Py_ssize_t count = _read_ints(stack[1], counts)
-    cdef int64_t source = 0, after
+    cdef int64_t after
     cdef int dim, place
     cdef bint grows = False
     cdef Tensor out
@@ -337,7 +337,7 @@ cdef object _pad(TensorImpl base, PyObject** stack):
         return None
     for dim in range(base.rank):
         before[dim] = 0
-        inside[dim] = sizes[dim] = base.sizes[dim]
+        sizes[dim] = base.sizes[dim]
         place = 2 * (base.rank - 1 - dim)
         if place >= count:
             continue
@@ -346,46 +346,13 @@ cdef object _pad(TensorImpl base, PyObject** stack):
             return None
         grows = grows or before[dim] > 0 or after > 0
         sizes[dim] += before[dim] + after
-        inside[dim] += min(before[dim], 0) + min(after, 0)
-        if inside[dim] < 0:
+        if base.sizes[dim] + min(before[dim], 0) + min(after, 0) < 0:
             return None
-        if before[dim] < 0:
-            source -= before[dim] * base.strides[dim]
-            before[dim] = 0
     if not grows:
         return None
     out = make_contiguous(base.dtype_code, base.rank, sizes, CPU, base.device_index)
     write_element(element, base.dtype_code, <object>stack[2])
-    if out.count:
-        _frame(out, base, inside, before, source, element)
-    return out
-
-
-cdef void _frame(TensorImpl out, TensorImpl base, const int64_t* inside, const int64_t* before,
-                 int64_t source, const char* element) noexcept:
-    """What is before and behind each dimension filled, within what the dimensions before it left
-    over; then the rest moved."""
-    cdef int64_t box[MAXIMUM_DIMS]
-    cdef int64_t strides[MAXIMUM_DIMS]
-    cdef const char* elements
-    cdef int64_t start = 0, after
-    cdef int dim, width = item_size(out.dtype_code)
-    memcpy(box, out.sizes, out.rank * sizeof(int64_t))
-    memcpy(strides, base.strides, out.rank * sizeof(int64_t))
-    elements = const_data_pointer(base) + source * width
-    with nogil:
-        for dim in range(out.rank):
-            after = out.sizes[dim] - before[dim] - inside[dim]
-            box[dim] = before[dim]
-            fill_elements(width, out.rank, box, out.storage.data + start * width, out.strides, element)
-            box[dim] = after
-            fill_elements(width, out.rank, box,
-                          out.storage.data + (start + (before[dim] + inside[dim]) * out.strides[dim])
-                          * width, out.strides, element)
-            box[dim] = inside[dim]
-            start += before[dim] * out.strides[dim]
-        move_elements(width, out.rank, box, out.storage.data + start * width, out.strides,
-                      elements, strides)
+    return out if write_framed(out, base, before, CONSTANT, element) else None
 
 
 cdef dict _FUNCTIONS = {
