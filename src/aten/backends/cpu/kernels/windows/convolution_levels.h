@@ -76,6 +76,17 @@ typedef struct {
 } aten_grid;
 
 typedef struct {
+    /* out[row][column] = the sum of gradient[row] times what lies offsets[column] further on in the
+       data, over `count` elements of which `lanes` has a bit each, plus what is there if it adds. */
+    const void *gradient, *data;
+    const int64_t *offsets;
+    const uint16_t *lanes;
+    void *out;
+    int64_t gradient_row, rows, columns, count, out_row;
+    int adds;
+} aten_weighing;
+
+typedef struct {
     int lanes, rows;
     void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
                  int64_t channels, int64_t begin, int64_t end, void *panel);
@@ -87,6 +98,7 @@ typedef struct {
     void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
                        int64_t high, int64_t count, int64_t lines, void *target,
                        int64_t target_line);
+    void (*weigh)(const aten_weighing *block);
 } aten_window_kernels;
 
 /* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */
@@ -97,12 +109,19 @@ typedef double aten_window_doubles __attribute__((vector_size(16)));
 
 typedef struct {
     int low, high;
+    unsigned bits;
 } aten_lanes;
 
 static inline aten_lanes aten_lanes_between(int64_t low, int64_t high)
 {
-    aten_lanes lanes = {(int)low, (int)high};
+    aten_lanes lanes = {(int)low, (int)high, ~0u};
     return lanes;
+}
+
+static inline aten_lanes aten_lanes_of(unsigned bits, int lanes)
+{
+    aten_lanes made = {0, lanes, bits};
+    return made;
 }
 
 static inline aten_window_floats aten_floats_between(const float *from, aten_lanes lanes)
@@ -110,7 +129,8 @@ static inline aten_window_floats aten_floats_between(const float *from, aten_lan
     aten_window_floats value = {0};
     int i;
     for (i = lanes.low; i < lanes.high; i++)
-        value[i] = from[i];
+        if (lanes.bits >> i & 1)
+            value[i] = from[i];
     return value;
 }
 
@@ -119,7 +139,8 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
     aten_window_doubles value = {0};
     int i;
     for (i = lanes.low; i < lanes.high; i++)
-        value[i] = from[i];
+        if (lanes.bits >> i & 1)
+            value[i] = from[i];
     return value;
 }
 
@@ -129,6 +150,7 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_16
 #define MASK aten_lanes
+#define LANES_OF(bits) aten_lanes_of(bits, 4)
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_floats_between(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(float))
@@ -140,6 +162,7 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_16
 #define MASK aten_lanes
+#define LANES_OF(bits) aten_lanes_of(bits, 2)
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_doubles_between(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(double))
@@ -159,12 +182,25 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
 #define ATEN_BETWEEN(table, lanes, low, high) \
     _mm256_andnot_si256(ATEN_BELOW(table, lanes, low), ATEN_BELOW(table, lanes, high))
 
+static inline __attribute__((always_inline)) TARGET __m256i aten_window_eight_of(int bits)
+{
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits), each), each);
+}
+
+static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(int bits)
+{
+    const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each);
+}
+
 #define ELEMENT float
 #define INTEGER int32_t
 #define LANES 8
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_32
 #define MASK __m256i
+#define LANES_OF(bits) aten_window_eight_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_eight, 8, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_ps(to, mask, value)
@@ -176,6 +212,7 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_32
 #define MASK __m256i
+#define LANES_OF(bits) aten_window_four_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_four, 4, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_pd(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_pd(to, mask, value)
@@ -215,6 +252,7 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_float_64
 #define MASK __mmask16
+#define LANES_OF(bits) ((__mmask16)(bits))
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
@@ -228,6 +266,7 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_double_64
 #define MASK __mmask8
+#define LANES_OF(bits) ((__mmask8)(bits))
 #define MAKE_MASK(low, high) ((__mmask8)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_pd(to, mask, value)
