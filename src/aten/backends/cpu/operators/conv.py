@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.windows.channels_last import convolve_last
 from aten.backends.cpu.kernels.windows.convolution import convolve
 from aten.backends.cpu.kernels.windows.weight_gradient import weigh
 from aten.ops.definition import op
@@ -22,6 +24,8 @@ from aten.ops.windows.memory_order import suggested_format
 from aten.registry import ops
 
 _FLOAT32 = DTYPES["float32"]
+_LAST = MEMORY_FORMATS["channels_last"]
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _HALVES = ("float16", "bfloat16")
 
 
@@ -47,12 +51,37 @@ def convolution(
     stride, padding, dilation = window[:3]
     check_dtype(input.dtype, transposed or max(dilation) > 1)
     given = input
+    if not transposed and suggested_format(input) is _LAST:
+        last = _with_channels_last(input, weight, bias, sizes, window)
+        if last is not None:
+            return last
     if transposed or suggested_format(input) is not None:
         # Channels are gathered one by one: cheaper, where each is a plane without gaps.
         input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
     convolve(input, weight.contiguous(), bias, out, stride, padding, dilation, transposed, groups)
     return in_order(out, given, weight)
+
+
+def _with_channels_last(
+    input: Tensor, weight: Tensor, bias: Tensor | None, sizes: Sequence[int], window: Window
+) -> Tensor | None:
+    """The convolution of images with channels last, where there are kernels for it."""
+    if input.dtype.name not in ("float32", "float64"):
+        return None
+    depthwise = weight.shape[1] == 1
+    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, memory_format=_LAST)
+    done = convolve_last(
+        input.contiguous(memory_format=_LAST),
+        weight.contiguous(memory_format=_CONTIGUOUS if depthwise else _LAST),
+        bias,
+        out,
+        window.stride,
+        window.padding,
+        window.dilation,
+        window.groups,
+    )
+    return out if done else None
 
 
 def _through_float32(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:

@@ -87,6 +87,15 @@ typedef struct {
 } aten_weighing;
 
 typedef struct {
+    /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
+       result are; taps see what lies offsets[tap] further on. Weights lie tap after tap. */
+    const void *data, *weights, *bias;
+    void *out;
+    const int64_t *offsets;
+    int64_t taps, channels, positions, step;
+} aten_channels;
+
+typedef struct {
     int lanes, rows;
     void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
                  int64_t channels, int64_t begin, int64_t end, void *panel);
@@ -99,7 +108,52 @@ typedef struct {
                        int64_t high, int64_t count, int64_t lines, void *target,
                        int64_t target_line);
     void (*weigh)(const aten_weighing *block);
+    void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
+                 int64_t width);
+    void (*slide_channels)(const aten_channels *line);
 } aten_window_kernels;
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define ATEN_WINDOW_SHUFFLES
+#endif
+#endif
+
+static inline void aten_window_turn_floats(const float *from, int64_t row, float *to,
+                                           int64_t to_row)
+{
+#ifdef ATEN_WINDOW_SHUFFLES
+    typedef float four __attribute__((vector_size(16)));
+    four line[4], low[2], high[2], turned[4];
+    int i;
+    for (i = 0; i < 4; i++)
+        memcpy(&line[i], from + i * row, 16);
+    for (i = 0; i < 2; i++) {
+        low[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 0, 4, 1, 5);
+        high[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 2, 6, 3, 7);
+    }
+    turned[0] = __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5);
+    turned[1] = __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7);
+    turned[2] = __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5);
+    turned[3] = __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7);
+    for (i = 0; i < 4; i++)
+        memcpy(to + i * to_row, &turned[i], 16);
+#else
+    int i, j;
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 4; j++)
+            to[i * to_row + j] = from[j * row + i];
+#endif
+}
+
+static inline void aten_window_turn_doubles(const double *from, int64_t row, double *to,
+                                            int64_t to_row)
+{
+    int i, j;
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 4; j++)
+            to[i * to_row + j] = from[j * row + i];
+}
 
 /* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */
 
@@ -150,6 +204,7 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_16
 #define MASK aten_lanes
+#define TURN aten_window_turn_floats
 #define LANES_OF(bits) aten_lanes_of(bits, 4)
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_floats_between(from, mask)
@@ -162,6 +217,7 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_16
 #define MASK aten_lanes
+#define TURN aten_window_turn_doubles
 #define LANES_OF(bits) aten_lanes_of(bits, 2)
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_doubles_between(from, mask)
@@ -200,6 +256,7 @@ static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_32
 #define MASK __m256i
+#define TURN aten_window_turn_floats
 #define LANES_OF(bits) aten_window_eight_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_eight, 8, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
@@ -212,6 +269,7 @@ static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_32
 #define MASK __m256i
+#define TURN aten_window_turn_doubles
 #define LANES_OF(bits) aten_window_four_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_four, 4, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_pd(from, mask)
@@ -252,6 +310,7 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_float_64
 #define MASK __mmask16
+#define TURN aten_window_turn_floats
 #define LANES_OF(bits) ((__mmask16)(bits))
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
@@ -266,6 +325,7 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_double_64
 #define MASK __mmask8
+#define TURN aten_window_turn_doubles
 #define LANES_OF(bits) ((__mmask8)(bits))
 #define MAKE_MASK(low, high) ((__mmask8)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)

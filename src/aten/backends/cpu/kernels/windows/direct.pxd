@@ -47,6 +47,13 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         int64_t gradient_row, rows, columns, count, out_row
         int adds
+    ctypedef struct aten_channels:
+        const void* data
+        const void* weights
+        const void* bias
+        void* out
+        const int64_t* offsets
+        int64_t taps, channels, positions, step
     ctypedef struct aten_window_kernels:
         int lanes, rows
         void (*pack)(const aten_windows* work, const aten_strip* strip, const void* data,
@@ -56,6 +63,9 @@ cdef extern from "convolution_levels.h" nogil:
         void (*slide)(const void* data, const int64_t* offsets, const void* weights, int64_t taps,
                       const void* bias, void* out, int64_t count) noexcept nogil
         void (*slide_grid)(const aten_grid* grid) noexcept nogil
+        void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
+                     void* target, int64_t width) noexcept nogil
+        void (*slide_channels)(const aten_channels* line) noexcept nogil
         void (*weigh)(const aten_weighing* block) noexcept nogil
         void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
                            int64_t high, int64_t count, int64_t lines, void* target,
