@@ -6,7 +6,8 @@ It is a sum over images and positions for each pair of channels and each tap: of
 position, times what the tap sees there. Planes that the window moves over are copied with their
 padding, parted by its steps, so that every tap looks at a run of memory; those of the gradient are
 laid out with the same distance from line to line. Sums over a chunk of positions are held in
-registers for a few channels and taps, and added up chunk after chunk, image after image.
+registers for a few channels and taps, and added up chunk after chunk, image after image. Where an
+image has few positions, the gradient is multiplied with panels of what taps see there.
 
 Threads claim pairs of channels. Chunks depend on sizes alone, and so do the bits.
 """
@@ -23,7 +24,8 @@ from aten._core.tensor.tensor cimport (
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
-    Sliding, aten_weighing, aten_windows, copy_slots, kernels_of, plan_sliding,
+    ATEN_MOST_LANES, ATEN_STRETCH, ATEN_VECTORS, Sliding, aten_weighing, aten_window_tile,
+    aten_windows, copy_slots, kernels_of, plan_sliding,
 )
 
 cdef enum:
@@ -46,6 +48,8 @@ cdef struct Weighing:
     int64_t narrow_strides[SPATIAL]
     char* lines             # the gradient laid out, image after image, channel after channel
     uint16_t* lanes
+    bint multiplies         # the gradient with panels: there are few positions
+    int64_t positions
     int64_t chunks          # of an image
     int64_t line            # elements of a chunk laid out
     int64_t first           # image laid out, and how many
@@ -166,14 +170,17 @@ cdef bint _run(Weighing* work) noexcept nogil:
         free(work.lines)
         free(work.lanes)
         return False
+    work.positions = work.work.sizes[0] * work.work.sizes[1] * work.work.sizes[2]
+    work.multiplies = work.chunks == 1 and work.positions <= ATEN_STRETCH
     _mark_positions(work)
     _share_out(work)
     work.images = image
     work.first = 0
     while work.first < work.work.batch and not work.failed:
         work.images = min(work.images, work.work.batch - work.first)
-        parallel_for(work.images * channels * work.chunks, max(<int64_t>1, (1 << 13) // work.line),
-                     _lay_out, work)
+        if not work.multiplies:
+            parallel_for(work.images * channels * work.chunks,
+                         max(<int64_t>1, (1 << 13) // work.line), _lay_out, work)
         parallel_for(work.work.groups * work.across * work.down, 1, _weigh, work)
         work.first += work.images
     free(work.lines)
@@ -248,7 +255,9 @@ cdef void _weigh(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t taps = work.work.taps
     cdef int64_t plane = sliding.slots.count * sliding.height * sliding.pitch
     cdef int64_t held = (work.channels * plane + WORD) * sliding.size
-    cdef char* copied = <char*>malloc(held + work.channels * taps * <int64_t>sizeof(int64_t) + 64)
+    cdef int64_t panels = 2 * ATEN_VECTORS * ATEN_MOST_LANES * work.positions * sliding.size
+    cdef char* copied = <char*>malloc(held + work.channels * taps * <int64_t>sizeof(int64_t) + 64
+                                      + (panels if work.multiplies else 0))
     cdef int64_t* offsets = <int64_t*>(copied + (held + 63) // 64 * 64)
     cdef int64_t index, piece, group, channel, tap
     if copied == NULL:
@@ -288,9 +297,50 @@ cdef void _weigh_piece(const Weighing* work, int64_t group, int64_t input, int64
                 copy_slots(sliding, work.first + image,
                            group * work.work.inputs + input + channel, z, y, x, rows,
                            copied + channel * plane * size)
+            if work.multiplies:
+                block.adds = work.first + image > 0
+                _multiply_panels(work, &block, image, row, <char*>(offsets + work.channels * taps))
+                continue
             block.count = (rows - 1) * sliding.pitch + columns
             block.lanes = work.lanes + chunk * work.line // WORD
             block.gradient = work.lines + (
                 (image * all_rows + row) * work.chunks + chunk) * work.line * size
             block.adds = work.first + image > 0 or chunk > 0
             sliding.kernels.weigh(&block)
+
+
+cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int64_t image,
+                           int64_t row, char* memory) noexcept nogil:
+    """What `weigh` does, where a panel of all positions is short: lanes are channels and taps."""
+    cdef const Sliding* sliding = &work.sliding
+    cdef int64_t size = sliding.size
+    cdef int64_t width = ATEN_VECTORS * sliding.kernels.lanes
+    cdef int64_t length = work.work.sizes[2]
+    cdef int64_t column = 0, columns, index
+    cdef char* panel = memory + width * work.positions * size
+    cdef aten_window_tile tile
+    tile.left = work.narrow + ((work.first + image) * work.narrow_batch
+                               + row * work.narrow_channel) * size
+    tile.left_row = work.narrow_channel
+    tile.right = panel
+    tile.width = width
+    tile.depth = work.positions
+    tile.bias = NULL
+    tile.bias_step = 0
+    tile.adds = block.adds
+    tile.ahead = False
+    tile.out_row = block.out_row
+    while column < block.columns:
+        columns = min(width, block.columns - column)
+        for index in range(columns):
+            sliding.kernels.copy_lines(
+                <const char*>block.data + block.offsets[column + index] * size, sliding.pitch, 1,
+                0, length, length, work.work.sizes[1], memory + index * work.positions * size,
+                length)
+        if columns < width:
+            memset(panel, 0, width * work.positions * size)
+        sliding.kernels.turn(memory, work.positions, columns, work.positions, panel, width)
+        tile.columns = columns
+        tile.out = <char*>block.out + column * size
+        sliding.kernels.multiply(&tile, block.rows)
+        column += width
