@@ -228,3 +228,50 @@ def test_what_is_outside_a_window_does_not_reach_it(width):
         seen = numpy.isnan(result.numpy())
         assert seen[:, :, 9:12, 24:27].all()
         assert seen.sum() == 9 * channels
+
+
+LAST = [
+    ((2, 5, 9, 11), (13, 5, 3, 3), [1, 1], [1, 1], [1, 1], 1),
+    ((1, 64, 14, 14), (50, 64, 3, 3), [1, 1], [1, 1], [1, 1], 1),
+    ((2, 300, 7, 8), (65, 300, 1, 1), [1, 1], [0, 0], [1, 1], 1),
+    ((1, 16, 15, 15), (8, 16, 1, 1), [2, 2], [0, 0], [1, 1], 1),
+    ((1, 3, 33, 34), (17, 3, 7, 5), [2, 3], [3, 0], [2, 1], 1),
+    ((1, 4, 9, 9), (6, 4, 3, 3), [1, 1], [2, 2], [2, 2], 1),
+    ((2, 37, 12, 13), (37, 1, 3, 3), [1, 1], [1, 1], [1, 1], 37),
+    ((1, 16, 12, 13), (16, 1, 5, 3), [2, 1], [2, 4], [1, 2], 16),
+    ((1, 4, 6, 6), (6, 2, 3, 3), [1, 1], [1, 1], [1, 1], 2),
+    ((1, 3, 4, 4), (4, 3, 3, 3), [1, 1], [40, 40], [1, 1], 1),
+]
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("layer", LAST, ids=str)
+def test_channels_last(width, layer, element, threads):
+    image_shape, weight_shape, stride, padding, dilation, groups = layer
+    image, weight = drawn(*image_shape, element=element), drawn(*weight_shape, element=element)
+    last = aten.from_numpy(image).contiguous(memory_format=aten.channels_last)
+    for bias in (None, drawn(weight_shape[0], element=element)):
+        found = []
+        for count in (1, 2, 3):
+            aten.set_num_threads(count)
+            result = aten.conv2d(
+                last,
+                aten.from_numpy(weight),
+                bias if bias is None else aten.from_numpy(bias),
+                stride,
+                padding,
+                dilation,
+                groups,
+            )
+            found.append(result.numpy().tobytes())
+        assert found[0] == found[1] == found[2]
+        assert result.is_contiguous(memory_format=aten.channels_last)
+        window = (stride, padding, dilation, groups)
+        assert_near(result, image, weight, bias, window, element)
+        alone = aten.conv2d(
+            last[-1:],
+            aten.from_numpy(weight),
+            bias if bias is None else aten.from_numpy(bias),
+            *window,
+        )
+        assert alone.numpy().tobytes() == result[-1:].contiguous().numpy().tobytes()

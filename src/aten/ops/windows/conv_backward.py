@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
-from aten.ops.windows.conv import check_dtype, checked_sizes, checked_window
+from aten.ops.windows.conv import Window, check_dtype, checked_sizes, checked_window
 from aten.registry import ops
 
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
@@ -31,21 +31,35 @@ def convolution_backward(
 
     Raises RuntimeError for a gradient of another shape than the convolution's result.
     """
-    given = checked_window(weight, stride, padding, dilation, transposed, output_padding, groups)
+    window = Window(stride, padding, dilation, transposed, output_padding, groups)
+    return gradients(grad_output, input, weight, window, output_mask, weight_gradient)
+
+
+def gradients(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    window: Window,
+    output_mask: Sequence[bool],
+    of_weight: Callable[..., Tensor],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """`convolution_backward`, with the weights' gradient by `of_weight`."""
+    given = checked_window(weight, *window)
     sizes = tuple(checked_sizes(input, weight, None, given))
-    check_dtype(input.dtype, transposed or max(given.dilation) > 1)
+    check_dtype(input.dtype, given.transposed or max(given.dilation) > 1)
     if grad_output.shape != sizes:
         raise RuntimeError(
             f"convolution_backward: expected grad_output of shape {list(sizes)}, but got "
             f"{list(grad_output.shape)}"
         )
-    window = (given.stride, given.padding, given.dilation)
+    moves = (given.stride, given.padding, given.dilation)
+    transposed, groups = given.transposed, given.groups
     wide, narrow = (grad_output, input) if transposed else (input, grad_output)
     return (
-        _input_gradient(grad_output, input, weight, *window, transposed, groups)
+        _input_gradient(grad_output, input, weight, *moves, transposed, groups)
         if output_mask[0]
         else None,
-        _weight_gradient(wide, narrow, weight, *window, groups) if output_mask[1] else None,
+        of_weight(wide, narrow, weight, *moves, groups) if output_mask[1] else None,
         grad_output.sum([0, *range(2, input.dim())]) if output_mask[2] else None,
     )
 
@@ -77,7 +91,7 @@ def _input_gradient(
     return cropped if cropped.is_contiguous() else cropped.clone()
 
 
-def _weight_gradient(
+def weight_gradient(
     wide: Tensor,
     narrow: Tensor,
     weight: Tensor,

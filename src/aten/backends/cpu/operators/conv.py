@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aten._core.base.device import MEMORY_FORMATS
+from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.windows.channels_last import convolve_last
 from aten.backends.cpu.kernels.windows.convolution import convolve
+from aten.backends.cpu.kernels.windows.weight_gradient import weigh
 from aten.ops.definition import op
 from aten.ops.windows.conv import (
+    Window,
     check_dtype,
     checked_sizes,
     checked_window,
     in_order,
     through_complex64,
 )
+from aten.ops.windows.conv_backward import gradients, weight_gradient
 from aten.ops.windows.memory_order import suggested_format
 from aten.registry import ops
+
+_FLOAT32 = DTYPES["float32"]
+_LAST = MEMORY_FORMATS["channels_last"]
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
+_HALVES = ("float16", "bfloat16")
 
 
 @op
@@ -35,12 +46,88 @@ def convolution(
     sizes = checked_sizes(input, weight, bias, window)
     if input.dtype.name == "complex32":
         return through_complex64(input, weight, bias, window)
+    if input.dtype.name in _HALVES:
+        return _through_float32(input, weight, bias, window)
     stride, padding, dilation = window[:3]
     check_dtype(input.dtype, transposed or max(dilation) > 1)
     given = input
+    if not transposed and suggested_format(input) is _LAST:
+        last = _with_channels_last(input, weight, bias, sizes, window)
+        if last is not None:
+            return last
     if transposed or suggested_format(input) is not None:
         # Channels are gathered one by one: cheaper, where each is a plane without gaps.
         input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
     convolve(input, weight.contiguous(), bias, out, stride, padding, dilation, transposed, groups)
     return in_order(out, given, weight)
+
+
+def _with_channels_last(
+    input: Tensor, weight: Tensor, bias: Tensor | None, sizes: Sequence[int], window: Window
+) -> Tensor | None:
+    """The convolution of images with channels last, where there are kernels for it."""
+    if input.dtype.name not in ("float32", "float64"):
+        return None
+    depthwise = weight.shape[1] == 1
+    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, memory_format=_LAST)
+    done = convolve_last(
+        input.contiguous(memory_format=_LAST),
+        weight.contiguous(memory_format=_CONTIGUOUS if depthwise else _LAST),
+        bias,
+        out,
+        window.stride,
+        window.padding,
+        window.dilation,
+        window.groups,
+    )
+    return out if done else None
+
+
+def _through_float32(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:
+    """A convolution of half types, whose sums are rounded once."""
+    wide = [one if one is None else one.to(_FLOAT32) for one in (input, weight, bias)]
+    narrow: Tensor = ops.aten.convolution.default(*wide, *window).to(input.dtype)
+    return narrow
+
+
+@op
+def convolution_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients for input, weight and bias of `convolution`, those that the mask asks for."""
+    window = Window(stride, padding, dilation, transposed, output_padding, groups)
+    return gradients(grad_output, input, weight, window, output_mask, _weight_gradient)
+
+
+def _weight_gradient(
+    wide: Tensor,
+    narrow: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """Sums over positions, where windows do not reach too far; else a convolution."""
+    window = (stride, padding, dilation, groups)
+    if wide.dtype is not narrow.dtype:
+        return weight_gradient(wide, narrow, weight, *window)
+    if wide.dtype.name in _HALVES:
+        exact = _weight_gradient(wide.to(_FLOAT32), narrow.to(_FLOAT32), weight, *window)
+        return exact.to(wide.dtype)
+    if wide.dtype.name in ("float32", "float64"):
+        made: Tensor = ops.aten.empty.memory_format(weight.shape, dtype=wide.dtype)
+        if weigh(wide.contiguous(), narrow.contiguous(), made, *window):
+            return made
+    return weight_gradient(wide, narrow, weight, *window)

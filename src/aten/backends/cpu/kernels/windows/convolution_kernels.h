@@ -7,6 +7,8 @@
      TARGET                   the attribute that allows the processor's instructions
      MASK, MAKE_MASK(low, high)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take
                               to touch those lanes only; others are loaded as zero
+     TURN(from, row, to, to_row)   transposes a square of four elements a side
+     LANES_OF(bits)           the mask of lanes whose bits are set
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
                               lie two apart
 
@@ -503,12 +505,187 @@ static TARGET void NAME(slide_grid)(const aten_grid *grid)
     }
 }
 
+static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
+{
+    ELEMENT lanes[LANES];
+    int half, i;
+    memcpy(lanes, &value, sizeof lanes);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+/* What `rows` lines of a gradient and `columns` lines of what taps see sum up to. Lanes that are no
+   positions do not count. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(weigh_block)(const int rows, const int columns, const aten_weighing *block, int64_t row,
+                  int64_t column)
+{
+    const ELEMENT *gradient = (const ELEMENT *)block->gradient + row * block->gradient_row;
+    const ELEMENT *data = block->data;
+    const int64_t *offsets = block->offsets + column;
+    const uint16_t *lanes = block->lanes;
+    ELEMENT *out = (ELEMENT *)block->out + row * block->out_row + column;
+    NAME(vector) total[4][6], line[4];
+    int64_t k;
+    int i, j;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < columns; j++)
+            total[i][j] = (NAME(vector)){0};
+    for (k = 0; k < block->count; k += LANES) {
+        const MASK mask = LANES_OF(lanes[k / 16] >> (k % 16));
+        ATEN_UNROLL for (i = 0; i < rows; i++)
+            line[i] = (NAME(vector))LOAD_PART(gradient + i * block->gradient_row + k, mask);
+        ATEN_UNROLL for (j = 0; j < columns; j++) {
+            const NAME(vector) seen = (NAME(vector))LOAD_PART(data + offsets[j] + k, mask);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                total[i][j] += line[i] * seen;
+        }
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        ATEN_UNROLL for (j = 0; j < columns; j++) {
+            const ELEMENT sum = NAME(sum)(total[i][j]);
+            ELEMENT *to = out + i * block->out_row + j;
+            *to = block->adds ? *to + sum : sum;
+        }
+}
+
+#define WEIGH_OF(rows, columns)                                                                  \
+    static __attribute__((noinline)) TARGET void NAME(weigh_##rows##_##columns)(                 \
+        const aten_weighing *block, int64_t row, int64_t column)                                 \
+    {                                                                                            \
+        NAME(weigh_block)(rows, columns, block, row, column);                                    \
+    }
+#if ROWS == 8
+#define TOGETHER 6
+WEIGH_OF(4, 6) WEIGH_OF(1, 6)
+#define WEIGH_FOUR NAME(weigh_4_6)
+#define WEIGH_ONE NAME(weigh_1_6)
+#else
+#define TOGETHER 2
+WEIGH_OF(4, 2) WEIGH_OF(1, 2)
+#define WEIGH_FOUR NAME(weigh_4_2)
+#define WEIGH_ONE NAME(weigh_1_2)
+#endif
+WEIGH_OF(4, 1) WEIGH_OF(1, 1)
+
+/* Every line of the gradient with every line of what taps see. */
+static TARGET void NAME(weigh)(const aten_weighing *block)
+{
+    int64_t row = 0, column;
+    for (; row + 4 <= block->rows; row += 4) {
+        for (column = 0; column + TOGETHER <= block->columns; column += TOGETHER)
+            WEIGH_FOUR(block, row, column);
+        for (; column < block->columns; column++)
+            NAME(weigh_4_1)(block, row, column);
+    }
+    for (; row < block->rows; row++) {
+        for (column = 0; column + TOGETHER <= block->columns; column += TOGETHER)
+            WEIGH_ONE(block, row, column);
+        for (; column < block->columns; column++)
+            NAME(weigh_1_1)(block, row, column);
+    }
+}
+
+/* `rows` rows of `count` elements to columns of a panel whose rows are `width` long. */
+static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t rows, int64_t count,
+                              void *target, int64_t width)
+{
+    const ELEMENT *from = source;
+    ELEMENT *to = target;
+    int64_t row = 0, k, i;
+    for (; row + 4 <= rows; row += 4) {
+        for (k = 0; k + 4 <= count; k += 4)
+            TURN(from + row * source_row + k, source_row, to + k * width + row, width);
+        for (; k < count; k++)
+            for (i = row; i < row + 4; i++)
+                to[k * width + i] = from[i * source_row + k];
+    }
+    for (; row < rows; row++)
+        for (k = 0; k < count; k++)
+            to[k * width + row] = from[row * source_row + k];
+}
+
+/* Sums over taps at `positions` positions for `vectors` vectors of channels. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(channels_block)(const int positions, const int vectors, const int partial, const MASK mask,
+                     const aten_channels *line, int64_t position, int64_t channel)
+{
+    const ELEMENT *data = (const ELEMENT *)line->data + position * line->step + channel;
+    const ELEMENT *weights = (const ELEMENT *)line->weights + channel;
+    const ELEMENT *bias = line->bias;
+    ELEMENT *out = (ELEMENT *)line->out + position * line->channels + channel;
+    NAME(vector) total[4][2], factor[2];
+    int64_t tap;
+    int i, j;
+    ATEN_UNROLL for (i = 0; i < positions; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[i][j] = (NAME(vector)){0};
+    for (tap = 0; tap < line->taps; tap++) {
+        const ELEMENT *from = data + line->offsets[tap];
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            factor[j] = partial ? (NAME(vector))LOAD_PART(weights + j * LANES, mask)
+                                : NAME(load)(weights + j * LANES);
+        ATEN_UNROLL for (i = 0; i < positions; i++)
+            ATEN_UNROLL for (j = 0; j < vectors; j++) {
+                const ELEMENT *at = from + i * line->step + j * LANES;
+                total[i][j] += factor[j] * (partial ? (NAME(vector))LOAD_PART(at, mask)
+                                                    : NAME(load)(at));
+            }
+        weights += line->channels;
+    }
+    ATEN_UNROLL for (j = 0; j < vectors; j++) {
+        NAME(vector) constant = {0};
+        if (bias && partial)
+            constant = (NAME(vector))LOAD_PART(bias + channel, mask);
+        else if (bias)
+            constant = NAME(load)(bias + channel + j * LANES);
+        ATEN_UNROLL for (i = 0; i < positions; i++) {
+            const NAME(vector) value = total[i][j] + constant;
+            ELEMENT *to = out + i * line->channels + j * LANES;
+            if (partial)
+                STORE_PART(to, mask, value);
+            else
+                *(NAME(unaligned) *)to = value;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) TARGET void
+NAME(channels_run)(const int vectors, const int partial, const MASK mask,
+                   const aten_channels *line, int64_t channel)
+{
+    int64_t position = 0;
+    for (; position + 4 <= line->positions; position += 4)
+        NAME(channels_block)(4, vectors, partial, mask, line, position, channel);
+    for (; position < line->positions; position++)
+        NAME(channels_block)(1, vectors, partial, mask, line, position, channel);
+}
+
+/* A line of positions where channels are neighbours and see one channel each. */
+static TARGET void NAME(slide_channels)(const aten_channels *line)
+{
+    const MASK all = MAKE_MASK(0, LANES);
+    int64_t channel = 0;
+    for (; channel + 2 * LANES <= line->channels; channel += 2 * LANES)
+        NAME(channels_run)(2, 0, all, line, channel);
+    for (; channel + LANES <= line->channels; channel += LANES)
+        NAME(channels_run)(1, 0, all, line, channel);
+    if (channel < line->channels)
+        NAME(channels_run)(1, 1, MAKE_MASK(0, line->channels - channel), line, channel);
+}
+
 static const aten_window_kernels NAME(kernels) = {
     LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
-    NAME(copy_lines),
+    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(slide_channels),
 };
 
 #undef PARTS
+#undef WEIGH_OF
+#undef WEIGH_FOUR
+#undef WEIGH_ONE
+#undef TOGETHER
 #undef GRID_OF
 #undef GRIDS_OF
 #undef GRID_NAMES
@@ -522,6 +699,8 @@ static const aten_window_kernels NAME(kernels) = {
 #undef ROWS
 #undef NAME
 #undef MASK
+#undef TURN
+#undef LANES_OF
 #undef MAKE_MASK
 #undef LOAD_PART
 #undef STORE_PART

@@ -76,6 +76,26 @@ typedef struct {
 } aten_grid;
 
 typedef struct {
+    /* out[row][column] = the sum of gradient[row] times what lies offsets[column] further on in the
+       data, over `count` elements of which `lanes` has a bit each, plus what is there if it adds. */
+    const void *gradient, *data;
+    const int64_t *offsets;
+    const uint16_t *lanes;
+    void *out;
+    int64_t gradient_row, rows, columns, count, out_row;
+    int adds;
+} aten_weighing;
+
+typedef struct {
+    /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
+       result are; taps see what lies offsets[tap] further on. Weights lie tap after tap. */
+    const void *data, *weights, *bias;
+    void *out;
+    const int64_t *offsets;
+    int64_t taps, channels, positions, step;
+} aten_channels;
+
+typedef struct {
     int lanes, rows;
     void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
                  int64_t channels, int64_t begin, int64_t end, void *panel);
@@ -87,7 +107,53 @@ typedef struct {
     void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
                        int64_t high, int64_t count, int64_t lines, void *target,
                        int64_t target_line);
+    void (*weigh)(const aten_weighing *block);
+    void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
+                 int64_t width);
+    void (*slide_channels)(const aten_channels *line);
 } aten_window_kernels;
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define ATEN_WINDOW_SHUFFLES
+#endif
+#endif
+
+static inline void aten_window_turn_floats(const float *from, int64_t row, float *to,
+                                           int64_t to_row)
+{
+#ifdef ATEN_WINDOW_SHUFFLES
+    typedef float four __attribute__((vector_size(16)));
+    four line[4], low[2], high[2], turned[4];
+    int i;
+    for (i = 0; i < 4; i++)
+        memcpy(&line[i], from + i * row, 16);
+    for (i = 0; i < 2; i++) {
+        low[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 0, 4, 1, 5);
+        high[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 2, 6, 3, 7);
+    }
+    turned[0] = __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5);
+    turned[1] = __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7);
+    turned[2] = __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5);
+    turned[3] = __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7);
+    for (i = 0; i < 4; i++)
+        memcpy(to + i * to_row, &turned[i], 16);
+#else
+    int i, j;
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 4; j++)
+            to[i * to_row + j] = from[j * row + i];
+#endif
+}
+
+static inline void aten_window_turn_doubles(const double *from, int64_t row, double *to,
+                                            int64_t to_row)
+{
+    int i, j;
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 4; j++)
+            to[i * to_row + j] = from[j * row + i];
+}
 
 /* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */
 
@@ -97,12 +163,19 @@ typedef double aten_window_doubles __attribute__((vector_size(16)));
 
 typedef struct {
     int low, high;
+    unsigned bits;
 } aten_lanes;
 
 static inline aten_lanes aten_lanes_between(int64_t low, int64_t high)
 {
-    aten_lanes lanes = {(int)low, (int)high};
+    aten_lanes lanes = {(int)low, (int)high, ~0u};
     return lanes;
+}
+
+static inline aten_lanes aten_lanes_of(unsigned bits, int lanes)
+{
+    aten_lanes made = {0, lanes, bits};
+    return made;
 }
 
 static inline aten_window_floats aten_floats_between(const float *from, aten_lanes lanes)
@@ -110,7 +183,8 @@ static inline aten_window_floats aten_floats_between(const float *from, aten_lan
     aten_window_floats value = {0};
     int i;
     for (i = lanes.low; i < lanes.high; i++)
-        value[i] = from[i];
+        if (lanes.bits >> i & 1)
+            value[i] = from[i];
     return value;
 }
 
@@ -119,7 +193,8 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
     aten_window_doubles value = {0};
     int i;
     for (i = lanes.low; i < lanes.high; i++)
-        value[i] = from[i];
+        if (lanes.bits >> i & 1)
+            value[i] = from[i];
     return value;
 }
 
@@ -129,6 +204,8 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_16
 #define MASK aten_lanes
+#define TURN aten_window_turn_floats
+#define LANES_OF(bits) aten_lanes_of(bits, 4)
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_floats_between(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(float))
@@ -140,6 +217,8 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_16
 #define MASK aten_lanes
+#define TURN aten_window_turn_doubles
+#define LANES_OF(bits) aten_lanes_of(bits, 2)
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_doubles_between(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(double))
@@ -159,12 +238,26 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
 #define ATEN_BETWEEN(table, lanes, low, high) \
     _mm256_andnot_si256(ATEN_BELOW(table, lanes, low), ATEN_BELOW(table, lanes, high))
 
+static inline __attribute__((always_inline)) TARGET __m256i aten_window_eight_of(int bits)
+{
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits), each), each);
+}
+
+static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(int bits)
+{
+    const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each);
+}
+
 #define ELEMENT float
 #define INTEGER int32_t
 #define LANES 8
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_float_32
 #define MASK __m256i
+#define TURN aten_window_turn_floats
+#define LANES_OF(bits) aten_window_eight_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_eight, 8, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_ps(to, mask, value)
@@ -176,6 +269,8 @@ static const int64_t aten_window_four[8] = {-1, -1, -1, -1};
 #define ROWS 4
 #define NAME(stem) aten_window_##stem##_double_32
 #define MASK __m256i
+#define TURN aten_window_turn_doubles
+#define LANES_OF(bits) aten_window_four_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_four, 4, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_pd(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_pd(to, mask, value)
@@ -215,6 +310,8 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_float_64
 #define MASK __mmask16
+#define TURN aten_window_turn_floats
+#define LANES_OF(bits) ((__mmask16)(bits))
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
@@ -228,6 +325,8 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define ROWS 8
 #define NAME(stem) aten_window_##stem##_double_64
 #define MASK __mmask8
+#define TURN aten_window_turn_doubles
+#define LANES_OF(bits) ((__mmask8)(bits))
 #define MAKE_MASK(low, high) ((__mmask8)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_pd(to, mask, value)

@@ -1,6 +1,6 @@
 """Convolutions of float32 and float64 by kernels of our own."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 
 cdef extern from "convolution_levels.h" nogil:
     ctypedef struct aten_windows:
@@ -18,6 +18,95 @@ cdef extern from "convolution_levels.h" nogil:
         int64_t out_batch, out_channel
         int64_t[3] out_strides
         const int64_t** places
+    ctypedef struct aten_piece:
+        int64_t column, count, z, y, x
+    ctypedef struct aten_strip:
+        int64_t columns, width
+        int pieces
+        aten_piece* piece
+    ctypedef struct aten_window_tile:
+        int64_t columns, depth, width
+        const void* left
+        const void* right
+        const void* bias
+        void* out
+        int64_t left_row, out_row, bias_step
+        int adds, ahead
+    ctypedef struct aten_grid:
+        const void* data
+        const void* weights
+        const void* bias
+        void* out
+        const int64_t* offsets
+        int64_t height, taps, pitch, out_line, rows, columns
+    ctypedef struct aten_weighing:
+        const void* gradient
+        const void* data
+        const int64_t* offsets
+        const uint16_t* lanes
+        void* out
+        int64_t gradient_row, rows, columns, count, out_row
+        int adds
+    ctypedef struct aten_channels:
+        const void* data
+        const void* weights
+        const void* bias
+        void* out
+        const int64_t* offsets
+        int64_t taps, channels, positions, step
+    ctypedef struct aten_window_kernels:
+        int lanes, rows
+        void (*pack)(const aten_windows* work, const aten_strip* strip, const void* data,
+                     int64_t channels, int64_t begin, int64_t end, void* panel) noexcept nogil
+        void (*multiply)(const aten_window_tile* strip, int64_t rows) noexcept nogil
+        void (*dots)(const aten_window_tile* strip, int64_t rows) noexcept nogil
+        void (*slide)(const void* data, const int64_t* offsets, const void* weights, int64_t taps,
+                      const void* bias, void* out, int64_t count) noexcept nogil
+        void (*slide_grid)(const aten_grid* grid) noexcept nogil
+        void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
+                     void* target, int64_t width) noexcept nogil
+        void (*slide_channels)(const aten_channels* line) noexcept nogil
+        void (*weigh)(const aten_weighing* block) noexcept nogil
+        void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
+                           int64_t high, int64_t count, int64_t lines, void* target,
+                           int64_t target_line) noexcept nogil
+    int aten_widest_window_vectors()
+    const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
+    int ATEN_STRETCH
+    int ATEN_VECTORS
+    int ATEN_MOST_LANES
+
+cdef struct Slots:
+    # Parts of the input whose elements follow each other as the window moves: where each begins.
+    int64_t count
+    int64_t* z
+    int64_t* y
+    int64_t* x
+    int64_t* offsets        # of each tap, in a copy of all slots
+    int64_t reach_y         # rows and columns that taps look beyond their first
+    int64_t reach_x
+
+cdef struct Sliding:
+    const aten_windows* work
+    const aten_window_kernels* kernels
+    Slots slots
+    int64_t size            # of an element
+    int64_t rows            # of a chunk of positions
+    int64_t columns
+    int64_t down            # chunks of one plane
+    int64_t across
+    int64_t height          # of the copy of a slot
+    int64_t pitch
+    int64_t lines           # of taps that stand below each other, if all do; or 0
+    bint failed
+
+# The kernels for the widest vectors in use.
+cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil
+
+cdef bint plan_sliding(Sliding* sliding, int64_t* memory, int64_t plane) noexcept nogil
+# What the positions of a chunk see of one channel, slot after slot, with zeros for padding.
+cdef void copy_slots(const Sliding* sliding, int64_t image, int64_t channel, int64_t z, int64_t y,
+                     int64_t x, int64_t rows, char* copied) noexcept nogil
 
 # False where memory was not to be had. Weights of a channel lie side by side, as input channels and
 # then taps.

@@ -19,46 +19,6 @@ from libc.string cimport memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 
-cdef extern from "convolution_levels.h" nogil:
-    ctypedef struct aten_piece:
-        int64_t column, count, z, y, x
-    ctypedef struct aten_strip:
-        int64_t columns, width
-        int pieces
-        aten_piece* piece
-    ctypedef struct aten_window_tile:
-        int64_t columns, depth, width
-        const void* left
-        const void* right
-        const void* bias
-        void* out
-        int64_t left_row, out_row, bias_step
-        int adds, ahead
-    ctypedef struct aten_grid:
-        const void* data
-        const void* weights
-        const void* bias
-        void* out
-        const int64_t* offsets
-        int64_t height, taps, pitch, out_line, rows, columns
-    ctypedef struct aten_window_kernels:
-        int lanes, rows
-        void (*pack)(const aten_windows* work, const aten_strip* strip, const void* data,
-                     int64_t channels, int64_t begin, int64_t end, void* panel) noexcept nogil
-        void (*multiply)(const aten_window_tile* strip, int64_t rows) noexcept nogil
-        void (*dots)(const aten_window_tile* strip, int64_t rows) noexcept nogil
-        void (*slide)(const void* data, const int64_t* offsets, const void* weights, int64_t taps,
-                      const void* bias, void* out, int64_t count) noexcept nogil
-        void (*slide_grid)(const aten_grid* grid) noexcept nogil
-        void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
-                           int64_t high, int64_t count, int64_t lines, void* target,
-                           int64_t target_line) noexcept nogil
-    int aten_widest_window_vectors()
-    const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
-    int ATEN_STRETCH
-    int ATEN_VECTORS
-    int ATEN_MOST_LANES
-
 cdef enum:
     # Channels of a result that slide over one copy of what they see.
     FEW_OUTPUTS = 4
@@ -78,30 +38,6 @@ cdef enum:
     FEW_LEFT = 8
 
 cdef int _vector_bytes = aten_widest_window_vectors()
-
-cdef struct Slots:
-    # Parts of the input whose elements follow each other as the window moves: where each begins.
-    int64_t count
-    int64_t* z
-    int64_t* y
-    int64_t* x
-    int64_t* offsets        # of each tap, in a copy of all slots
-    int64_t reach_y         # rows and columns that taps look beyond their first
-    int64_t reach_x
-
-cdef struct Sliding:
-    const aten_windows* work
-    const aten_window_kernels* kernels
-    Slots slots
-    int64_t size            # of an element
-    int64_t rows            # of a chunk of positions
-    int64_t columns
-    int64_t down            # chunks of one plane
-    int64_t across
-    int64_t height          # of the copy of a slot
-    int64_t pitch
-    int64_t lines           # of taps that stand below each other, if all do; or 0
-    bint failed
 
 cdef struct Panels:
     const aten_windows* work
@@ -135,8 +71,12 @@ def set_vector_bytes(int count):
     _vector_bytes = count
 
 
+cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil:
+    return aten_window_kernels_of(is_double, _vector_bytes)
+
+
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil:
-    cdef const aten_window_kernels* kernels = aten_window_kernels_of(is_double, _vector_bytes)
+    cdef const aten_window_kernels* kernels = kernels_of(is_double)
     cdef int size = 8 if is_double else 4
     cdef int taken
     if work.inputs == 1 and work.outputs <= FEW_OUTPUTS and work.taps > 0:
@@ -160,11 +100,9 @@ cdef int _slide_all(const aten_windows* work, const aten_window_kernels* kernels
     sliding.kernels = kernels
     sliding.size = size
     sliding.failed = False
-    _find_slots(&sliding, memory)
-    if not _cut_plane(&sliding):
+    if not plan_sliding(&sliding, memory, PLANE):
         free(memory)
         return 0
-    _place_taps(&sliding)
     sliding.lines = _lines_of_taps(&sliding)
     planes = work.batch * work.groups * sliding.down * sliding.across
     each = sliding.rows * sliding.columns * (work.outputs * work.taps + 4)
@@ -212,7 +150,17 @@ cdef void _find_slots(Sliding* sliding, int64_t* memory) noexcept nogil:
         slots.reach_x = max(slots.reach_x, column)
 
 
-cdef bint _cut_plane(Sliding* sliding) noexcept nogil:
+cdef bint plan_sliding(Sliding* sliding, int64_t* memory, int64_t plane) noexcept nogil:
+    """Slots, and chunks whose copies have about so many elements; False where they would be too
+    large. `memory` has room for four numbers of each tap."""
+    _find_slots(sliding, memory)
+    if not _cut_plane(sliding, plane):
+        return False
+    _place_taps(sliding)
+    return True
+
+
+cdef bint _cut_plane(Sliding* sliding, int64_t plane) noexcept nogil:
     """Choose the chunks; False where copies of what they see would be too large."""
     cdef const aten_windows* work = sliding.work
     cdef const Slots* slots = &sliding.slots
@@ -220,14 +168,14 @@ cdef bint _cut_plane(Sliding* sliding) noexcept nogil:
     if max(slots.reach_y, slots.reach_x) >= LARGE_PLANE:
         return False
     lines = slots.count * (slots.reach_y + 1)
-    length = max(<int64_t>256, PLANE // lines - slots.reach_x)
+    length = max(<int64_t>256, plane // lines - slots.reach_x)
     sliding.columns = min(work.sizes[2], length)
     sliding.across = (work.sizes[2] + sliding.columns - 1) // sliding.columns
     sliding.columns = (work.sizes[2] + sliding.across - 1) // sliding.across
     sliding.pitch = sliding.columns + slots.reach_x
     if sliding.pitch > LARGE_PLANE or lines > LARGE_PLANE // sliding.pitch:
         return False
-    sliding.rows = max(<int64_t>1, PLANE // (slots.count * sliding.pitch) - slots.reach_y)
+    sliding.rows = max(<int64_t>1, plane // (slots.count * sliding.pitch) - slots.reach_y)
     sliding.rows = min(work.sizes[1], sliding.rows)
     sliding.down = (work.sizes[1] + sliding.rows - 1) // sliding.rows
     sliding.rows = (work.sizes[1] + sliding.down - 1) // sliding.down
@@ -304,7 +252,7 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
     grid.out_line = work.out_strides[1]
     grid.rows = rows
     grid.columns = columns
-    _copy_slots(sliding, image, group, z, y, x, rows, copied)
+    copy_slots(sliding, image, group, z, y, x, rows, copied)
     for output in range(work.outputs):
         channel = group * work.outputs + output
         if work.bias != NULL:
@@ -341,7 +289,7 @@ cdef void _spread_line(const char* line, char* out, int64_t step, int64_t count,
             (<double*>out)[index * step] = (<const double*>line)[index]
 
 
-cdef void _copy_slots(const Sliding* sliding, int64_t image, int64_t group, int64_t z, int64_t y,
+cdef void copy_slots(const Sliding* sliding, int64_t image, int64_t group, int64_t z, int64_t y,
                       int64_t x, int64_t rows, char* copied) noexcept nogil:
     """What a chunk of positions sees, slot after slot, with zeros for padding."""
     cdef const aten_windows* work = sliding.work
@@ -503,7 +451,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.out_row = work.out_channel
     if panels.holds:
         tile.out_row = _held_row(panels)
-        out = held - strip * panels.width * size
+        out = held - min(strip * panels.width, panels.whole) * size
     tile.bias_step = work.bias_step
     tile.bias = NULL
     if work.bias != NULL:

@@ -1,0 +1,336 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""Convolutions of images whose channels are neighbours in memory, in float32 and float64.
+
+A position sees runs of memory: for every line of the window, its taps' channels one after the
+other. So lines of positions are rows of a product, read where they lie, and weights are its panels,
+turned once for each call. Channels that see one channel each are vectors. Images with padding are
+copied with it, a few lines at a time.
+
+Threads claim lines of the result, and strips of its channels. A result is summed over the lines of
+the window, in stretches that sizes alone decide: its bits depend neither on threads nor on what
+lies beside it.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from aten._core.base.device cimport CPU
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64
+from aten._core.base.sizes cimport read_sizes
+from aten._core.tensor.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
+)
+from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.windows.direct cimport (
+    ATEN_STRETCH, ATEN_VECTORS, aten_channels, aten_window_kernels, aten_window_tile, kernels_of,
+)
+
+cdef enum:
+    # Elements of a copy with padding: it stays in the second cache.
+    COPIED = 1 << 16
+    PIECES_PER_THREAD = 4
+    # Padding that would make an image so many times as large is not copied.
+    MOST_PADDING = 4
+
+cdef struct Lines:
+    const aten_window_kernels* kernels
+    int64_t size            # of an element
+    const char* input
+    const char* weight      # as it is given, and turned
+    char* turned
+    const char* bias
+    char* out
+    int64_t* offsets        # of taps, where channels see one channel
+    int64_t batch
+    int64_t channels
+    int64_t outputs
+    int64_t sizes[2]        # of an image, its result and the window
+    int64_t seen[2]
+    int64_t kernel[2]
+    int64_t stride[2]
+    int64_t padding[2]
+    int64_t dilation[2]
+    int64_t width           # of a strip of output channels
+    int64_t strips
+    int64_t lines           # of the result in a piece
+    int64_t strips_each
+    int64_t across          # pieces of an image, along lines and channels
+    int64_t down
+    bint is_depthwise
+    bint is_copied
+    bint failed
+
+
+def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Tensor out not None,
+                  stride, padding, dilation, int64_t groups):
+    """Write the convolution of a batch of images to `out`, both with channels last and without
+    gaps, and say whether it is done; False for windows that are better served otherwise.
+
+    The caller has checked sizes, types and orders; `weight` has channels last, too, unless each
+    channel sees one. Raises MemoryError.
+    """
+    cdef Lines work
+    cdef char* memory
+    cdef int64_t count
+    for tensor in (weight, bias, out):
+        require_memory(<TensorImpl>tensor)
+    if input.device_type != CPU or input.dtype_code not in (FLOAT32, FLOAT64):
+        return False
+    if out.count == 0 or input.count == 0:
+        return False
+    data_pointer(out)
+    _describe(&work, input, weight, out, stride, padding, dilation)
+    work.is_depthwise = groups == work.channels and groups == work.outputs
+    if groups != 1 and not work.is_depthwise:
+        return False
+    if not work.is_depthwise and work.dilation[1] != 1 and work.kernel[1] != 1:
+        return False
+    work.bias = NULL
+    if bias is not None:
+        if bias.strides[0] != 1:
+            return False
+        work.bias = <const char*>const_data_pointer(bias)
+    if not _cut(&work):
+        return False
+    count = work.kernel[0] * work.kernel[1]
+    count *= work.outputs if work.is_depthwise else work.channels * work.width * work.strips
+    memory = <char*>malloc(count * work.size
+                           + work.kernel[0] * work.kernel[1] * <int64_t>sizeof(int64_t) + 64)
+    if memory == NULL:
+        raise MemoryError("convolution: no memory for weights")
+    work.weight = <const char*>const_data_pointer(weight)
+    work.offsets = <int64_t*>(memory + (count * work.size + 63) // 64 * 64)
+    with nogil:
+        work.turned = memory
+        _turn_weights(&work)
+        parallel_for(work.batch * work.across * work.down, 1, _run, &work)
+    free(memory)
+    if work.failed:
+        raise MemoryError("convolution: no memory for lines")
+    count_write(out)
+    return True
+
+
+cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, TensorImpl out, stride,
+                   padding, dilation) except -1:
+    cdef int dim
+    read_sizes(stride, work.stride, 2)
+    read_sizes(padding, work.padding, 2)
+    read_sizes(dilation, work.dilation, 2)
+    work.kernels = kernels_of(input.dtype_code == FLOAT64)
+    work.size = 8 if input.dtype_code == FLOAT64 else 4
+    work.input = <const char*>const_data_pointer(input)
+    work.out = data_pointer(out)
+    work.batch = input.sizes[0]
+    work.channels = input.sizes[1]
+    work.outputs = out.sizes[1]
+    work.failed = False
+    for dim in range(2):
+        work.sizes[dim] = input.sizes[dim + 2]
+        work.seen[dim] = out.sizes[dim + 2]
+        work.kernel[dim] = weight.sizes[dim + 2]
+    return 0
+
+
+cdef bint _cut(Lines* work) noexcept:
+    """Choose strips and pieces; False where a copy with padding would be too large."""
+    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
+    cdef int lanes = work.kernels.lanes
+    cdef int64_t vectors = (work.outputs + lanes - 1) // lanes
+    cdef int64_t line, reach, lines
+    work.strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    work.width = (vectors + work.strips - 1) // work.strips * lanes
+    work.strips = (work.outputs + work.width - 1) // work.width
+    work.is_copied = work.padding[0] > 0 or work.padding[1] > 0
+    if work.padding[1] > MOST_PADDING * work.sizes[1]:
+        return False
+    if not work.is_copied and work.kernel[0] * work.kernel[1] == 1 and work.stride[0] == 1 and (
+            work.stride[1] == 1):
+        # All positions are one line, which may be cut anywhere: into lines of a tile's rows.
+        _cut_line(work)
+    line = (work.sizes[1] + 2 * work.padding[1]) * work.channels
+    reach = (work.kernel[0] - 1) * work.dilation[0] + 1
+    if work.is_copied and reach > COPIED * 4 // line:
+        return False
+    lines = max(<int64_t>1, COPIED // line - reach) // work.stride[0]
+    lines = min(max(<int64_t>1, lines), work.seen[0])
+    lines = min(lines, max(<int64_t>1, work.seen[0] * work.batch // wanted))
+    work.across = (work.seen[0] + lines - 1) // lines
+    work.lines = (work.seen[0] + work.across - 1) // work.across
+    work.across = (work.seen[0] + work.lines - 1) // work.lines
+    work.strips_each = work.strips
+    work.down = 1
+    if not work.is_depthwise and work.batch * work.across < wanted // 2:
+        work.down = min(work.strips, (wanted + work.across - 1) // work.across)
+        work.strips_each = (work.strips + work.down - 1) // work.down
+        work.down = (work.strips + work.strips_each - 1) // work.strips_each
+    return True
+
+
+cdef void _cut_line(Lines* work) noexcept:
+    cdef int64_t positions = work.sizes[0] * work.sizes[1]
+    cdef int64_t length = 8
+    while positions % length:
+        length //= 2
+    while positions % (2 * length) == 0 and length < 64:
+        length *= 2
+    if length < 8:
+        return
+    work.sizes[0] = work.seen[0] = positions // length
+    work.sizes[1] = work.seen[1] = length
+
+
+cdef void _turn_weights(Lines* work) noexcept nogil:
+    """Panels of weights, or for channels that see one each their taps side by side."""
+    cdef int64_t taps = work.kernel[0] * work.kernel[1]
+    cdef int64_t pitch = (work.sizes[1] + 2 * work.padding[1]) * work.channels
+    cdef int64_t tap
+    if not work.is_depthwise:
+        parallel_for(work.strips, 1, _turn_strips, work)
+        return
+    work.kernels.turn(work.weight, taps, work.outputs, taps, work.turned, work.outputs)
+    for tap in range(taps):
+        work.offsets[tap] = (tap // work.kernel[1] * work.dilation[0] * pitch
+                             + tap % work.kernel[1] * work.dilation[1] * work.channels)
+
+
+cdef void _turn_strips(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef const Lines* work = <const Lines*>context
+    cdef int64_t depth = work.kernel[0] * work.kernel[1] * work.channels
+    cdef int64_t strip, first, columns
+    cdef char* panel
+    for strip in range(begin, end):
+        first = strip * work.width
+        columns = min(work.width, work.outputs - first)
+        panel = work.turned + strip * depth * work.width * work.size
+        if columns < work.width:
+            memset(panel, 0, depth * work.width * work.size)
+        work.kernels.turn(work.weight + first * depth * work.size, depth, columns, depth, panel,
+                          work.width)
+
+
+cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pieces begin … end of all images."""
+    cdef Lines* work = <Lines*>context
+    cdef int64_t height = ((work.lines - 1) * work.stride[0]
+                           + (work.kernel[0] - 1) * work.dilation[0] + 1)
+    cdef int64_t pitch = (work.sizes[1] + 2 * work.padding[1]) * work.channels * work.size
+    cdef char* copied = NULL
+    cdef const char* data
+    cdef int64_t index, image, piece, line, lines, source
+    if work.is_copied:
+        copied = <char*>malloc(height * pitch)
+        if copied == NULL:
+            work.failed = True
+            return
+    for index in range(begin, end):
+        image = index // (work.across * work.down)
+        piece = index % (work.across * work.down)
+        line = piece // work.down * work.lines
+        lines = min(work.lines, work.seen[0] - line)
+        source = line * work.stride[0] - work.padding[0]
+        data = work.input + image * work.sizes[0] * work.sizes[1] * work.channels * work.size
+        if work.is_copied:
+            _copy_lines(work, data, source, (lines - 1) * work.stride[0]
+                        + (work.kernel[0] - 1) * work.dilation[0] + 1, copied, pitch)
+            data = copied
+        else:
+            data += source * pitch
+        if work.is_depthwise:
+            _slide_lines(work, data, image, line, lines, pitch)
+        else:
+            _multiply_lines(work, data, image, line, lines, piece % work.down * work.strips_each,
+                            pitch // work.size)
+    free(copied)
+
+
+cdef void _copy_lines(const Lines* work, const char* image, int64_t first, int64_t lines,
+                      char* copied, int64_t pitch) noexcept nogil:
+    """Lines from `first` on with zeros around them."""
+    cdef int64_t pixel = work.channels * work.size
+    cdef int64_t margin = work.padding[1] * pixel
+    cdef int64_t line
+    cdef char* to
+    for line in range(lines):
+        to = copied + line * pitch
+        if not 0 <= first + line < work.sizes[0]:
+            memset(to, 0, pitch)
+            continue
+        memset(to, 0, margin)
+        memcpy(to + margin, image + (first + line) * work.sizes[1] * pixel,
+               work.sizes[1] * pixel)
+        memset(to + pitch - margin, 0, margin)
+
+
+cdef inline char* _line_of(const Lines* work, int64_t image, int64_t line) noexcept nogil:
+    return work.out + ((image * work.seen[0] + line) * work.seen[1] * work.outputs) * work.size
+
+
+cdef void _slide_lines(const Lines* work, const char* data, int64_t image, int64_t first,
+                       int64_t lines, int64_t pitch) noexcept nogil:
+    cdef int64_t line
+    cdef aten_channels run
+    run.weights = work.turned
+    run.bias = work.bias
+    run.offsets = work.offsets
+    run.taps = work.kernel[0] * work.kernel[1]
+    run.channels = work.channels
+    run.positions = work.seen[1]
+    run.step = work.stride[1] * work.channels
+    for line in range(lines):
+        run.data = data + line * work.stride[0] * pitch
+        run.out = _line_of(work, image, first + line)
+        work.kernels.slide_channels(&run)
+
+
+cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, int64_t first,
+                          int64_t lines, int64_t strip, int64_t pitch) noexcept nogil:
+    """Lines of positions times strips of weights, one line of the window after the other."""
+    cdef int64_t size = work.size
+    cdef int64_t run = work.kernel[1] * work.channels
+    cdef int64_t end = min(strip + work.strips_each, work.strips)
+    cdef int64_t stretches = (run + ATEN_STRETCH - 1) // ATEN_STRETCH
+    cdef int64_t stretch = (run + stretches - 1) // stretches
+    cdef int64_t height, begin, line, column
+    cdef aten_window_tile tile
+    _fill_bias(work, image, first, lines, strip * work.width,
+               min(work.outputs, end * work.width))
+    tile.bias = NULL
+    tile.bias_step = 0
+    tile.adds = True
+    tile.ahead = False
+    tile.width = work.width
+    tile.left_row = work.stride[1] * work.channels
+    tile.out_row = work.outputs
+    while strip < end:
+        column = strip * work.width
+        tile.columns = min(work.width, work.outputs - column)
+        for height in range(work.kernel[0]):
+            begin = 0
+            while begin < run:
+                tile.depth = min(stretch, run - begin)
+                tile.right = work.turned + (
+                    (strip * work.kernel[0] + height) * run + begin) * work.width * size
+                for line in range(lines):
+                    tile.left = data + (
+                        (line * work.stride[0] + height * work.dilation[0]) * pitch + begin) * size
+                    tile.out = _line_of(work, image, first + line) + column * size
+                    work.kernels.multiply(&tile, work.seen[1])
+                begin += stretch
+        strip += 1
+
+
+cdef void _fill_bias(const Lines* work, int64_t image, int64_t first, int64_t lines,
+                     int64_t begin, int64_t end) noexcept nogil:
+    """What products are added to: the bias of these channels, or zeros."""
+    cdef int64_t bytes = (end - begin) * work.size
+    cdef int64_t position
+    cdef char* out = _line_of(work, image, first) + begin * work.size
+    for position in range(lines * work.seen[1]):
+        if work.bias == NULL:
+            memset(out, 0, bytes)
+        else:
+            memcpy(out, work.bias + begin * work.size, bytes)
+        out += work.outputs * work.size
