@@ -78,7 +78,9 @@ def _share_of_peak() -> list[Result]:
     return [
         Result("peak of the processor, float32, 10⁹ operations a second", "", aten=peak / 1e9),
         Result(f"a @ b: {SIDE}×{SIDE}, float32, 10⁹ operations a second", "", aten=reached / 1e9),
-        Result(f"the same, % of the peak (to be ≥ {LEAST_SHARE:g})", "%", aten=100 * reached / peak),
+        Result(
+            f"the same, % of the peak (to be ≥ {LEAST_SHARE:g})", "%", aten=100 * reached / peak
+        ),
     ]
 
 

@@ -18,6 +18,9 @@
 #define ATEN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Steps of the depth that a single row asks for ahead of their turn. */
+#define ATEN_STEPS_AHEAD 16
+
 /* Kinds of units: what their lanes multiply. */
 enum {
     ATEN_FLOATS,
