@@ -89,7 +89,13 @@ def image(lib, functional):
     return lambda: functional.max_pool2d(x, 2)
 
 
+def attention(lib, functional):
+    x = lib.ones(1, 2, 4, 8)
+    return lambda: functional.scaled_dot_product_attention(x, x, x)
+
+
 SAME = {
+    "attention": attention,
     "mlp": mlp,
     "losses": losses,
     "products": products,
@@ -133,11 +139,6 @@ def convolution(lib, functional):
     return lambda: functional.conv2d(x, weight)
 
 
-def attention(lib, functional):
-    x = lib.ones(1, 2, 4, 8)
-    return lambda: functional.scaled_dot_product_attention(x, x, x)
-
-
 def batch_norm(lib, functional):
     x, mean, variance = lib.ones(2, 3, 4), lib.zeros(3), lib.ones(3)
     return lambda: functional.batch_norm(x, mean, variance)
@@ -163,19 +164,6 @@ OTHERWISE = {
     "convolution is one kernel for all of them": (
         convolution,
         [("aten::conv2d", [("aten::convolution", [])])],
-    ),
-    "attention of few rows is made of products": (
-        attention,
-        [
-            (
-                "aten::scaled_dot_product_attention",
-                [
-                    ("aten::baddbmm", []),
-                    ("aten::_softmax", []),
-                    ("aten::matmul", [("aten::bmm", [])]),
-                ],
-            )
-        ],
     ),
     "batch norm with statistics is one multiplication and addition": (
         batch_norm,

@@ -98,8 +98,9 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal)
     if not dropout_p and _goes_as_one(query, key, value, attn_mask, enable_gqa):
+        mask = None if attn_mask is None else _additive(attn_mask, query.dtype)
         made: Tensor = ops.aten._scaled_dot_product_flash_attention_for_cpu(
-            query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+            query, key, value, 0.0, is_causal, attn_mask=mask, scale=scale
         )[0]
         return made
     if enable_gqa:
@@ -154,7 +155,8 @@ def _goes_as_one(
     fits = mask.dim() <= 4 and all(
         one in (1, wanted) for one, wanted in zip(mask.shape[::-1], sizes[::-1], strict=False)
     )
-    return fits and not mask.requires_grad
+    exact = mask.dtype.name == "bool" or mask.dtype is query.dtype
+    return fits and exact and not mask.requires_grad
 
 
 def _attended(
@@ -237,11 +239,13 @@ def check_four(
 ) -> None:
     """Raises RuntimeError for what torch's kernel for four dimensions does not take."""
     name = "_scaled_dot_product_flash_attention_for_cpu"
-    _check(query, key, value, attn_mask, False)
+    _check(query, key, value, None, False)
     if any(one.dim() != 4 or one.shape[3] != query.shape[3] for one in (query, key, value)):
         raise RuntimeError(f"{name}: query, key and value must be (N, heads, rows, width)")
     if dropout_p > 0:
         raise RuntimeError(f"{name}: there is no dropout, but dropout_p is {dropout_p}")
+    if attn_mask is not None and attn_mask.dtype is not query.dtype:
+        raise RuntimeError(f"{name}: attn_mask must be {query.dtype}, not {attn_mask.dtype}")
 
 
 def usual_scale(query: Tensor) -> float:
@@ -328,6 +332,19 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     gradients through them.
     """
     check_four(query, key, value, attn_mask, dropout_p)
+    return gradients_in_four_dimensions(grad_out, query, key, value, is_causal, attn_mask, scale)
+
+
+def gradients_in_four_dimensions(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
+) -> tuple[Tensor, ...]:
+    """The gradients of `in_four_dimensions` for query, key and value."""
     scale = usual_scale(query) if scale is None else scale
     grad, left = wide(grad_out), wide(query)
     right, values = (wide(_for_heads(one, query)) for one in (key, value))

@@ -26,23 +26,7 @@ from aten.backends.cpu.kernels.matrix.panels cimport (
     panel_bytes, panel_packs, panel_tiles, run_strip)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
-cdef extern from "attention_levels.h" nogil:
-    ctypedef struct aten_attention_rows:
-        void (*weigh)(float* row, int64_t count, int64_t room, float* largest,
-                      float* total) noexcept nogil
-        void (*weigh_again)(float* row, int64_t count, int64_t room,
-                            float logarithm) noexcept nogil
-        void (*go_back)(const float* weights, float* gradients, int64_t count, float base,
-                        float scale) noexcept nogil
-        void (*mix)(float* first, const float* second, int64_t count, float a,
-                    float b) noexcept nogil
-        void (*scale_row)(float* row, int64_t count, float scale, const float* mask,
-                          const uint8_t* allowed) noexcept nogil
-    const aten_attention_rows* aten_attention_rows_of(int vector_bytes)
-
 cdef enum:
-    # Keys of a chunk: a number of whole strips for every width of vectors.
-    CHUNK = 240
     # Rows of a block, and of one whose last rows see more keys than its first.
     BLOCK = 128
     CAUSAL_BLOCK = 64
@@ -52,60 +36,6 @@ cdef enum:
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
-
-cdef struct Heads:
-    # A tensor (batch, heads, rows, width): steps in elements; rows of neighbours.
-    char* data
-    int code
-    int64_t batch
-    int64_t head
-    int64_t row
-    int64_t column          # of masks only
-
-cdef struct Attention:
-    const aten_panel_tiles* score_tiles
-    const aten_panel_tiles* tiles
-    const aten_panel_packs* packs       # of queries and keys
-    const aten_panel_packs* value_packs
-    const aten_attention_rows* rows
-    Heads query
-    Heads key
-    Heads value
-    Heads mask
-    Heads out
-    Heads logarithms        # float32, one for each row
-    int64_t batch
-    int64_t key_heads
-    int64_t group           # heads of queries for each of keys
-    int64_t queries
-    int64_t keys
-    int64_t width
-    int64_t value_width
-    float scale
-    bint causal
-    int64_t block           # rows of a block
-    int64_t blocks          # for each head of keys
-    int64_t chunks          # of the keys
-    float* parts            # what chunks give, where they are computed apart
-    bint failed             # there was no memory
-
-cdef struct Block:
-    # Some rows for a head of keys, and room for what they need.
-    int64_t batch
-    int64_t head
-    int64_t first
-    int64_t count
-    char* query
-    int64_t query_row       # bytes
-    char* keys
-    char* values
-    float* scores
-    float* masked           # a row of the mask
-    float* gained           # weighed values of a chunk
-    float* sums             # and of the chunks before
-    float* largest          # of a chunk, and of all before
-    float* totals
-
 
 cdef inline int64_t _up(int64_t count, int64_t unit) noexcept nogil:
     return (count + unit - 1) // unit * unit
@@ -123,16 +53,16 @@ def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value 
 
     query (N, H, L, E), key (N, G, S, E) and value (N, G, S, Ev) of one floating type up to 32 bits,
     H a multiple of G, rows of neighbours, nothing empty; mask of (N, H, L, S), where dimensions may
-    have step 0, of bool, of float32 or of that type. `out` (N, H, L, Ev) is of that type with rows
+    have step 0, of bool or of that type. `out` (N, H, L, Ev) is of that type with rows
     of neighbours, `logarithms` (N, H, L) of float32. Rows that may see nothing become zeros.
     Raises MemoryError where there is none for the blocks.
     """
     cdef Attention all
     cdef int64_t tasks
-    _check(query, key, value, mask, out, logarithms)
-    _read(&all.out, out, True)
-    _read(&all.logarithms, logarithms, True)
-    _describe(&all, query, key, value, mask, is_causal, scale)
+    check_attention(query, key, value, mask, out, logarithms)
+    read_heads(&all.out, out, True)
+    read_heads(&all.logarithms, logarithms, True)
+    describe_attention(&all, query, key, value, mask, is_causal, scale)
     tasks = all.batch * all.key_heads * all.blocks
     with nogil:
         _attend(&all, tasks)
@@ -142,7 +72,7 @@ def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value 
         raise MemoryError("scaled_dot_product_attention: no memory for a block of scores")
 
 
-cdef int _check(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl mask,
+cdef int check_attention(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl mask,
                 TensorImpl out, TensorImpl logarithms) except -1:
     """What becomes an address is of this shape, whatever a caller made of it before."""
     cdef int code = query.dtype_code
@@ -164,7 +94,7 @@ cdef int _check(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl m
         fits = fits and (value.strides[3] == 1 or value.sizes[3] == 1)
         fits = fits and (out.strides[3] == 1 or out.sizes[3] == 1)
     if fits and mask is not None:
-        fits = (mask.rank == 4 and mask.dtype_code in (BOOL, FLOAT32, code)
+        fits = (mask.rank == 4 and mask.dtype_code in (BOOL, code)
                 and mask.sizes[0] == query.sizes[0] and mask.sizes[1] == query.sizes[1]
                 and mask.sizes[2] == query.sizes[2] and mask.sizes[3] == key.sizes[2])
     if not fits:
@@ -172,7 +102,7 @@ cdef int _check(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl m
     return 0
 
 
-cdef int _read(Heads* heads, TensorImpl tensor, bint written) except -1:
+cdef int read_heads(Heads* heads, TensorImpl tensor, bint written) except -1:
     heads.data = data_pointer(tensor) if written else <char*>const_data_pointer(tensor)
     heads.code = tensor.dtype_code
     heads.batch = tensor.strides[0]
@@ -182,15 +112,15 @@ cdef int _read(Heads* heads, TensorImpl tensor, bint written) except -1:
     return 0
 
 
-cdef int _describe(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
+cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
                    TensorImpl mask, bint is_causal, double scale) except -1:
     cdef int code = query.dtype_code, pack
-    _read(&all.query, query, False)
-    _read(&all.key, key, False)
-    _read(&all.value, value, False)
+    read_heads(&all.query, query, False)
+    read_heads(&all.key, key, False)
+    read_heads(&all.value, value, False)
     all.mask.data = NULL
     if mask is not None:
-        _read(&all.mask, mask, False)
+        read_heads(&all.mask, mask, False)
     all.batch = query.sizes[0]
     all.key_heads = key.sizes[1]
     all.group = query.sizes[1] // key.sizes[1]
@@ -279,11 +209,11 @@ cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogi
     block.batch = task // all.blocks // all.key_heads
     block.count = min(all.block, all.group * all.queries - block.first)
     for index in range(block.count):
-        all.packs.run(_row_at(&all.query, all, block, index), 1, all.width,
+        all.packs.run(row_at(&all.query, all, block, index), 1, all.width,
                       block.query + index * block.query_row)
 
 
-cdef inline char* _row_at(const Heads* heads, const Attention* all, const Block* block,
+cdef char* row_at(const Heads* heads, const Attention* all, const Block* block,
                           int64_t index) noexcept nogil:
     """Where a row of the block lies in a tensor that has heads as queries do."""
     cdef int64_t place = block.first + index
@@ -292,7 +222,7 @@ cdef inline char* _row_at(const Heads* heads, const Attention* all, const Block*
                          + place % all.queries * heads.row) * item_size(heads.code)
 
 
-cdef inline int64_t _seen(const Attention* all, const Block* block, int64_t index,
+cdef int64_t seen_by(const Attention* all, const Block* block, int64_t index,
                           int64_t begin) noexcept nogil:
     """Keys of the chunk at `begin` that a row of the block may see."""
     cdef int64_t end = all.keys
@@ -301,16 +231,16 @@ cdef inline int64_t _seen(const Attention* all, const Block* block, int64_t inde
     return max(<int64_t>0, min(<int64_t>CHUNK, end - begin))
 
 
-cdef inline int64_t _most_seen(const Attention* all, const Block* block,
+cdef int64_t most_seen(const Attention* all, const Block* block,
                                int64_t begin) noexcept nogil:
     """The same for all of its rows."""
     cdef int64_t last = block.first + block.count - 1
     if all.causal and block.first // all.queries == last // all.queries:
-        return _seen(all, block, block.count - 1, begin)
+        return seen_by(all, block, block.count - 1, begin)
     if all.causal:
         # The last row of a head is among them.
         return max(<int64_t>0, min(<int64_t>CHUNK, min(all.keys, all.queries) - begin))
-    return _seen(all, block, 0, begin)
+    return seen_by(all, block, 0, begin)
 
 
 cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -325,7 +255,7 @@ cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
     for task in range(begin, end):
         _begin(all, task, &block)
         for chunk in range(all.chunks):
-            if chunk and _most_seen(all, &block, chunk * CHUNK) == 0:
+            if chunk and most_seen(all, &block, chunk * CHUNK) == 0:
                 break
             if chunk == 0:
                 _attend_chunk(all, &block, 0, block.sums, block.largest, block.totals)
@@ -373,7 +303,7 @@ cdef void _join_chunks(void* context, int64_t begin, int64_t end) noexcept nogil
         block.sums = part + 2 * rows
         for chunk in range(1, all.chunks):
             part += _part_size(all)
-            if _most_seen(all, &block, chunk * CHUNK) == 0:
+            if most_seen(all, &block, chunk * CHUNK) == 0:
                 break
             _join(all, &block, part + 2 * rows, part, part + rows)
         _finish(all, &block)
@@ -383,25 +313,25 @@ cdef void _attend_chunk(const Attention* all, const Block* block, int64_t begin,
                         float* largest, float* totals) noexcept nogil:
     """The weighed values of a chunk of keys, the largest score of each row and the sum of weights
     relative to it."""
-    cdef int64_t seen = _most_seen(all, block, begin), index
+    cdef int64_t seen = most_seen(all, block, begin), index
     if seen == 0:
         for index in range(block.count):
             largest[index] = -INFINITY
             totals[index] = 0
         return
-    _score(all, block, begin, seen, block.scores)
+    score(all, block, begin, seen, block.scores)
     for index in range(block.count):
-        all.rows.weigh(block.scores + index * CHUNK, _seen(all, block, index, begin), seen,
+        all.rows.weigh(block.scores + index * CHUNK, seen_by(all, block, index, begin), seen,
                        largest + index, totals + index)
     _weigh_values(all, block, begin, seen, gained)
 
 
-cdef void _score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+cdef void score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
                  float* scores) noexcept nogil:
     """Masked scores of the block's rows with so many keys of the chunk at `begin`."""
     cdef int64_t lanes = all.tiles.lanes, strip = 3 * all.tiles.lanes
     cdef int64_t index, column, columns, width
-    cdef const char* keys = _keys_at(&all.key, block, begin)
+    cdef const char* keys = keys_at(&all.key, block, begin)
     cdef aten_panel_tile tile
     tile.units = (all.width + all.packs.group - 1) // all.packs.group
     tile.left = block.query
@@ -420,10 +350,10 @@ cdef void _score(const Attention* all, const Block* block, int64_t begin, int64_
         tile.out = scores + column
         run_strip(all.score_tiles, &tile, block.count, columns, 0)
     for index in range(block.count):
-        _mask(all, block, index, begin, _seen(all, block, index, begin), scores + index * CHUNK)
+        _mask(all, block, index, begin, seen_by(all, block, index, begin), scores + index * CHUNK)
 
 
-cdef inline char* _keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil:
+cdef char* keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil:
     return heads.data + (block.batch * heads.batch + block.head * heads.head
                          + begin * heads.row) * item_size(heads.code)
 
@@ -436,7 +366,7 @@ cdef void _mask(const Attention* all, const Block* block, int64_t index, int64_t
     if all.mask.data == NULL:
         all.rows.scale_row(row, count, all.scale, NULL, NULL)
         return
-    mask = _row_at(&all.mask, all, block, index) + begin * step * item_size(all.mask.code)
+    mask = row_at(&all.mask, all, block, index) + begin * step * item_size(all.mask.code)
     if all.mask.code == BOOL:
         if step == 1:
             all.rows.scale_row(row, count, all.scale, NULL, <const uint8_t*>mask)
@@ -456,7 +386,7 @@ cdef void _weigh_values(const Attention* all, const Block* block, int64_t begin,
                         float* gained) noexcept nogil:
     """weights @ values of the chunk."""
     cdef int64_t lanes = all.tiles.lanes, strip = _strip_of(all), index, column, columns
-    cdef const char* values = _keys_at(&all.value, block, begin)
+    cdef const char* values = keys_at(&all.value, block, begin)
     cdef aten_panel_tile tile
     cdef bint in_place = (all.value.code == FLOAT32 and block.count <= FEW_ROWS
                           and all.value_width % lanes == 0)
@@ -523,7 +453,7 @@ cdef void _finish(const Attention* all, Block* block) noexcept nogil:
             memset(sums, 0, lanes * sizeof(float))
         else:
             all.rows.mix(sums, sums, lanes, 1 / total, 0)
-        transfer_run(<char*>sums, FLOAT32, 1, _row_at(&all.out, all, block, index),
+        transfer_run(<char*>sums, FLOAT32, 1, row_at(&all.out, all, block, index),
                      all.out.code, 1, all.value_width)
-        (<float*>_row_at(&all.logarithms, all, block, index))[0] = <float>(
+        (<float*>row_at(&all.logarithms, all, block, index))[0] = <float>(
             block.largest[index] + log(total))

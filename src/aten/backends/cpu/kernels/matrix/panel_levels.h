@@ -18,6 +18,9 @@
 #define ATEN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Steps of the depth that a single row asks for ahead of their turn. */
+#define ATEN_STEPS_AHEAD 16
+
 /* Kinds of units: what their lanes multiply. */
 enum {
     ATEN_FLOATS,
@@ -339,34 +342,38 @@ aten_spread_long_64(const char *from)
     return _mm512_set1_epi64(unit);
 }
 
-/* A square of 16 by 16: quarters of four rows are brought together as they are loaded, and each is
-   turned within its lane. */
+/* A square of 16 by 16. Each row is read at once: where rows lie far apart, they share few places
+   of the cache. */
 static inline __attribute__((always_inline, target("avx512f"))) void
-aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to,
-                                            int64_t to_row)
+aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_row)
 {
-    int quarter, i;
-    ATEN_UNROLL for (quarter = 0; quarter < 4; quarter++) {
-        __m512i line[4], low, high, other_low, other_high;
-        ATEN_UNROLL for (i = 0; i < 4; i++) {
-            const uint32_t *at = from + i * row + 4 * quarter;
-            __m512i value = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)at));
-            value = _mm512_mask_broadcast_i32x4(
-                value, 0x00F0, _mm_loadu_si128((const __m128i *)(at + 4 * row)));
-            value = _mm512_mask_broadcast_i32x4(
-                value, 0x0F00, _mm_loadu_si128((const __m128i *)(at + 8 * row)));
-            line[i] = _mm512_mask_broadcast_i32x4(
-                value, 0xF000, _mm_loadu_si128((const __m128i *)(at + 12 * row)));
-        }
-        low = _mm512_unpacklo_epi32(line[0], line[1]);
-        high = _mm512_unpackhi_epi32(line[0], line[1]);
-        other_low = _mm512_unpacklo_epi32(line[2], line[3]);
-        other_high = _mm512_unpackhi_epi32(line[2], line[3]);
-        to += quarter ? 4 * to_row : 0;
-        _mm512_storeu_si512(to, _mm512_unpacklo_epi64(low, other_low));
-        _mm512_storeu_si512(to + to_row, _mm512_unpackhi_epi64(low, other_low));
-        _mm512_storeu_si512(to + 2 * to_row, _mm512_unpacklo_epi64(high, other_high));
-        _mm512_storeu_si512(to + 3 * to_row, _mm512_unpackhi_epi64(high, other_high));
+    __m512i line[16], pair[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = _mm512_loadu_si512(from + i * row);
+    ATEN_UNROLL for (i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_unpacklo_epi32(line[i], line[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_epi32(line[i], line[i + 1]);
+    }
+    ATEN_UNROLL for (i = 0; i < 16; i += 4) {
+        line[i] = _mm512_unpacklo_epi64(pair[i], pair[i + 2]);
+        line[i + 1] = _mm512_unpackhi_epi64(pair[i], pair[i + 2]);
+        line[i + 2] = _mm512_unpacklo_epi64(pair[i + 1], pair[i + 3]);
+        line[i + 3] = _mm512_unpackhi_epi64(pair[i + 1], pair[i + 3]);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        pair[i] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0x88);
+        pair[i + 4] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0xDD);
+        pair[i + 8] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0x88);
+        pair[i + 12] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0xDD);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        uint32_t *at = to + i * to_row;
+        _mm512_storeu_si512(at, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0x88));
+        _mm512_storeu_si512(at + 4 * to_row, _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0x88));
+        _mm512_storeu_si512(at + 8 * to_row, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD));
+        _mm512_storeu_si512(at + 12 * to_row,
+                            _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD));
     }
 }
 

@@ -39,6 +39,11 @@ NAME(tile)(const int rows, const int vectors, const aten_panel_tile *tile)
         }
     for (k = 0; k < tile->units; k++) {
         SUMS line[3];
+        if (rows == 1)
+            /* The operand may lie where it is, and come from far. */
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                __builtin_prefetch(right + ATEN_STEPS_AHEAD * right_step
+                                   + j * LANES * sizeof(UNIT));
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             line[j] = (SUMS)*(const NAME(units) *)(right + j * LANES * sizeof(UNIT));
         ATEN_UNROLL for (i = 0; i < rows; i++) {

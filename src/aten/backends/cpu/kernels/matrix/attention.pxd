@@ -1,0 +1,96 @@
+"""Attention in blocks of rows and chunks of keys: what its forward and backward kernels share."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+from aten._core.tensor.tensor cimport TensorImpl
+from aten.backends.cpu.kernels.matrix.panels cimport aten_panel_packs, aten_panel_tiles
+
+cdef extern from "attention_levels.h" nogil:
+    ctypedef struct aten_attention_rows:
+        void (*weigh)(float* row, int64_t count, int64_t room, float* largest,
+                      float* total) noexcept nogil
+        void (*weigh_again)(float* row, int64_t count, int64_t room,
+                            float logarithm) noexcept nogil
+        void (*go_back)(const float* weights, float* gradients, int64_t count, float base,
+                        float scale) noexcept nogil
+        void (*mix)(float* first, const float* second, int64_t count, float a,
+                    float b) noexcept nogil
+        void (*scale_row)(float* row, int64_t count, float scale, const float* mask,
+                          const uint8_t* allowed) noexcept nogil
+    const aten_attention_rows* aten_attention_rows_of(int vector_bytes)
+
+cdef enum:
+    # Keys of a chunk: a number of whole strips for every width of vectors.
+    CHUNK = 240
+
+cdef struct Heads:
+    # A tensor (batch, heads, rows, width): steps in elements; rows of neighbours.
+    char* data
+    int code
+    int64_t batch
+    int64_t head
+    int64_t row
+    int64_t column          # of masks only
+
+cdef struct Attention:
+    const aten_panel_tiles* score_tiles
+    const aten_panel_tiles* tiles
+    const aten_panel_packs* packs       # of queries and keys
+    const aten_panel_packs* value_packs
+    const aten_attention_rows* rows
+    Heads query
+    Heads key
+    Heads value
+    Heads mask
+    Heads out
+    Heads logarithms        # float32, one for each row
+    int64_t batch
+    int64_t key_heads
+    int64_t group           # heads of queries for each of keys
+    int64_t queries
+    int64_t keys
+    int64_t width
+    int64_t value_width
+    float scale
+    bint causal
+    int64_t block           # rows of a block
+    int64_t blocks          # for each head of keys
+    int64_t chunks          # of the keys
+    float* parts            # what chunks give, where they are computed apart
+    bint failed             # there was no memory
+
+cdef struct Block:
+    # Some rows for a head of keys, and room for what they need.
+    int64_t batch
+    int64_t head
+    int64_t first
+    int64_t count
+    char* query
+    int64_t query_row       # bytes
+    char* keys
+    char* values
+    float* scores
+    float* masked           # a row of the mask
+    float* gained           # weighed values of a chunk
+    float* sums             # and of the chunks before
+    float* largest          # of a chunk, and of all before
+    float* totals
+
+# Raises RuntimeError for operands that do not go together.
+cdef int check_attention(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl mask,
+                         TensorImpl out, TensorImpl logarithms) except -1
+cdef int read_heads(Heads* heads, TensorImpl tensor, bint written) except -1
+cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
+                            TensorImpl mask, bint is_causal, double scale) except -1
+# Where a row of the block lies in a tensor that has heads as queries do, and a key in one that has
+# fewer.
+cdef char* row_at(const Heads* heads, const Attention* all, const Block* block,
+                  int64_t index) noexcept nogil
+cdef char* keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil
+# Keys of the chunk at `begin` that a row of the block may see, and any of its rows.
+cdef int64_t seen_by(const Attention* all, const Block* block, int64_t index,
+                     int64_t begin) noexcept nogil
+cdef int64_t most_seen(const Attention* all, const Block* block, int64_t begin) noexcept nogil
+# Masked scores of the block's rows with so many keys of the chunk at `begin`.
+cdef void score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+                float* scores) noexcept nogil

@@ -1,0 +1,206 @@
+"""Attention in blocks: beside exact weights, for every width of vectors; a row's bits whatever is
+beside it; gradients beside differences."""
+
+import math
+
+import numpy
+import pytest
+
+import aten
+from aten.backends.cpu.kernels.matrix import matrix_tiles
+
+UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
+# (batch, heads, heads of keys, rows, keys, width): less than a chunk and more, rows that make no
+# block, widths that fill no vector, one row with many keys.
+SHAPES = (
+    (1, 2, 2, 5, 7, 8),
+    (2, 4, 2, 3, 300, 64),
+    (1, 2, 2, 300, 500, 16),
+    (1, 8, 2, 1, 1000, 64),
+    (1, 1, 1, 130, 241, 20),
+    (2, 3, 3, 64, 64, 7),
+    (1, 2, 1, 70, 70, 130),
+)
+
+
+@pytest.fixture(params=[16, 32, 64])
+def width(request):
+    before = matrix_tiles.vector_bytes()
+    try:
+        matrix_tiles.set_vector_bytes(request.param)
+    except ValueError:
+        pytest.skip(f"the processor has no vectors of {request.param} bytes")
+    yield request.param
+    matrix_tiles.set_vector_bytes(before)
+
+
+def drawn(element, *shape, seed=0):
+    generator = numpy.random.default_rng([seed, *shape])
+    tensor = aten.from_numpy(generator.standard_normal(shape)).to(getattr(aten, element))
+    return tensor, tensor.double().numpy()
+
+
+def operands(element, shape):
+    batch, heads, of_keys, rows, keys, size = shape
+    return (
+        drawn(element, batch, heads, rows, size),
+        drawn(element, batch, of_keys, keys, size, seed=1),
+        drawn(element, batch, of_keys, keys, size, seed=2),
+    )
+
+
+def exact(query, key, value, mask=None, causal=False):
+    """In float64: the result, and what each of its sums is made of in magnitude."""
+    group = query.shape[1] // key.shape[1]
+    key, value = key.repeat(group, 1), value.repeat(group, 1)
+    size = query.shape[-1]
+    scores = query @ key.swapaxes(-1, -2) / math.sqrt(size)
+    sums = numpy.abs(query) @ numpy.abs(key).swapaxes(-1, -2) / math.sqrt(size)
+    if causal:
+        mask = numpy.tri(query.shape[2], key.shape[2], dtype=bool)
+    if mask is not None and mask.dtype == bool:
+        scores = numpy.where(mask, scores, -numpy.inf)
+    elif mask is not None:
+        scores, sums = scores + mask, sums + numpy.abs(mask)
+    largest = scores.max(-1, keepdims=True)
+    weights = numpy.exp(scores - numpy.where(numpy.isinf(largest), 0, largest))
+    total = weights.sum(-1, keepdims=True)
+    weights = numpy.divide(weights, total, out=numpy.zeros_like(weights), where=total > 0)
+    return weights @ value, sums.max(), weights @ numpy.abs(value)
+
+
+def assert_within(result, expected, sums, magnitudes, shape, element):
+    """A score is off by (E + 3) u of the sum of its magnitudes, and its weight, relatively, by
+    twice that (its own and the largest's) and by 4 u of exp; sums over the keys add S u, those
+    over the chunks a few; one more rounding to the type of the result. u is that of float32."""
+    unit = 2.0**-24
+    keys, size = shape[4], shape[5]
+    relative = 2 * ((size + 3) * unit * sums + 8 * unit) + 2 * (keys + 16) * unit
+    bound = 2 * relative * magnitudes
+    bound = bound + UNITS[element] * (numpy.abs(expected) + bound) + 2.0**-30
+    assert (numpy.abs(result.double().numpy() - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("element", UNITS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_beside_exact_weights(width, element, shape):
+    tensors, arrays = zip(*operands(element, shape), strict=True)
+    batch, heads, _, rows, keys, _ = shape
+    generator = numpy.random.default_rng(5)
+    hidden = generator.random((batch, 1, rows, keys)) < 0.5
+    hidden[:, :, 0] = False
+    added, numbers = drawn(element, heads, rows, keys, seed=3)
+    variants = (
+        ({}, {}),
+        ({"is_causal": True}, {"causal": True}),
+        ({"attn_mask": aten.from_numpy(hidden)}, {"mask": hidden}),
+        ({"attn_mask": added}, {"mask": numbers}),
+        ({"attn_mask": added[:1, :, :1]}, {"mask": numbers[:1, :, :1]}),
+        ({"attn_mask": added[0, 0]}, {"mask": numbers[0, 0]}),
+    )
+    attend = aten.nn.functional.scaled_dot_product_attention
+    for options, given in variants:
+        result = attend(*tensors, enable_gqa=True, **options)
+        assert_within(result, *exact(*arrays, **given), shape, element)
+
+
+@pytest.mark.parametrize("element", UNITS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_row_has_its_bits_whatever_is_beside_it(width, element, causal):
+    shape = (2, 4, 2, 300, 700, 48)
+    (query, _), (key, _), (value, _) = operands(element, shape)
+    attend = aten.nn.functional.scaled_dot_product_attention
+    options = {"enable_gqa": True, "is_causal": causal}
+    threads = aten.get_num_threads()
+    try:
+        aten.set_num_threads(1)
+        whole = attend(query, key, value, **options)
+    finally:
+        aten.set_num_threads(threads)
+    assert aten.equal(attend(query, key, value, **options), whole)
+    for rows in (1, 2, 5, 16, 63, 64, 65, 129):
+        assert aten.equal(attend(query[:, :, :rows], key, value, **options), whole[:, :, :rows])
+    alone = attend(query[1:, 2:], key[1:, 1:], value[1:, 1:], **options)
+    assert aten.equal(alone, whole[1:, 2:])
+    if not causal:
+        row = attend(query[:1, :, 77:78], key[:1], value[:1], **options)
+        assert aten.equal(row, whole[:1, :, 77:78])
+
+
+def test_strided_heads(width):
+    packed, _ = drawn("float32", 2, 90, 3, 4, 24)
+    query, key, value = (packed[:, :, which].transpose(1, 2) for which in range(3))
+    attend = aten.nn.functional.scaled_dot_product_attention
+    result = attend(query, key, value)
+    assert result.stride() == query.stride() or result.transpose(1, 2).is_contiguous()
+    assert aten.equal(result, attend(*(one.contiguous() for one in (query, key, value))))
+
+
+def test_infinities_and_nans(width):
+    (query, _), (key, _), (value, _) = operands("float32", (1, 1, 1, 6, 600, 8))
+    attend = aten.nn.functional.scaled_dot_product_attention
+    query[0, 0, 1, 2] = math.nan
+    result = attend(query, key, value)
+    assert bool(result[0, 0, 1].isnan().all())
+    assert bool(result[0, 0, [0, 2, 3, 4, 5]].isfinite().all())
+    mask = aten.zeros(6, 600)
+    mask[2] = -math.inf
+    mask[3, 5:] = -math.inf
+    result = attend(query, key, value, mask)
+    assert bool((result[0, 0, 2] == 0).all())
+    assert aten.allclose(
+        result[:, :, 3:4], attend(query[:, :, 3:4], key[:, :, :5], value[:, :, :5])
+    )
+
+
+@pytest.mark.parametrize("element", ["float32", "bfloat16"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_gradients_are_those_of_the_products(width, element, shape):
+    """Beside the same function of float64, which is made of products and a softmax."""
+    tensors, arrays = zip(*operands(element, shape), strict=True)
+    batch, heads, _, rows, keys, size = shape
+    weighing, _ = drawn(element, batch, heads, rows, size, seed=4)
+    mask, numbers = drawn(element, heads, rows, keys, seed=3)
+    # Scores are off by about E u of their magnitudes and gradients sum that over rows and keys,
+    # both at random; bfloat16 rounds the result, and `out` before.
+    tolerance = {"float32": 2e-5, "bfloat16": 3e-2}[element]
+    attend = aten.nn.functional.scaled_dot_product_attention
+    for causal, mine, wide in ((False, None, None), (True, None, None), (False, mask, numbers)):
+        given = [one.clone().requires_grad_() for one in tensors]
+        made = attend(*given, mine, is_causal=causal, enable_gqa=True)
+        found = aten.autograd.grad(made, given, weighing)
+        exactly = [aten.from_numpy(one).requires_grad_() for one in arrays]
+        addend = None if wide is None else aten.from_numpy(wide)
+        made = attend(*exactly, addend, is_causal=causal, enable_gqa=True)
+        for one, other in zip(
+            found, aten.autograd.grad(made, exactly, weighing.double()), strict=True
+        ):
+            most = max(1.0, float(other.abs().max()))
+            assert float((one.double() - other).abs().max()) <= tolerance * most
+
+
+def test_second_gradients():
+    query, _ = drawn("float32", 1, 2, 5, 4)
+    query.requires_grad_()
+    attend = aten.nn.functional.scaled_dot_product_attention
+    found = []
+    for one in (query, query.detach().double().requires_grad_()):
+        (first,) = aten.autograd.grad(attend(one, one, one).sum(), one, create_graph=True)
+        found.append(aten.autograd.grad((first * first).sum(), one)[0].double())
+    assert float((found[0] - found[1]).abs().max()) < 1e-4
+
+
+def test_gradients_have_the_same_bits_on_one_thread():
+    (query, _), (key, _), (value, _) = operands("float32", (2, 4, 2, 100, 300, 32))
+    attend = aten.nn.functional.scaled_dot_product_attention
+    threads = aten.get_num_threads()
+    found = []
+    try:
+        for count in (1, threads):
+            aten.set_num_threads(count)
+            given = [one.clone().requires_grad_() for one in (query, key, value)]
+            made = attend(*given, enable_gqa=True)
+            found.append(aten.autograd.grad(made.sum(), given))
+    finally:
+        aten.set_num_threads(threads)
+    assert all(aten.equal(one, other) for one, other in zip(*found, strict=True))
