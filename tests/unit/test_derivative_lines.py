@@ -1,4 +1,4 @@
-"""Every line of `derivatives.yaml` is compared with finite differences, here or over the database."""
+"""Every line of `derivatives.yaml` is compared with differences, here or over the database."""
 
 from __future__ import annotations
 
