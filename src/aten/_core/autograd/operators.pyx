@@ -309,7 +309,7 @@ cdef class InferenceKernel(Kernel):
         self.written = {}
 
     def describe(self):
-        return "no writes to tensors of inference mode"
+        return "refusing writes"
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         positions = self.written.get(op)
