@@ -152,11 +152,14 @@ class enable_grad(_Context):  # noqa: N801
 
 
 class inference_mode(_Context):  # noqa: N801
-    """No gradients are wanted within, nor ever for what is made there; with False, as elsewhere."""
+    """No gradients are wanted within, nor ever for what is made there; with False they are.
+
+    What is made within cannot be written to outside, nor saved for the way back: `clone` it there.
+    """
 
     def __init__(self, mode: bool = True) -> None:
         self._inference = bool(mode)
-        self._grad = False if mode else None
+        self._grad = not mode
 
 
 class set_grad_enabled(_Context):  # noqa: N801

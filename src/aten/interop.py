@@ -70,17 +70,22 @@ def to_numpy(self: Tensor, *, force: bool = False) -> Any:
         array([1, 2])
     """
     numpy = numpy_for("Tensor.numpy")
-    if not force and self.requires_grad and gradient_modes()[0]:
-        raise RuntimeError(
-            "numpy: the array would not know that the tensor requires grad; "
-            "tensor.detach().numpy() gives one that does not"
-        )
+    if not force:
+        _refuse_recorded(self)
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
     if not _is_extension(self.dtype.name):
         return numpy.asarray(_Interface(self))
     bits = self.view(DTYPES[_bits_name(self.itemsize)])
     return numpy.asarray(_Interface(bits)).view(numpy_dtype(self.dtype))
+
+
+def _refuse_recorded(tensor: Tensor) -> None:
+    if tensor.requires_grad and gradient_modes()[0]:
+        raise RuntimeError(
+            "numpy: the array would not know that the tensor requires grad; "
+            "tensor.detach().numpy() gives one that does not"
+        )
 
 
 def _is_extension(name: str) -> bool:
@@ -116,8 +121,11 @@ def to_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 def array_interface(self: Tensor) -> dict[str, Any]:
     """NumPy's `__array_interface__`, by way of the storage's buffer.
 
-    Raises AttributeError for element types that it has no name for.
+    Raises AttributeError for element types that it has no name for, and for tensors that require
+    gradients, of which `__array__` says that they do.
     """
+    if self.requires_grad and gradient_modes()[0]:
+        raise AttributeError("the array interface does not know that the tensor requires grad")
     if _is_extension(self.dtype.name) or self.dtype.name == "complex32":
         raise AttributeError(f"the array interface has no name for {self.dtype}")
     described = construct.array_interface(self)
@@ -187,6 +195,19 @@ def to_dlpack(
     given = _copy_in_host_memory(self) if copied else self
     versioned = max_version is not None and max_version[0] >= 1
     return dlpack.export(given, versioned=versioned, copied=copied)
+
+
+def exported(self: Tensor, **keywords: Any) -> Any:
+    """DLPack's protocol: `to_dlpack` for who does not know of gradients.
+
+    Raises BufferError for tensors that require them, and as `to_dlpack`.
+    """
+    if self.requires_grad:
+        raise BufferError(
+            "__dlpack__: whoever takes the memory would not know that the tensor requires grad; "
+            "tensor.detach() does not"
+        )
+    return to_dlpack(self, **keywords)
 
 
 def _copy_in_host_memory(tensor: Tensor) -> Tensor:
@@ -359,6 +380,6 @@ ATTRIBUTES: dict[str, Any] = {
     "__array__": to_array,
     "__array_interface__": property(array_interface),
     "__array_wrap__": wrap_array,
-    "__dlpack__": to_dlpack,
+    "__dlpack__": exported,
     "__dlpack_device__": dlpack_device,
 }

@@ -99,17 +99,17 @@ def is_neg(input: Tensor) -> bool:
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether gradients are ruled out for it, as for tensors made within `inference_mode`: False.
+    """Whether it was made within `inference_mode`, or is a view of such a tensor.
 
-    There are no gradients that it would matter for. Raises TypeError for what is no tensor.
+    Outside of that mode it is not written to, not saved for the way back, and requires no gradient.
+    Raises TypeError for what is no tensor.
 
     Example:
 
         >>> aten.is_inference(aten.ones(2))
         False
     """
-    _tensor("is_inference", input)
-    return False
+    return _tensor("is_inference", input).is_inference()
 
 
 def is_distributed(input: Tensor) -> bool:

@@ -596,7 +596,6 @@ ATTRIBUTES: dict[str, Any] = {
         for name, arguments, answer in (
             ("get_device", "", -1),
             ("is_distributed", "", False),
-            ("is_inference", "", False),
             ("is_same_size", "aten.ones(3)", False),
         )
     },

@@ -120,7 +120,7 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_
 @overload
 def _ctc_loss_backward(grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], neg_log_likelihood: Tensor, log_alpha: Tensor, blank: _int, zero_infinity: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def _ctc_loss_backward(grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, neg_log_likelihood: Tensor, log_alpha: Tensor, blank: _int, zero_infinity: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def _ctc_loss_backward(grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, neg_log_likelihood: Tensor, log_alpha: Tensor, blank: _int, zero_infinity: _bool = False) -> Tensor:
     """What the loss has for the scores before `log_softmax` (T, N, C), section 4.2, equation 16."""
 def _cummax_helper(input: Tensor, values: Tensor, indices: Tensor, dim: _int) -> None:
     """Running extremes and their places, written to `values` and `indices` of the same sizes."""

@@ -167,3 +167,6 @@ def install() -> None:
     register_fallback(
         DispatchKey.AutogradRecording, operators.RecordingKernel(), "aten/autograd/arithmetic.py"
     )
+    register_fallback(
+        DispatchKey.InferenceTensor, operators.InferenceKernel(), "aten/autograd/arithmetic.py"
+    )

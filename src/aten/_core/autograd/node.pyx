@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from aten._core.base.device cimport device_from_codes
 from aten._core.base.dtypes cimport dtype_from_code
-from aten._core.base.keys cimport recording_bit
+from aten._core.base.keys cimport inference_bit, inference_bit_here, recording_bit
 from aten._core.base.sizes cimport int_tuple
 from aten._core.tensor.making cimport make_alias
 from aten._core.tensor.tensor cimport (
@@ -436,7 +436,13 @@ cdef str _hint_of(Node owner):
 
 
 cdef SavedTensor _saved(TensorImpl tensor):
-    cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
+    cdef SavedTensor saved
+    if tensor.keys & inference_bit() and not inference_bit_here():
+        raise RuntimeError(
+            f"a tensor of inference mode ({tensor.dtype}, {list(tensor.shape)}) cannot be saved for "
+            "the way back; its clone() can"
+        )
+    saved = SavedTensor.__new__(SavedTensor)
     saved.version = version_of(tensor)
     if _saving_users and getattr(_saving, "hooks", None):
         hooks = _saving.hooks
@@ -469,6 +475,9 @@ def set_requires_grad(TensorImpl tensor not None, bint wanted):
     cdef AutogradMeta meta
     if not wanted and not has_autograd(tensor):
         return
+    if wanted and tensor.keys & inference_bit() and not inference_bit_here():
+        raise RuntimeError("requires_grad: a tensor of inference mode cannot require grad outside of "
+                           "it; its clone() can")
     meta = meta_of(tensor)
     meta.requires_grad = wanted
     if wanted:

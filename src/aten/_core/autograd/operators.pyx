@@ -17,7 +17,7 @@ from aten._core.autograd.node cimport (
 )
 from aten._core.base.dtypes cimport category_of
 from aten._core.base.keys cimport (
-    LocalState, local_state, recording_bit, settle_recording,
+    LocalState, inference_bit, local_state, recording_bit, settle_recording,
 )
 from aten._core.base.sizes cimport int_tuple
 from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, OpOverload, release
@@ -300,6 +300,42 @@ cdef class RecordingKernel(Kernel):
             raise RuntimeError(f"{op.name}(): out= cannot be recorded for gradients, and an "
                                f"argument requires grad")
         return _recorded(op, rule, keys, stack)
+
+
+cdef class InferenceKernel(Kernel):
+    """Serves the key InferenceTensor, outside of inference mode: nothing is written to there."""
+
+    cdef dict written           # by operator, the positions of the arguments that it writes to
+
+    def __init__(self):
+        self.written = {}
+
+    def describe(self):
+        return "refusing writes"
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        positions = self.written.get(op)
+        if positions is None:
+            positions = tuple([
+                place for place, argument in enumerate(op._schema.arguments)
+                if argument.annotation is not None and argument.annotation.is_write
+            ])
+            self.written[op] = positions
+        for place in positions:
+            if _is_of_inference(<object>stack[<Py_ssize_t>place]):
+                raise RuntimeError(f"{op.name}: a tensor of inference mode cannot be written to "
+                                   f"outside of it; its clone() can")
+        return op.redispatch_stack(keys & ~inference_bit(), stack)
+
+
+cdef bint _is_of_inference(object value):
+    if isinstance(value, TensorImpl):
+        return (<TensorImpl>value).keys & inference_bit() != 0
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            if _is_of_inference(one):
+                return True
+    return False
 
 
 cdef object _below(OpOverload op, uint64_t keys, PyObject** stack):

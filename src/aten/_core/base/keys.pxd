@@ -27,6 +27,10 @@ cdef int row_length() noexcept nogil
 # Of tensors that gradients flow to, the bit that has operators recorded; the thread's state decides
 # whether it is excluded, and `settle_recording` carries out what it says.
 cdef uint64_t recording_bit() noexcept nogil
+# Of tensors made in inference mode, and of views of them; without effect in that mode.
+cdef uint64_t inference_bit() noexcept nogil
+cdef int inference_threads                                      # how many threads are in that mode
+cdef uint64_t inference_bit_here() noexcept nogil               # zero for a thread that is not
 # Of tensors, and of threads with modes, for which `__torch_function__` is asked before anything else.
 cdef uint64_t overriding_bit() noexcept nogil
 # What a tensor does not hand on to views of itself.

@@ -81,6 +81,7 @@ FUNCTIONALITIES = (
     ("ZeroTensor", None),
     ("ADInplaceOrView", None),
     ("AutogradRecording", None),
+    ("InferenceTensor", None),
     ("AutogradOther", None),
     ("AutogradFunctionality", "Autograd"),
     ("AutogradNestedTensor", None),
@@ -125,6 +126,8 @@ cdef bint bit_is_per_backend[64]
 cdef int slot_count = 1             # slot 0 is Undefined
 cdef int initial_tracing = 0
 cdef uint64_t recording_key_bit = 0
+cdef uint64_t inference_key_bit = 0
+cdef int inference_threads = 0
 cdef uint64_t overriding_key_bit = 0
 
 
@@ -180,6 +183,14 @@ cdef uint64_t recording_bit() noexcept nogil:
     return recording_key_bit
 
 
+cdef uint64_t inference_bit() noexcept nogil:
+    return inference_key_bit
+
+
+cdef uint64_t inference_bit_here() noexcept nogil:
+    return inference_key_bit if local_state().no_gradients & INFERENCE else 0
+
+
 cdef uint64_t overriding_bit() noexcept nogil:
     return overriding_key_bit
 
@@ -193,6 +204,10 @@ cdef void settle_recording(LocalState* state) noexcept nogil:
         state.excluded |= recording_key_bit
     else:
         state.excluded &= ~recording_key_bit
+    if state.no_gradients & INFERENCE:
+        state.excluded |= inference_key_bit
+    else:
+        state.excluded &= ~inference_key_bit
 
 
 cdef class DispatchKey:
@@ -280,8 +295,9 @@ cdef void build_tables() except *:
             ))
     for alias in ALIASES:
         add_key(alias, "alias", "", "", 0)
-    global recording_key_bit, overriding_key_bit
+    global recording_key_bit, inference_key_bit, overriding_key_bit
     recording_key_bit = key_named("AutogradRecording").bits
+    inference_key_bit = key_named("InferenceTensor").bits
     overriding_key_bit = key_named("Overriding").bits
     cdef uint64_t dense = key_named("Dense").bits | key_named("AutogradFunctionality").bits
     for position, (_, device_type) in enumerate(BACKENDS):
@@ -512,6 +528,8 @@ def gradient_modes():
 
 def set_gradient_modes(bint grad, bint inference):
     """Says what `gradient_modes` answers, for this thread."""
+    global inference_threads
     cdef LocalState* state = local_state()
+    inference_threads += inference - (state.no_gradients & INFERENCE != 0)
     state.no_gradients = (0 if grad else NO_GRAD) | (INFERENCE if inference else 0)
     settle_recording(state)

@@ -48,6 +48,7 @@ _SKIPPED_BY_DEFAULT = _AUTOGRAD | {
     "Python",
     "ADInplaceOrView",
     "AutogradRecording",
+    "InferenceTensor",
     "Tracer",
     "AutocastCPU",
     "AutocastMTIA",

@@ -8,7 +8,9 @@ from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU, DEVICE_TYPE_COUNT, META, device
 from aten._core.base.dtypes cimport dtype, item_size
-from aten._core.base.keys cimport DispatchKeySet, backend_bit, dense_keys
+from aten._core.base.keys cimport (
+    DispatchKeySet, backend_bit, dense_keys, inference_bit_here, inference_threads,
+)
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
@@ -88,6 +90,8 @@ cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t
     tensor.device_type = storage.device_type
     tensor.device_index = storage.device_index
     tensor.keys = _KEYS_OF_DEVICE[storage.device_type]
+    if inference_threads != 0:
+        tensor.keys |= inference_bit_here()
     refresh_geometry(tensor)
     return tensor
 
@@ -136,6 +140,8 @@ cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int 
     tensor.device_type = device_type
     tensor.device_index = device_index
     tensor.keys = _KEYS_OF_DEVICE[device_type]
+    if inference_threads != 0:
+        tensor.keys |= inference_bit_here()
     tensor.storage = allocate(0 if empty else nbytes, device_type, device_index)
     return tensor
 

@@ -17,8 +17,8 @@ from aten._core.base.device cimport CPU, META, device_from_codes
 from aten._core.base.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.base.dtypes cimport (FLOAT32, category_of, default_dtype_code, dtype_from_code,
                                      item_size)
-from aten._core.base.keys cimport (DispatchKeySet, LocalState, bits_of_one_tensor, dense_keys, local_state,
-                                   overriding_bit)
+from aten._core.base.keys cimport (DispatchKeySet, LocalState, bits_of_one_tensor, dense_keys,
+                                   inference_bit, local_state, overriding_bit)
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport int_tuple, make_size
 from aten._core.base.strides cimport is_channels_last
@@ -42,6 +42,8 @@ cdef enum:
     FLOATING = 2    # the category from which on `~` has no meaning
 
 cdef uint64_t _CONJUGATE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Conjugate)).bits
+cdef uint64_t _AUTOGRAD = (<DispatchKeySet>DispatchKeySet(
+    DispatchKey.__members__["AutogradFunctionality"])).bits
 cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 cdef uint64_t _NEGATIVE = (<DispatchKeySet>DispatchKeySet(DispatchKey.Negative)).bits
 cdef object _STRIDED = LAYOUTS["strided"]
@@ -579,6 +581,8 @@ cdef class Tensor(TensorImpl):
 
         Views and what `detach` gives share the count, `data` does not. It never goes backwards.
         """
+        if self.keys & inference_bit():
+            raise RuntimeError("_version: writes to a tensor of inference mode are not counted")
         if has_own_versions(self):
             return self.versions.count
         if self.storage.left is not None:
@@ -593,7 +597,19 @@ cdef class Tensor(TensorImpl):
         """The tensor's DispatchKeySet."""
         cdef DispatchKeySet keys = DispatchKeySet.__new__(DispatchKeySet)
         keys.bits = self.keys & ~bits_of_one_tensor()
+        if keys.bits & inference_bit():
+            keys.bits &= ~(inference_bit() | _AUTOGRAD)
         return keys
+
+    def is_inference(self):
+        """Whether the tensor was made within `inference_mode`, or is a view of such a one.
+
+        Example:
+
+            >>> aten.ones(2).is_inference()
+            False
+        """
+        return self.keys & inference_bit() != 0
 
     @property
     def _base(self):
