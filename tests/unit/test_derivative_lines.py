@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Every line of `derivatives.yaml` is compared with finite differences, here or elsewhere."""
-=======
 """Every line of `derivatives.yaml` is compared with differences, here or over the database."""
->>>>>>> gradients
 
 from __future__ import annotations
 
