@@ -9,7 +9,7 @@ import aten
 from aten import ops
 
 REAL = aten.float64
-_aten, _prims = ops.aten, ops.prims
+_aten, _prims, _fused = ops.aten, ops.prims, ops.fused
 
 
 def numbers(*shape, low=0.2, high=1.8, dtype=REAL):
@@ -79,7 +79,26 @@ _COMPLEX = [numbers(3, 2, dtype=aten.complex128)]
 _PLACES = aten.tensor([2, 0])
 _MASK = aten.tensor([[True, False, True, False]])
 
+
+def _product(pieces):
+    """Another number for each place of each piece, so that none can stand for another."""
+    return sum((place + 1) * piece**2 for place, piece in enumerate(pieces))
+
+
 CALLS = {
+    "fused::lstm_sequence": (
+        lambda *given: _fused.lstm_sequence(*given),
+        [numbers(3, 2, 8), numbers(2, 2), numbers(2, 2), numbers(8, 2)],
+    ),
+    "split.Tensor": (lambda x: _product(_aten.split.Tensor(x, 2, 1)), _MATRIX),
+    "split.sizes": (lambda x: _product(_aten.split.sizes(x, [2, 2], 1)), _MATRIX),
+    "split_with_sizes": (lambda x: _product(_aten.split_with_sizes(x, [2, 2], 1)), _MATRIX),
+    "unbind.int": (lambda x: _product(_aten.unbind.int(x, 1)), _MATRIX),
+    "unsafe_split.Tensor": (lambda x: _product(_aten.unsafe_split.Tensor(x, 2, 1)), _MATRIX),
+    "unsafe_split_with_sizes": (
+        lambda x: _product(_aten.unsafe_split_with_sizes(x, [2, 2], 1)),
+        _MATRIX,
+    ),
     "_batch_norm_with_update_functional": (_updating, _NORMED),
     "_conj": (lambda x: _aten._conj(x) * x, _COMPLEX),
     "_index_put_impl": (
