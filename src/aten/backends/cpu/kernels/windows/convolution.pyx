@@ -361,21 +361,24 @@ cdef void _turn_weight(void* context, int64_t begin, int64_t end) noexcept nogil
     cdef const Convolution* work = turn.work
     cdef int size = item_size(work.compute)
     cdef int64_t blocks = (work.inputs + TURNED - 1) // TURNED
-    cdef int64_t block, group, first, last, input, output, source, target
+    cdef int64_t block, group, first, last, begun, input, output, source, target
     for block in range(begin, end):
         group = block // blocks
         first = block % blocks * TURNED
         last = min(first + TURNED, work.inputs)
-        for output in range(work.outputs):
+        begun = 0
+        while begun < work.outputs:
             for input in range(first, last):
-                source = ((group * work.outputs + output) * work.inputs + input) * work.window
-                target = ((group * work.inputs + input) * work.outputs + output) * turn.count
-                if size == 4:
-                    _choose_weights[float](turn, <const float*>work.weight + source,
-                                           <float*>turn.weight + target)
-                else:
-                    _choose_weights[double](turn, <const double*>work.weight + source,
-                                            <double*>turn.weight + target)
+                for output in range(begun, min(begun + TURNED, work.outputs)):
+                    source = ((group * work.outputs + output) * work.inputs + input) * work.window
+                    target = ((group * work.inputs + input) * work.outputs + output) * turn.count
+                    if size == 4:
+                        _choose_weights[float](turn, <const float*>work.weight + source,
+                                               <float*>turn.weight + target)
+                    else:
+                        _choose_weights[double](turn, <const double*>work.weight + source,
+                                                <double*>turn.weight + target)
+            begun += TURNED
 
 
 cdef inline void _choose_weights(const Turn* turn, const Real* source, Real* target) noexcept nogil:
