@@ -25,7 +25,9 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply_here, open_library
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer, transfer_run
-from aten.backends.cpu.kernels.windows.direct cimport aten_windows, convolve_directly
+from aten.backends.cpu.kernels.windows.direct cimport (
+    ATEN_STRETCH, aten_windows, convolve_directly,
+)
 
 cdef enum:
     SPATIAL = 3
@@ -37,6 +39,8 @@ cdef enum:
     RELEASE_THRESHOLD = 1 << 17
     # Remainders by the stride up to which a transposed convolution is one plain one for each.
     FEW_REMAINDERS = 64
+    # Products summed in a row by a transposed convolution: columns that are added up are as near.
+    SHORT_STRETCH = 32
     # Channels whose weights are turned at a time.
     TURNED = 16
 
@@ -236,6 +240,7 @@ cdef int _convolve_directly(Convolution* work) except -1:
     windows.inputs = work.inputs
     windows.outputs = work.outputs
     windows.taps = work.window
+    windows.stretch = ATEN_STRETCH
     windows.weight_row = work.inputs * work.window
     for dim in range(SPATIAL):
         windows.step[dim] = work.stride[dim]
@@ -308,6 +313,7 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
                 windows.weight = turn.weight
                 windows.weight_row = windows.taps * work.outputs
                 windows.inputs = work.outputs if windows.taps > 0 else 0
+                windows.stretch = SHORT_STRETCH
                 windows.outputs = work.inputs
                 turn.count = windows.taps
                 with nogil:
@@ -361,21 +367,24 @@ cdef void _turn_weight(void* context, int64_t begin, int64_t end) noexcept nogil
     cdef const Convolution* work = turn.work
     cdef int size = item_size(work.compute)
     cdef int64_t blocks = (work.inputs + TURNED - 1) // TURNED
-    cdef int64_t block, group, first, last, input, output, source, target
+    cdef int64_t block, group, first, last, begun, input, output, source, target
     for block in range(begin, end):
         group = block // blocks
         first = block % blocks * TURNED
         last = min(first + TURNED, work.inputs)
-        for output in range(work.outputs):
+        begun = 0
+        while begun < work.outputs:
             for input in range(first, last):
-                source = ((group * work.outputs + output) * work.inputs + input) * work.window
-                target = ((group * work.inputs + input) * work.outputs + output) * turn.count
-                if size == 4:
-                    _choose_weights[float](turn, <const float*>work.weight + source,
-                                           <float*>turn.weight + target)
-                else:
-                    _choose_weights[double](turn, <const double*>work.weight + source,
-                                            <double*>turn.weight + target)
+                for output in range(begun, min(begun + TURNED, work.outputs)):
+                    source = ((group * work.outputs + output) * work.inputs + input) * work.window
+                    target = ((group * work.inputs + input) * work.outputs + output) * turn.count
+                    if size == 4:
+                        _choose_weights[float](turn, <const float*>work.weight + source,
+                                               <float*>turn.weight + target)
+                    else:
+                        _choose_weights[double](turn, <const double*>work.weight + source,
+                                                <double*>turn.weight + target)
+            begun += TURNED
 
 
 cdef inline void _choose_weights(const Turn* turn, const Real* source, Real* target) noexcept nogil:

@@ -36,6 +36,7 @@ typedef struct {
     const void *input, *weight, *bias;
     void *out;
     int64_t batch, groups, inputs, outputs, taps;
+    int64_t stretch;              /* of the depth, at most ATEN_STRETCH, summed in registers */
     int64_t weight_row, bias_step;
     int64_t input_sizes[3], input_strides[3], input_batch, input_channel;
     int64_t sizes[3], step[3];

@@ -9,6 +9,7 @@ cdef extern from "convolution_levels.h" nogil:
         const void* bias
         void* out
         int64_t batch, groups, inputs, outputs, taps
+        int64_t stretch
         int64_t weight_row, bias_step
         int64_t[3] input_sizes
         int64_t[3] input_strides

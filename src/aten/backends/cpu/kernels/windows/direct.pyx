@@ -356,7 +356,7 @@ cdef int64_t _even_share(int64_t total, int64_t wanted) noexcept nogil:
 cdef void _cut_depth(Panels* panels) noexcept nogil:
     """Choose the stretches, by the weights' sizes alone."""
     cdef const aten_windows* work = panels.work
-    cdef int64_t depth = ATEN_STRETCH
+    cdef int64_t depth = work.stretch
     panels.channels = max(<int64_t>1, _even_share(work.inputs,
                                                   max(<int64_t>1, depth // max(<int64_t>1, work.taps))))
     panels.taps = _even_share(work.taps, depth)
