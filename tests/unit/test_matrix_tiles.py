@@ -207,3 +207,44 @@ def test_layers_refuse_what_does_not_fit():
 def test_widths_a_processor_may_have():
     with pytest.raises(ValueError, match="16, 32 or 64"):
         matrix_tiles.set_vector_bytes(48)
+
+
+@pytest.mark.parametrize("wide", [32, 64])
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize(("depth", "columns"), [(7, 130), (300, 70), (515, 1100), (1030, 33)])
+def test_a_row_has_its_bits_whatever_is_beside_it(wide, element, layout, depth, columns):
+    """Alone and among others, in the second place and as a batch, on one thread and on all."""
+    before, threads = matrix_tiles.vector_bytes(), aten.get_num_threads()
+    if wide > before:
+        wide = before
+    try:
+        matrix_tiles.set_vector_bytes(wide)
+        left = aten.from_numpy(drawn(300, depth, element=element))
+        right = laid_out(drawn(depth, columns, element=element, seed=1), layout)
+        bias = aten.from_numpy(drawn(columns, element=element, seed=2))
+        aten.set_num_threads(1)
+        whole = left.mm(right)
+        added = aten.addmm(bias, left, right, alpha=0.7, beta=1.3)
+        aten.set_num_threads(threads)
+        for count in (*range(1, 20), 33, 257, 295):
+            some = left[5 : 5 + count]
+            assert aten.equal(some.mm(right), whole[5 : 5 + count])
+            result = aten.addmm(bias, some, right, alpha=0.7, beta=1.3)
+            assert aten.equal(result, added[5 : 5 + count])
+        batch = left.view(10, 30, depth).matmul(right)
+        assert aten.equal(batch.view(300, columns), whole)
+    finally:
+        aten.set_num_threads(threads)
+        matrix_tiles.set_vector_bytes(before)
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("depth", [3, 515, 1030, 70_000])
+def test_a_row_times_a_vector_has_its_bits(element, depth):
+    left = aten.from_numpy(drawn(9, depth, element=element))
+    vector = aten.from_numpy(drawn(depth, 1, element=element, seed=1))
+    whole = left.mm(vector)
+    assert aten.equal(left.mv(vector[:, 0]), whole[:, 0])
+    for count in range(1, 9):
+        assert aten.equal(left[1 : 1 + count].mm(vector), whole[1 : 1 + count])

@@ -24,7 +24,9 @@ from aten._core.tensor.memory cimport check_unchanged
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Nesting, Product, multiply_nested_tiles,
-                                                            multiply_tiles, takes_tiles, transpose)
+                                                            multiply_tiles,
+                                                            multiply_vector_tiles, takes_tiles,
+                                                            transpose)
 from aten.backends.cpu.kernels.matrix.panels cimport multiply_panels, takes_panels
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 
@@ -145,7 +147,7 @@ cdef int multiply_vectors(Product* product) except -1:
     if product.apart or not takes_tiles(product) or _steps_along_a_vector(product):
         return _multiply_prepared(product, False)
     with nogil:
-        multiply_tiles(product)
+        multiply_vector_tiles(product)
     return 0
 
 

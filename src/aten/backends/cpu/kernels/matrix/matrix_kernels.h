@@ -3,15 +3,16 @@
    Included once for each, with
      ELEMENT, LANES           the type, and how many of them a vector holds
      ROWS                     of the largest tile held in registers, 4 or 8; it is 3 vectors wide
-     INNER_COLUMNS            of four rows, held as vectors of partial sums
      NAME(stem)               the stem with a suffix that is this inclusion's own
      TARGET                   the attribute that allows the processor's instructions
      MASK, MAKE_MASK(count)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take to
                               touch the first `count` lanes only
-     TURN(from, row, to, to_row)   transposes a square of 16 bytes a side
+     TURN(from, row, to, to_row)   transposes a square, SIDE elements a side
+     SUM_SIXTEEN(vectors, to)      optional: the sums of their lanes, halves added to halves
 
-   A result is summed over the depth in order, in one lane, whatever tile it lies in: neither how
-   a product is cut nor what lies beside a result changes its bits. */
+   A result is summed over a stretch of the depth in order, in one lane, and added to what the
+   stretches before it gave, whatever tile it lies in: neither how a product is cut nor what lies
+   beside a result changes its bits. */
 
 typedef ELEMENT NAME(vector) __attribute__((vector_size(LANES * sizeof(ELEMENT))));
 typedef ELEMENT NAME(unaligned) __attribute__((vector_size(LANES * sizeof(ELEMENT)),
@@ -44,11 +45,19 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
     const ELEMENT *fetched = addend ? addend : out;
     int64_t fetched_row = addend ? tile->addend_row : tile->out_row;
     int64_t fetches = rows, fetches_ahead = tile->ahead_rows;
+    const ELEMENT *start = tile->start;
+    ELEMENT *keep = tile->keep;
     int64_t k = 0, end;
     int i, j;
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[i][j] = (NAME(vector)){0};
+    if (!fetch && start)
+        ATEN_UNROLL for (i = 0; i < rows; i++) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                total[i][j] = (NAME(vector))*(const NAME(unaligned) *)(start + j * LANES);
+            start += tile->kept_row;
+        }
     while (k < depth) {
         end = fetch && depth - k > ATEN_FETCH_STEPS ? k + ATEN_FETCH_STEPS : depth;
         if (fetch && fetches == 0) {
@@ -76,6 +85,14 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
             right += right_step;
         }
     }
+    if (!fetch && keep) {
+        ATEN_UNROLL for (i = 0; i < rows; i++) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                *(NAME(unaligned) *)(keep + j * LANES) = total[i][j];
+            keep += tile->kept_row;
+        }
+        return;
+    }
     if (!partial && addend && alpha == 1 && beta == 1) {
         /* A later stretch of the depth: half the arithmetic. */
         ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -88,6 +105,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
         ATEN_UNROLL for (j = 0; j < vectors; j++) {
             const int cut = partial && j == vectors - 1;
             NAME(vector) value = alpha * total[i][j];
+            ATEN_ROUND(value);
             if (addend)
                 value += beta * NAME(load)(addend + i * tile->addend_row + j * LANES, cut, mask);
             if (cut)
@@ -132,7 +150,7 @@ static void (*const NAME(tiles)[][3])(const aten_tile *) = {
 static TARGET void NAME(pack)(const ELEMENT *source, int64_t step, int64_t column_step,
                               int64_t depth, int64_t columns, int64_t width, ELEMENT *target)
 {
-    const int64_t side = 16 / sizeof(ELEMENT);
+    const int64_t side = SIDE;
     const int64_t turned = step == 1 ? columns / side * side : 0;
     int64_t k = 0, j;
     if (column_step == 1) {
@@ -165,7 +183,8 @@ static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
 {
     const int vectors = (int)((tile->columns - 1) / LANES);
     const ELEMENT *left = tile->left, *addend = tile->addend, *ahead = tile->ahead;
-    ELEMENT *out = tile->out;
+    const ELEMENT *start = tile->start;
+    ELEMENT *out = tile->out, *keep = tile->keep;
     const int64_t all = tile->ahead_rows;
     const int64_t share = tile->ahead_column ? (tile->depth + 3 * LANES - 1) / (3 * LANES)
         : all ? (all * ROWS + rows - 1) / rows : 0;
@@ -179,6 +198,8 @@ static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
         tile->left = left + row * tile->left_row;
         tile->addend = addend ? addend + row * tile->addend_row : addend;
         tile->out = out + row * tile->out_row;
+        tile->start = start ? start + row * tile->kept_row : start;
+        tile->keep = keep ? keep + row * tile->kept_row : keep;
         tile->ahead = ahead;
         tile->ahead_rows = to_fetch < share ? to_fetch : share;
         NAME(tiles)[shape][vectors](tile);
@@ -187,21 +208,21 @@ static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
     }
 }
 
-/* A tile of the stretch that begins at `begin`, as far as all strips have it in common. */
+/* A tile of those steps, as far as all strips have it in common. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(begin_stretch)(const aten_block *block, int64_t begin, aten_tile *tile)
+NAME(begin_steps)(const aten_block *block, const aten_steps *steps, aten_tile *tile)
 {
-    const int64_t depth = block->depth - begin;
-    tile->depth = depth < block->stretch ? depth : block->stretch;
+    tile->depth = steps->count;
     tile->left_row = block->left_row;
     tile->left_step = block->left_step;
     tile->right_step = block->pack ? block->width : block->right_step;
-    tile->addend_row = begin ? block->out_row : block->addend_row;
+    tile->addend_row = steps->stretch ? block->out_row : block->addend_row;
     tile->out_row = block->out_row;
     tile->alpha = block->alpha;
-    tile->beta = begin ? 1 : block->beta;
+    tile->beta = steps->stretch ? 1 : block->beta;
     tile->fetch = block->fetch;
     tile->ahead_row = 0;
+    tile->kept_row = steps->sums_row;
 }
 
 /* Ahead of a strip is the next one, which is packed when this one is done. */
@@ -222,18 +243,21 @@ NAME(look_ahead)(const aten_block *block, int is_last, aten_tile *tile)
     }
 }
 
-/* Where the strip at `column` of that stretch begins, at `row`. */
+/* Where the strip at `column` begins, at `row`, over those steps. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(begin_strip)(const aten_block *block, int64_t begin, int64_t row, int64_t column,
+NAME(begin_strip)(const aten_block *block, const aten_steps *steps, int64_t row, int64_t column,
                   aten_tile *tile)
 {
     const int64_t columns = block->columns - column;
-    const ELEMENT *addend = begin ? block->out : block->addend;
+    const ELEMENT *addend = steps->stretch ? block->out : block->addend;
+    ELEMENT *sums = steps->sums ? (ELEMENT *)steps->sums + row * steps->sums_row + column : NULL;
     tile->columns = columns < block->width ? columns : block->width;
-    tile->right = (const ELEMENT *)block->right + begin * block->right_step
+    tile->right = (const ELEMENT *)block->right + steps->begin * block->right_step
         + column * block->right_column;
     tile->addend = addend ? addend + row * tile->addend_row + column : NULL;
     tile->out = (ELEMENT *)block->out + row * tile->out_row + column;
+    tile->start = steps->begin > steps->stretch ? sums : NULL;
+    tile->keep = steps->goes_on ? sums : NULL;
     NAME(look_ahead)(block, columns <= block->width, tile);
 }
 
@@ -246,20 +270,20 @@ static TARGET int NAME(copies_left)(const aten_block *block)
         && (block->left_step != 1 || (block->fetch && row >= ATEN_FAR));
 }
 
-/* A stretch of a block whose right operand is read where it lies. A large result is written as it
+/* Steps of a block whose right operand is read where it lies. A large result is written as it
    lies, too, along its rows. */
-static TARGET void NAME(multiply_in_place)(const aten_block *block, int64_t begin)
+static TARGET void NAME(multiply_in_place)(const aten_block *block, const aten_steps *steps)
 {
-    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    const ELEMENT *left = (const ELEMENT *)block->left + steps->begin * block->left_step;
     const int small = block->columns <= block->width || block->rows * block->columns < ATEN_LARGE;
     const int64_t together = small ? block->rows : ROWS;
     int64_t row, column, rows;
     aten_tile tile;
-    NAME(begin_stretch)(block, begin, &tile);
+    NAME(begin_steps)(block, steps, &tile);
     for (row = 0; row < block->rows; row += together) {
         rows = block->rows - row < together ? block->rows - row : together;
         for (column = 0; column < block->columns; column += block->width) {
-            NAME(begin_strip)(block, begin, row, column, &tile);
+            NAME(begin_strip)(block, steps, row, column, &tile);
             tile.left = left + row * block->left_row;
             NAME(strip)(&tile, rows);
         }
@@ -273,20 +297,26 @@ NAME(row_part)(const int vectors, const int partial, const MASK mask, const int6
 {
     const ELEMENT *right = (const ELEMENT *)tile->right + column;
     const ELEMENT *lower = right + 4 * tile->right_step;
-    const ELEMENT *addend = tile->addend;
-    ELEMENT *out = (ELEMENT *)tile->out + column;
+    const ELEMENT *addend = tile->addend, *start = tile->start;
+    ELEMENT *out = (ELEMENT *)tile->out + column, *keep = tile->keep;
     NAME(vector) total[2], value;
     int64_t k;
     int j;
     ATEN_UNROLL for (j = 0; j < vectors; j++)
-        total[j] = (NAME(vector)){0};
+        total[j] = start ? NAME(load)(start + column + j * LANES, 0, mask) : (NAME(vector)){0};
     ATEN_UNROLL for (k = 0; k < steps; k++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[j] += factors[k] * NAME(load)((k < 4 ? right + k * tile->right_step
                                                  : lower + (k - 4) * tile->right_step)
                                                 + j * LANES, partial, mask);
+    if (keep) {
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            *(NAME(unaligned) *)(keep + column + j * LANES) = total[j];
+        return;
+    }
     ATEN_UNROLL for (j = 0; j < vectors; j++) {
         value = (ELEMENT)tile->alpha * total[j];
+        ATEN_ROUND(value);
         if (addend)
             value += (ELEMENT)tile->beta * NAME(load)(addend + column + j * LANES, partial, mask);
         if (partial)
@@ -296,18 +326,18 @@ NAME(row_part)(const int vectors, const int partial, const MASK mask, const int6
     }
 }
 
-/* A stretch of a block of one row: the right operand's rows run side by side from end to end, as
+/* Steps of a block of one row: the right operand's rows run side by side from end to end, as
    memory gives them fastest. */
-static TARGET void NAME(multiply_row)(const aten_block *block, int64_t begin)
+static TARGET void NAME(multiply_row)(const aten_block *block, const aten_steps *steps)
 {
-    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    const ELEMENT *left = (const ELEMENT *)block->left + steps->begin * block->left_step;
     const int64_t whole = block->columns / LANES * LANES;
     const MASK mask = MAKE_MASK(block->columns - whole);
     ELEMENT factors[ATEN_STREAMS];
     aten_tile tile;
     int64_t column = 0, k;
-    NAME(begin_stretch)(block, begin, &tile);
-    NAME(begin_strip)(block, begin, 0, 0, &tile);
+    NAME(begin_steps)(block, steps, &tile);
+    NAME(begin_strip)(block, steps, 0, 0, &tile);
     for (k = 0; k < tile.depth; k++)
         factors[k] = left[k * block->left_step];
     if (tile.depth == ATEN_STREAMS)
@@ -321,14 +351,14 @@ static TARGET void NAME(multiply_row)(const aten_block *block, int64_t begin)
 
 /* A stretch of a block whose right operand is packed, strip after strip. `copied`, if there is
    one, has room for a stretch of the left operand with rows `copied_row` apart. */
-static TARGET void NAME(multiply_packed)(const aten_block *block, int64_t begin, ELEMENT *copied,
-                                         int64_t copied_row)
+static TARGET void NAME(multiply_packed)(const aten_block *block, const aten_steps *steps,
+                                         ELEMENT *copied, int64_t copied_row)
 {
-    ELEMENT packed[3 * LANES * ATEN_DEPTH] __attribute__((aligned(64)));
-    const ELEMENT *left = (const ELEMENT *)block->left + begin * block->left_step;
+    ELEMENT packed[3 * LANES * ATEN_STRETCH] __attribute__((aligned(64)));
+    const ELEMENT *left = (const ELEMENT *)block->left + steps->begin * block->left_step;
     int64_t column;
     aten_tile tile;
-    NAME(begin_stretch)(block, begin, &tile);
+    NAME(begin_steps)(block, steps, &tile);
     if (copied) {
         NAME(pack)(left, block->left_row, block->left_step, block->rows, tile.depth, copied_row,
                    copied);
@@ -337,7 +367,7 @@ static TARGET void NAME(multiply_packed)(const aten_block *block, int64_t begin,
         tile.left_step = 1;
     }
     for (column = 0; column < block->columns; column += block->width) {
-        NAME(begin_strip)(block, begin, 0, column, &tile);
+        NAME(begin_strip)(block, steps, 0, column, &tile);
         NAME(pack)(tile.right, block->right_step, block->right_column, tile.depth, tile.columns,
                    block->width, packed);
         tile.left = left;
@@ -346,25 +376,56 @@ static TARGET void NAME(multiply_packed)(const aten_block *block, int64_t begin,
     }
 }
 
-/* A block of the result, stretch after stretch of the depth. */
-static TARGET void NAME(multiply)(const aten_block *block)
+/* A block of the result, over all of the depth. */
+static TARGET void NAME(multiply_whole)(const aten_block *block, ELEMENT *sums)
 {
-    const int64_t row = block->stretch + ATEN_GAP / sizeof(ELEMENT);
+    const int64_t row = ATEN_STRETCH + ATEN_GAP / sizeof(ELEMENT);
     ELEMENT *copied = NULL;
-    int64_t begin = 0;
+    aten_steps steps;
+    steps.begin = 0;
+    steps.sums = sums;
+    steps.sums_row = (block->columns + 3 * LANES - 1) / (3 * LANES) * (3 * LANES);
     /* Without memory the left operand is read where it lies. */
     if (NAME(copies_left)(block))
         copied = aligned_alloc(64, (block->rows * row * sizeof(ELEMENT) + 63) / 64 * 64);
     do {
+        const int64_t left = block->depth - steps.begin;
+        steps.stretch = steps.begin / ATEN_STRETCH * ATEN_STRETCH;
+        steps.count = left < block->steps ? left : block->steps;
+        steps.goes_on = left > block->steps
+            && steps.begin + block->steps < steps.stretch + ATEN_STRETCH;
         if (block->pack)
-            NAME(multiply_packed)(block, begin, copied, row);
-        else if (block->stretch == ATEN_STREAMS)
-            NAME(multiply_row)(block, begin);
+            NAME(multiply_packed)(block, &steps, copied, row);
+        else if (block->steps == ATEN_STREAMS)
+            NAME(multiply_row)(block, &steps);
         else
-            NAME(multiply_in_place)(block, begin);
-        begin += block->stretch;
-    } while (begin < block->depth);
+            NAME(multiply_in_place)(block, &steps);
+        steps.begin += block->steps;
+    } while (steps.begin < block->depth);
     free(copied);
+}
+
+/* Columns of a few rows at a time: as many as their sums of a stretch that is not done are kept of,
+   or, where columns are runs of memory, a strip from end to end. */
+static TARGET void NAME(multiply)(const aten_block *whole)
+{
+    ELEMENT sums[ATEN_KEPT / sizeof(ELEMENT)] __attribute__((aligned(64)));
+    int64_t together = ATEN_KEPT / sizeof(ELEMENT) / whole->rows / (3 * LANES) * (3 * LANES);
+    aten_block block = *whole;
+    int64_t column;
+    if (whole->rows > ATEN_FEW_ROWS || (whole->steps == ATEN_STRETCH && whole->right_column == 1)) {
+        NAME(multiply_whole)(whole, NULL);
+        return;
+    }
+    if (whole->right_column != 1)
+        together = whole->width;
+    for (column = 0; column < whole->columns; column += together) {
+        block.columns = whole->columns - column < together ? whole->columns - column : together;
+        block.right = (const ELEMENT *)whole->right + column * whole->right_column;
+        block.addend = whole->addend ? (const ELEMENT *)whole->addend + column : NULL;
+        block.out = (ELEMENT *)whole->out + column;
+        NAME(multiply_whole)(&block, sums);
+    }
 }
 
 static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
@@ -378,13 +439,47 @@ static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vecto
     return lanes[0];
 }
 
+/* The sums of the lanes of some vectors, side by side: halves are added to halves, as `sum` does. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(sum_each)(const int count, const NAME(vector) *vectors, ELEMENT *sums)
+{
+    int first, half, i;
+    ATEN_UNROLL for (first = 0; first < count; first += LANES) {
+#ifdef SUM_SIXTEEN
+        NAME(vector) some[16];
+        (void)half;
+        ATEN_UNROLL for (i = 0; i < 16; i++)
+            some[i] = first + i < count ? vectors[first + i] : (NAME(vector)){0};
+        SUM_SIXTEEN(some, sums + first);
+#else
+        ELEMENT turned[LANES][LANES] __attribute__((aligned(64)));
+        ELEMENT rows[LANES][LANES] __attribute__((aligned(64)));
+        NAME(vector) line[LANES];
+        memset(rows, 0, sizeof rows);
+        ATEN_UNROLL for (i = 0; i < LANES && first + i < count; i++)
+            memcpy(rows[i], vectors + first + i, sizeof rows[i]);
+        ATEN_UNROLL for (i = 0; i < LANES; i += SIDE) {
+            int j;
+            ATEN_UNROLL for (j = 0; j < LANES; j += SIDE)
+                TURN(&rows[j][i], LANES, &turned[i][j], LANES);
+        }
+        ATEN_UNROLL for (i = 0; i < LANES; i++)
+            memcpy(line + i, turned[i], sizeof line[i]);
+        ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+            ATEN_UNROLL for (i = 0; i < half; i++)
+                line[i] += line[i + half];
+        memcpy(sums + first, line, sizeof line[0]);
+#endif
+    }
+}
+
 /* Sums of products where both operands step by one along the depth: `rows` rows of the left with
    `columns` columns of the right, each in `parts` vectors of partial sums. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(inner)(const int rows, const int columns, const int parts, const aten_block *block,
             int64_t row, int64_t column)
 {
-    NAME(vector) total[4][4][8];
+    NAME(vector) total[24];
     const ELEMENT *left = (const ELEMENT *)block->left + row * block->left_row;
     const ELEMENT *right = (const ELEMENT *)block->right + column * block->right_column;
     const ELEMENT *addend = block->addend;
@@ -393,14 +488,14 @@ NAME(inner)(const int rows, const int columns, const int parts, const aten_block
     const int64_t depth = block->depth, whole = depth / LANES * LANES;
     const int64_t together = depth / (LANES * parts) * (LANES * parts);
     const MASK mask = MAKE_MASK(depth - whole);
-    NAME(vector) first[4], second;
+    const int all = rows * columns;
+    NAME(vector) first[6], second;
+    ELEMENT sums[24 + LANES];
     ELEMENT *out = block->out;
     int64_t k;
     int i, j, part;
-    ATEN_UNROLL for (i = 0; i < rows; i++)
-        ATEN_UNROLL for (j = 0; j < columns; j++)
-            ATEN_UNROLL for (part = 0; part < parts; part++)
-                total[i][j][part] = (NAME(vector)){0};
+    ATEN_UNROLL for (i = 0; i < all * parts; i++)
+        total[i] = (NAME(vector)){0};
     for (k = 0; k < together; k += LANES * parts)
         ATEN_UNROLL for (part = 0; part < parts; part++) {
             ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -408,7 +503,7 @@ NAME(inner)(const int rows, const int columns, const int parts, const aten_block
             ATEN_UNROLL for (j = 0; j < columns; j++) {
                 second = NAME(load)(right + j * right_column + k + part * LANES, 0, mask);
                 ATEN_UNROLL for (i = 0; i < rows; i++)
-                    total[i][j][part] += first[i] * second;
+                    total[part * all + i * columns + j] += first[i] * second;
             }
         }
     for (; k < depth; k += LANES) {
@@ -418,16 +513,22 @@ NAME(inner)(const int rows, const int columns, const int parts, const aten_block
         ATEN_UNROLL for (j = 0; j < columns; j++) {
             second = NAME(load)(right + j * right_column + k, partial, mask);
             ATEN_UNROLL for (i = 0; i < rows; i++)
-                total[i][j][0] += first[i] * second;
+                total[i * columns + j] += first[i] * second;
         }
     }
+    ATEN_UNROLL for (part = 1; part < parts; part++)
+        ATEN_UNROLL for (i = 0; i < all; i++)
+            total[i] += total[part * all + i];
+    if (all >= 16)
+        NAME(sum_each)(all, total, sums);
+    else
+        ATEN_UNROLL for (i = 0; i < all; i++)
+            sums[i] = NAME(sum)(total[i]);
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < columns; j++) {
             const int64_t place = (row + i) * block->out_row + (column + j) * block->out_column;
-            ELEMENT value;
-            ATEN_UNROLL for (part = 1; part < parts; part++)
-                total[i][j][0] += total[i][j][part];
-            value = alpha * NAME(sum)(total[i][j][0]);
+            ELEMENT value = alpha * sums[i * columns + j];
+            ATEN_ROUND(value);
             if (addend)
                 value += beta * addend[(row + i) * block->addend_row
                                        + (column + j) * block->addend_column];
@@ -435,44 +536,81 @@ NAME(inner)(const int rows, const int columns, const int parts, const aten_block
         }
 }
 
-static __attribute__((noinline)) TARGET void NAME(inner_4_n)(const aten_block *block, int64_t row,
-                                                            int64_t column)
+#define INNER_OF(rows, columns)                                                                  \
+    static __attribute__((noinline)) TARGET void NAME(inner_##rows##_##columns)(                 \
+        const aten_block *block, int64_t row, int64_t column)                                    \
+    {                                                                                            \
+        NAME(inner)(rows, columns, 1, block, row, column);                                       \
+    }
+
+#if ROWS == 8
+INNER_OF(6, 4)
+#endif
+INNER_OF(4, 4)
+INNER_OF(2, 4)
+INNER_OF(1, 4)
+INNER_OF(1, 1)
+
+/* Every row of the left with the columns from `first` to `end`, each in the same order. */
+static TARGET void NAME(dots_of)(const aten_block *block, int64_t first, int64_t end)
 {
-    NAME(inner)(4, INNER_COLUMNS, 1, block, row, column);
+    int64_t row, column = first;
+    for (row = 0; row < block->rows;) {
+        const int64_t rows = block->rows - row;
+        for (column = first; column + 4 <= end; column += 4)
+#if ROWS == 8
+            if (rows >= 6)
+                NAME(inner_6_4)(block, row, column);
+            else
+#endif
+            if (rows >= 4)
+                NAME(inner_4_4)(block, row, column);
+            else if (rows >= 2)
+                NAME(inner_2_4)(block, row, column);
+            else
+                NAME(inner_1_4)(block, row, column);
+        row += ROWS == 8 && rows >= 6 ? 6 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+    }
+    for (; column < end; column++)
+        for (row = 0; row < block->rows; row++)
+            NAME(inner_1_1)(block, row, column);
 }
 
-static __attribute__((noinline)) TARGET void NAME(inner_1_4)(const aten_block *block, int64_t row,
-                                                            int64_t column)
-{
-    NAME(inner)(1, 4, 2, block, row, column);
-}
-
-static __attribute__((noinline)) TARGET void NAME(inner_1_1)(const aten_block *block, int64_t row,
-                                                            int64_t column)
-{
-    NAME(inner)(1, 1, 8, block, row, column);
-}
-
-/* Every row of the left with every column of the right. */
+/* Dots of every row with every column. Some columns stay in the second cache while all rows pass
+   by; for many rows they are copied, a line further apart, where all would share few places of the
+   nearest one. */
 static TARGET void NAME(dots)(const aten_block *block)
 {
-    int64_t row = 0, column, i;
-    for (; row + 4 <= block->rows; row += 4) {
-        for (column = 0; column + INNER_COLUMNS <= block->columns; column += INNER_COLUMNS)
-            NAME(inner_4_n)(block, row, column);
-        for (; column < block->columns; column++)
-            for (i = row; i < row + 4; i++)
-                NAME(inner_1_1)(block, i, column);
+    const int64_t bytes = (block->depth + 1) * (int64_t)sizeof(ELEMENT);
+    const int64_t together = ATEN_DOTTED / bytes / 4 * 4 + 4;
+    const int64_t apart = block->depth + ATEN_GAP / (int64_t)sizeof(ELEMENT);
+    const int copies = block->rows >= 2 * ATEN_FEW_ROWS
+        && block->right_column * (int64_t)sizeof(ELEMENT) % 1024 == 0;
+    ELEMENT *copied = copies ? malloc(together * apart * sizeof(ELEMENT)) : NULL;
+    aten_block some = *block;
+    int64_t first, column, end;
+    for (first = 0; first < block->columns; first += together) {
+        end = block->columns - first < together ? block->columns : first + together;
+        if (copied) {
+            for (column = first; column < end; column++)
+                memcpy(copied + (column - first) * apart,
+                       (const ELEMENT *)block->right + column * block->right_column,
+                       block->depth * sizeof(ELEMENT));
+            some.right = copied - first * apart;
+            some.right_column = apart;
+        }
+        NAME(dots_of)(&some, first, end);
     }
-    for (; row < block->rows; row++) {
-        for (column = 0; column + 4 <= block->columns; column += 4)
-            NAME(inner_1_4)(block, row, column);
-        for (; column < block->columns; column++)
-            NAME(inner_1_1)(block, row, column);
-    }
+    free(copied);
 }
 
-static const aten_kernels NAME(kernels) = {LANES, ROWS, NAME(multiply), NAME(dots)};
+/* One sum alone. */
+static TARGET void NAME(dot)(const aten_block *block)
+{
+    NAME(inner)(1, 1, 8, block, 0, 0);
+}
+
+static const aten_kernels NAME(kernels) = {LANES, ROWS, NAME(multiply), NAME(dots), NAME(dot)};
 
 #undef TILE_OF
 #undef TILES_OF
@@ -480,10 +618,12 @@ static const aten_kernels NAME(kernels) = {LANES, ROWS, NAME(multiply), NAME(dot
 #undef ELEMENT
 #undef LANES
 #undef ROWS
-#undef INNER_COLUMNS
 #undef NAME
 #undef MASK
 #undef MAKE_MASK
 #undef LOAD_PART
 #undef STORE_PART
 #undef TURN
+#undef SIDE
+#undef SUM_SIXTEEN
+#undef INNER_OF

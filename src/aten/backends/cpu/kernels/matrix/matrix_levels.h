@@ -17,8 +17,28 @@
 #define ATEN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* The longest stretch of the depth that is summed in registers. */
-#define ATEN_DEPTH 256
+/* A value that is rounded here: compilers join a product with either of the additions around it, and
+   not the same one everywhere. */
+#if defined(__x86_64__)
+#define ATEN_ROUND(value) __asm__("" : "+v"(value))
+#elif defined(__aarch64__)
+#define ATEN_ROUND(value) __asm__("" : "+w"(value))
+#else
+#define ATEN_ROUND(value) ((void)0)
+#endif
+
+/* The stretch of the depth that is summed in order before it is added to what was before it. It is
+   the same for all products, and so are the bits of a row. */
+#define ATEN_STRETCH 128
+
+/* Rows up to which the right operand is read as it lies in memory. */
+#define ATEN_FEW_ROWS 16
+
+/* Bytes of the sums that few rows keep of a stretch that is not done. */
+#define ATEN_KEPT (1 << 15)
+
+/* Bytes of a right operand that stay in the second cache while dots are taken with them. */
+#define ATEN_DOTTED (1 << 18)
 
 /* Rows of a right operand that a single row of the left one reads side by side. */
 #define ATEN_STREAMS 8
@@ -50,16 +70,20 @@ typedef struct {
     int64_t left_row, left_step, right_step, addend_row, out_row;
     int64_t ahead_row, ahead_rows, ahead_column;
     double alpha, beta;
+    /* Sums to go on from, if there are some, and where sums are kept instead of being results. */
+    const void *start;
+    void *keep;
+    int64_t kept_row;
 } aten_tile;
 
 typedef struct {
-    /* The same for a block of any size, summed over stretches of the depth, at most ATEN_DEPTH, in
-       strips of `width` columns, at most three vectors. Stretches of ATEN_STREAMS are those of a
-       single row whose right operand is read where it lies, from end to end. Right operands whose
-       columns do not step by one must be packed. `fetch` asks for results and right operands ahead
+    /* The same for a block of any size, summed over so many `steps` of the depth at a time, an even
+       part of ATEN_STRETCH, in strips of `width` columns, at most three vectors. ATEN_STREAMS
+       steps are those of a single row whose right operand is read where it lies, from end to end.
+       Right operands whose columns do not step by one must be packed. `fetch` asks for results and right operands ahead
        of their use: they come from far. Where dots are asked for, left_step and right_step are
        one. */
-    int64_t rows, columns, depth, width, stretch;
+    int64_t rows, columns, depth, width, steps;
     int pack, fetch;
     const void *left, *right, *addend;
     void *out;
@@ -69,9 +93,18 @@ typedef struct {
 } aten_block;
 
 typedef struct {
+    /* So many steps from `begin`, in the stretch that begins at `stretch` and `goes_on` behind them.
+       Its sums so far are in `sums`. */
+    int64_t begin, count, stretch, sums_row;
+    int goes_on;
+    void *sums;
+} aten_steps;
+
+typedef struct {
     int lanes, rows;
     void (*multiply)(const aten_block *block);
     void (*dots)(const aten_block *block);
+    void (*dot)(const aten_block *block);
 } aten_kernels;
 
 #if defined(__has_builtin)
@@ -140,25 +173,25 @@ static inline aten_doubles_16 aten_load_doubles(const double *from, int64_t coun
 #define ELEMENT float
 #define LANES 4
 #define ROWS 4
-#define INNER_COLUMNS 2
 #define NAME(stem) aten_##stem##_float_16
 #define MASK int64_t
 #define MAKE_MASK(count) (count)
 #define LOAD_PART(from, mask) aten_load_floats(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask) * sizeof(float))
 #define TURN aten_turn_floats
+#define SIDE 4
 #include "matrix_kernels.h"
 
 #define ELEMENT double
 #define LANES 2
 #define ROWS 4
-#define INNER_COLUMNS 2
 #define NAME(stem) aten_##stem##_double_16
 #define MASK int64_t
 #define MAKE_MASK(count) (count)
 #define LOAD_PART(from, mask) aten_load_doubles(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask) * sizeof(double))
 #define TURN aten_turn_doubles
+#define SIDE 2
 #include "matrix_kernels.h"
 
 #undef TARGET
@@ -174,52 +207,135 @@ static const int64_t aten_lanes_of_eight[8] = {-1, -1, -1, -1};
 #define ELEMENT float
 #define LANES 8
 #define ROWS 4
-#define INNER_COLUMNS 2
 #define NAME(stem) aten_##stem##_float_32
 #define MASK __m256i
 #define MAKE_MASK(count) _mm256_loadu_si256((const __m256i *)(aten_lanes_of_four + 8 - (count)))
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_ps(to, mask, value)
 #define TURN aten_turn_floats
+#define SIDE 4
 #include "matrix_kernels.h"
 
 #define ELEMENT double
 #define LANES 4
 #define ROWS 4
-#define INNER_COLUMNS 2
 #define NAME(stem) aten_##stem##_double_32
 #define MASK __m256i
 #define MAKE_MASK(count) _mm256_loadu_si256((const __m256i *)(aten_lanes_of_eight + 4 - (count)))
 #define LOAD_PART(from, mask) _mm256_maskload_pd(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_pd(to, mask, value)
 #define TURN aten_turn_doubles
+#define SIDE 2
 #include "matrix_kernels.h"
 
 #undef TARGET
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,fma,prefer-vector-width=512")))
 
+/* A square of 16 by 16. Each row is read at once: where rows lie far apart, they share few places
+   of the cache. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_sixteen_floats(const float *from, int64_t row, float *to, int64_t to_row)
+{
+    __m512 line[16], pair[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = _mm512_loadu_ps(from + i * row);
+    ATEN_UNROLL for (i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_unpacklo_ps(line[i], line[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_ps(line[i], line[i + 1]);
+    }
+    ATEN_UNROLL for (i = 0; i < 16; i += 4) {
+        line[i] = _mm512_shuffle_ps(pair[i], pair[i + 2], 0x44);
+        line[i + 1] = _mm512_shuffle_ps(pair[i], pair[i + 2], 0xEE);
+        line[i + 2] = _mm512_shuffle_ps(pair[i + 1], pair[i + 3], 0x44);
+        line[i + 3] = _mm512_shuffle_ps(pair[i + 1], pair[i + 3], 0xEE);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        pair[i] = _mm512_shuffle_f32x4(line[i], line[i + 4], 0x88);
+        pair[i + 4] = _mm512_shuffle_f32x4(line[i], line[i + 4], 0xDD);
+        pair[i + 8] = _mm512_shuffle_f32x4(line[i + 8], line[i + 12], 0x88);
+        pair[i + 12] = _mm512_shuffle_f32x4(line[i + 8], line[i + 12], 0xDD);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        float *at = to + i * to_row;
+        _mm512_storeu_ps(at, _mm512_shuffle_f32x4(pair[i], pair[i + 8], 0x88));
+        _mm512_storeu_ps(at + 4 * to_row, _mm512_shuffle_f32x4(pair[i + 4], pair[i + 12], 0x88));
+        _mm512_storeu_ps(at + 8 * to_row, _mm512_shuffle_f32x4(pair[i], pair[i + 8], 0xDD));
+        _mm512_storeu_ps(at + 12 * to_row, _mm512_shuffle_f32x4(pair[i + 4], pair[i + 12], 0xDD));
+    }
+}
+
+/* The sums of the lanes of sixteen vectors. Lanes i and i + 8 of two vectors are added in one, then
+   those 4, 2 and 1 apart of twice as many. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_sum_sixteen(const __m512 *vectors, float *to)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512 sums[8];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 8; i++)
+        sums[i] = _mm512_shuffle_f32x4(vectors[2 * i], vectors[2 * i + 1], 0x44)
+            + _mm512_shuffle_f32x4(vectors[2 * i], vectors[2 * i + 1], 0xEE);
+    ATEN_UNROLL for (i = 0; i < 4; i++)
+        sums[i] = _mm512_shuffle_f32x4(sums[2 * i], sums[2 * i + 1], 0x88)
+            + _mm512_shuffle_f32x4(sums[2 * i], sums[2 * i + 1], 0xDD);
+    ATEN_UNROLL for (i = 0; i < 2; i++)
+        sums[i] = _mm512_shuffle_ps(sums[2 * i], sums[2 * i + 1], 0x44)
+            + _mm512_shuffle_ps(sums[2 * i], sums[2 * i + 1], 0xEE);
+    sums[0] = _mm512_shuffle_ps(sums[0], sums[1], 0x88) + _mm512_shuffle_ps(sums[0], sums[1], 0xDD);
+    _mm512_storeu_ps(to, _mm512_permutexvar_ps(order, sums[0]));
+}
+
+/* A square of 8 by 8, likewise. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_eight_doubles(const double *from, int64_t row, double *to, int64_t to_row)
+{
+    __m512d line[8], pair[8];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 8; i++)
+        line[i] = _mm512_loadu_pd(from + i * row);
+    ATEN_UNROLL for (i = 0; i < 8; i += 2) {
+        pair[i] = _mm512_unpacklo_pd(line[i], line[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_pd(line[i], line[i + 1]);
+    }
+    ATEN_UNROLL for (i = 0; i < 2; i++) {
+        line[i] = _mm512_shuffle_f64x2(pair[i], pair[i + 2], 0x88);
+        line[i + 2] = _mm512_shuffle_f64x2(pair[i], pair[i + 2], 0xDD);
+        line[i + 4] = _mm512_shuffle_f64x2(pair[i + 4], pair[i + 6], 0x88);
+        line[i + 6] = _mm512_shuffle_f64x2(pair[i + 4], pair[i + 6], 0xDD);
+    }
+    ATEN_UNROLL for (i = 0; i < 2; i++) {
+        double *at = to + i * to_row;
+        _mm512_storeu_pd(at, _mm512_shuffle_f64x2(line[i], line[i + 4], 0x88));
+        _mm512_storeu_pd(at + 2 * to_row, _mm512_shuffle_f64x2(line[i + 2], line[i + 6], 0x88));
+        _mm512_storeu_pd(at + 4 * to_row, _mm512_shuffle_f64x2(line[i], line[i + 4], 0xDD));
+        _mm512_storeu_pd(at + 6 * to_row, _mm512_shuffle_f64x2(line[i + 2], line[i + 6], 0xDD));
+    }
+}
+
 #define ELEMENT float
 #define LANES 16
 #define ROWS 8
-#define INNER_COLUMNS 4
 #define NAME(stem) aten_##stem##_float_64
 #define MASK __mmask16
 #define MAKE_MASK(count) ((__mmask16)((1u << (count)) - 1))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
-#define TURN aten_turn_floats
+#define SUM_SIXTEEN(vectors, to) aten_sum_sixteen((const __m512 *)(vectors), to)
+#define TURN aten_turn_sixteen_floats
+#define SIDE 16
 #include "matrix_kernels.h"
 
 #define ELEMENT double
 #define LANES 8
 #define ROWS 8
-#define INNER_COLUMNS 4
 #define NAME(stem) aten_##stem##_double_64
 #define MASK __mmask8
 #define MAKE_MASK(count) ((__mmask8)((1u << (count)) - 1))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_pd(to, mask, value)
-#define TURN aten_turn_doubles
+#define TURN aten_turn_eight_doubles
+#define SIDE 8
 #include "matrix_kernels.h"
 
 #undef TARGET

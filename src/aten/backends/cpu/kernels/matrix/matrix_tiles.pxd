@@ -33,6 +33,8 @@ cdef int vector_width() noexcept nogil
 # size, as far as the processor's vectors go.
 cdef bint takes_tiles(const Product* product) noexcept nogil
 cdef void multiply_tiles(const Product* product) noexcept nogil
+# The same for two vectors that step by one: a single sum, in parts.
+cdef void multiply_vector_tiles(const Product* product) noexcept nogil
 # The inner level is the product's own batch.
 cdef void multiply_nested_tiles(const Product* product, const Nesting* nesting) noexcept nogil
 

@@ -6,12 +6,14 @@ A kernel holds a tile of results in registers and sums it over a stretch of the 
 one for each width of vectors, and the processor's widest are used. The right operand is read where
 it lies if the elements of a row are neighbours and are not read often, else it is packed strip by
 strip as the kernel comes to it: a strip's stretch stays in the nearest cache while all rows of the
-left operand pass by. Those are read where they lie, too, unless they lie far apart. Results and
-strips to come are fetched while a tile sums. Few rows whose depth, like that of the columns, lies
-in a run are multiplied as dots: linear layers of small batches are.
+left operand pass by. Where the columns of a deep one are runs of memory,
+as those of linear layers are, and the rows of the left one are, too, dots of these are taken. Those are read where they lie, too, unless they lie far apart. Results and
+strips to come are fetched while a tile sums. A vector whose elements, like those of the rows it meets,
+lie in a run is multiplied as dots.
 
-Threads claim pieces of the result. A result is summed in an order that sizes and strides alone
-decide, so how it is cut may depend on the number of threads, and its bits do not.
+Threads claim pieces of the result. Each result is summed over one stretch of the depth after the
+other, which are as long in every product, so how it is cut may depend on the number of threads and
+of rows, and its bits do not.
 """
 
 from libc.stdint cimport int64_t
@@ -22,7 +24,7 @@ from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 
 cdef extern from "matrix_levels.h" nogil:
     ctypedef struct aten_block:
-        int64_t rows, columns, depth, width, stretch
+        int64_t rows, columns, depth, width, steps
         int pack, fetch
         const void* left
         const void* right
@@ -35,16 +37,20 @@ cdef extern from "matrix_levels.h" nogil:
         int lanes, rows
         void (*multiply)(const aten_block* block) noexcept nogil
         void (*dots)(const aten_block* block) noexcept nogil
+        void (*dot)(const aten_block* block) noexcept nogil
     int aten_widest_vectors()
     const aten_kernels* aten_kernels_of(int is_double, int vector_bytes)
-    int ATEN_DEPTH
+    int ATEN_STRETCH
     int ATEN_STREAMS
 
 cdef enum:
     # Vectors side by side in a tile.
     VECTORS = 3
     # Rows up to which the right operand is streamed, not read again and again.
-    FEW_ROWS = 16
+    FEW_ROWS = 16       # as ATEN_FEW_ROWS
+    # The least depth of dots with the columns of a matrix, whatever the number of rows: each costs
+    # some instructions at its end.
+    DOTTED = 640
     # Steps of the depth at once in a stream, so that it runs along rows of memory.
     STREAM = 16
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
@@ -52,9 +58,8 @@ cdef enum:
     # Bytes from row to row of one that is not packed either unless many rows read it.
     CLOSE = 1 << 10
     # Rows that read a packed strip of it so often that it must stay there, with all that passes
-    # by, and the bytes for which it does.
+    # by.
     MANY_ROWS = 256
-    STRIP = 3 << 13
     # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
     PIECE_SIDE = 512
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
@@ -147,6 +152,13 @@ cdef void multiply_tiles(const Product* product) noexcept nogil:
     multiply_nested_tiles(product, &nesting)
 
 
+cdef void multiply_vector_tiles(const Product* product) noexcept nogil:
+    cdef Tiling tiling
+    _choose_way(&tiling, product, True)
+    _describe(&tiling, product)
+    _multiply_vectors(&tiling)
+
+
 cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) noexcept nogil:
     cdef Product product = given[0]
     cdef Tiling tiling
@@ -154,15 +166,12 @@ cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) no
     cdef bint turned = product.columns == 1 and _suits_as_row(&product)
     if turned:
         transpose(&product)
-    _choose_way(&tiling, &product)
+    _choose_way(&tiling, &product, given.columns == 1)
     if (product.addend.data != NULL and product.addend.column_stride != 1
             and product.columns != 1 and not tiling.dots):
         transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
         product.addend = product.out
     _describe(&tiling, &product)
-    if product.rows == 1 and product.columns == 1 and tiling.dots and batch == 1:
-        _multiply_vectors(&tiling)
-        return
     tiling.inner = nesting.sizes[0]
     tiling.left_outer = nesting.right[1] if turned else nesting.left[1]
     tiling.right_outer = nesting.left[1] if turned else nesting.right[1]
@@ -183,8 +192,8 @@ cdef bint _suits_as_row(const Product* product) noexcept nogil:
             and _steps_by_one(product.out.row_stride, product.rows))
 
 
-cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
-    """Dots, or tiles with the right operand packed or where it lies, by sizes and strides."""
+cdef void _choose_way(Tiling* tiling, const Product* product, bint of_vector) noexcept nogil:
+    """Dots with a vector, or tiles with the right operand packed or where it lies."""
     cdef aten_block* block = &tiling.block
     cdef int64_t depth = product.depth, columns = product.columns
     cdef int64_t bytes, vectors, lanes
@@ -195,17 +204,13 @@ cdef void _choose_way(Tiling* tiling, const Product* product) noexcept nogil:
     tiling.size = 8 if product.out.code == FLOAT64 else 4
     lanes = tiling.kernels.lanes
     bytes = depth * columns * tiling.size
-    tiling.dots = by_depth and (not by_rows or product.rows * columns == 1) and (
-        product.rows <= 2 or (product.rows <= FEW_ROWS and depth >= 8 * lanes))
-    tiling.dots = tiling.dots or (by_depth and columns == 1)
-    block.stretch = ATEN_DEPTH
+    tiling.dots = by_depth and (of_vector or (not by_rows and depth >= DOTTED))
+    block.steps = ATEN_STRETCH
     block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR and (
         product.rows >= MANY_ROWS or product.right.row_stride * tiling.size > CLOSE))
     block.fetch = block.pack and product.rows >= MANY_ROWS
-    if block.fetch:
-        block.stretch = min(<int64_t>ATEN_DEPTH, STRIP // (VECTORS * _vector_bytes))
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
-        block.stretch = STREAM if product.rows > 1 else ATEN_STREAMS
+        block.steps = STREAM if product.rows > 1 else ATEN_STREAMS
     vectors = (columns + lanes - 1) // lanes
     vectors = (vectors + VECTORS - 1) // VECTORS
     block.width = 1
@@ -325,7 +330,7 @@ cdef void _multiply_vectors(Tiling* tiling) noexcept nogil:
     dot.chunk = max(<int64_t>DOT_CHUNK, (depth + DOT_CHUNKS - 1) // DOT_CHUNKS)
     chunks = (depth + dot.chunk - 1) // dot.chunk
     if chunks <= 1:
-        tiling.kernels.dots(&tiling.block)
+        tiling.kernels.dot(&tiling.block)
         return
     dot.sums = <char*>sums
     dot.block.addend = NULL
@@ -344,7 +349,7 @@ cdef void _run_dot(void* context, int64_t begin, int64_t end) noexcept nogil:
         block.left = <char*>dot.block.left + first * dot.size
         block.right = <char*>dot.block.right + first * dot.size
         block.out = dot.sums + index * dot.size
-        dot.kernels.dots(&block)
+        dot.kernels.dot(&block)
 
 
 cdef void _add_sums(const Tiling* tiling, const Dot* dot, int64_t chunks) noexcept nogil:
