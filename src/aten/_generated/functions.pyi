@@ -547,7 +547,7 @@ def _reshape_alias_copy(input: Tensor, size: Sequence[_int], stride: Sequence[_i
     """An operator without a function of its own."""
 def _reshape_from_tensor(input: Tensor, shape: Tensor) -> Tensor:
     """An operator without a function of its own."""
-def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, *, out: Tensor | None = None) -> Tensor:
+def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None) -> Tensor:
     """`softmax`, with zeros where every element along `dim` is minus infinity."""
 def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, dropout_p: _float = 0.0, is_causal: _bool = False, *, attn_mask: Tensor | None = None, scale: _float | None = None) -> _results._scaled_dot_product_flash_attention_for_cpu:
     """`scaled_dot_product_attention` for (N, heads, rows, width), and the logarithms of its sums."""
