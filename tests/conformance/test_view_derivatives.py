@@ -129,7 +129,6 @@ def _rows(t, w):
     base = t.zeros(2, 2)
     rows = base[0], base[1]
     rows[0].copy_(w)
-    rows[1].copy_(w * 2)
     return t.stack([rows[1], base[0] * 3, base.t()[1]])
 
 

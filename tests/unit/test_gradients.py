@@ -459,3 +459,12 @@ def test_parameters_are_no_views():
     assert not made._is_view()
     assert made._base is None
     assert made.data_ptr() == data.data_ptr()
+
+
+@pytest.mark.parametrize("name", ["clip", "clip_", "clamp"])
+def test_other_names_have_the_same_formulas(name):
+    x = leaf(1, 2, -3)
+    bound = aten.tensor([0.5], dtype=aten.float64)
+    for bounds, wanted in (((None, bound), [0, 0, 1]), ((bound, None), [1, 1, 0])):
+        (found,) = aten.autograd.grad(getattr(x * 1, name)(*bounds).sum(), x)
+        assert found.tolist() == wanted
