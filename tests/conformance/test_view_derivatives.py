@@ -7,6 +7,8 @@ import itertools
 import pytest
 from derivatives import compare, numbers, torch
 
+import aten
+
 TYPES = ["float32", "float64", "bfloat16", "complex64", "int64", "bool"]
 
 
@@ -99,3 +101,62 @@ def test_embedding(element):
 def test_affine_grids(sizes, corners):
     gradient = numbers(sizes[0], *sizes[2:], len(sizes) - 2)
     assert compare("affine_grid_generator_backward", gradient, sizes, corners, strides=False)
+
+
+def _base_written(t, w):
+    base = t.ones(3)
+    view = base[1:]
+    base.mul_(w[:1])
+    return view
+
+
+def _other_view_written(t, w):
+    base = t.ones(3)
+    first, second = base[:2], base[1:]
+    first.mul_(w)
+    return second + base[:2]
+
+
+def _view_of_a_view(t, w):
+    base = t.ones(4)
+    view = base[1:]
+    inner = view[1:]
+    view.mul_(w[:1])
+    return inner
+
+
+def _rows(t, w):
+    base = t.zeros(2, 2)
+    rows = base[0], base[1]
+    rows[0].copy_(w)
+    return t.stack([rows[1], base[0] * 3, base.t()[1]])
+
+
+def _transposed(t, w):
+    base = t.ones(2, 3)
+    view = base.t()[1:]
+    base[0] = w[0]
+    return view * view
+
+
+@pytest.mark.parametrize(
+    "program", [_base_written, _other_view_written, _view_of_a_view, _rows, _transposed]
+)
+def test_views_made_before_their_base_had_a_graph(program):
+    def run(library):
+        w = library.tensor([3.0, 4.0], requires_grad=True)
+        made = program(library, w)
+        made.sum().backward()
+        return made.requires_grad, made.is_leaf, made.tolist(), w.grad.tolist()
+
+    assert run(aten) == run(torch)
+
+
+def test_what_is_no_view_does_not_learn_of_it():
+    def run(library):
+        base = library.ones(3)
+        detached, copied, data = base.detach(), base.clone(), base.data
+        base.mul_(library.tensor([3.0], requires_grad=True))
+        return [one.requires_grad for one in (base, detached, copied, data)]
+
+    assert run(aten) == run(torch)

@@ -62,10 +62,14 @@ def _writes(op: OpOverload) -> bool:
 
 
 def line_of(op: OpOverload) -> str:
-    """The key of the operator's line in `derivatives.yaml`; its own where there is none."""
+    """The key of the operator's line in `derivatives.yaml`; its own where there is none.
+
+    Other names of an operator have its line, and so have operators that write.
+    """
     key = op.qualified_name.removeprefix("aten::")
-    functional = _functional(op, key)
-    return key if key in DERIVATIVES or functional not in DERIVATIVES else functional
+    options = getattr(op.entry, "options", {})
+    names = (key, _functional(op, key), options.get("alias_of"))
+    return next((name for name in names if name in DERIVATIVES), key)
 
 
 def _functional(op: OpOverload, key: str) -> str:

@@ -79,5 +79,6 @@ cdef AutogradMeta meta_of(TensorImpl tensor)            # made, where there is n
 cdef bint takes_gradients(TensorImpl tensor) noexcept
 cdef Node node_of(TensorImpl tensor)                    # grad_fn, of views the one that is true now
 cdef Node edge_of(TensorImpl tensor)                    # the same; of leaves what adds to `grad`
+cdef int tell_views(TensorImpl base, Py_ssize_t known) except -1
 # Lets `tensor` be result number `output` of `node` from now on.
 cdef int set_history(TensorImpl tensor, Node node, Py_ssize_t output) except -1

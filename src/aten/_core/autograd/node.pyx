@@ -22,9 +22,12 @@ from aten._core.base.sizes cimport int_tuple
 from aten._core.tensor.making cimport make_alias
 from aten._core.tensor.tensor cimport (
     AutogradMeta, Tensor, TensorImpl, has_autograd, has_own_versions, is_view, set_autograd_field,
-    set_base_field,
+    is_lazy, set_base_field,
 )
 from aten._core.tensor.tensor import install_node_lookup
+
+cdef extern from "Python.h":
+    Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept
 
 cdef int64_t _sequence = 0
 # Functions of (base, view) that give the node of a view whose base was written to.
@@ -357,6 +360,27 @@ cdef Node node_of(TensorImpl tensor):
     meta.output = 0
     meta.version = version_of(tensor)
     return meta.node
+
+
+cdef int tell_views(TensorImpl base, Py_ssize_t known) except -1:
+    """Lets views that were made before their base had a graph be what the base is now.
+
+    Tensors do not know their views: they are looked for where more than `known` tensors show the
+    storage, among all objects, which takes milliseconds, once for each base.
+    """
+    cdef TensorImpl one
+    if reference_count(<PyObject*>base.storage) <= known:
+        return 0
+    import gc
+
+    for found in gc.get_referrers(base):
+        if not isinstance(found, TensorImpl):
+            continue
+        one = <TensorImpl>found
+        if (one.base is base and one.dtype_code == base.dtype_code and not takes_gradients(one)
+                and is_lazy(one) == is_lazy(base)):
+            _view_replay(base, one)
+    return 0
 
 
 def current_node(TensorImpl tensor not None):

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.autograd.node cimport (
     INLINE_EDGES, Node, SavedTensor, detects_anomalies, edge_of, saved_operand, saved_result,
-    set_history, takes_gradients,
+    set_history, takes_gradients, tell_views,
 )
 from aten._core.base.dtypes cimport category_of
 from aten._core.base.keys cimport (
@@ -409,10 +409,7 @@ cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack)
     if rule.in_place:
         written = <TensorImpl>stack[0]
         node.describe_output(written)
-        if is_view(written):
-            _written_view(node, written)
-        else:
-            set_history(written, node, 0)
+        _wrote(node, written)
         _keep_results(node, rule, [written])
         return result
     if type(result) is Tensor or isinstance(result, TensorImpl):
@@ -425,6 +422,20 @@ cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack)
     elif isinstance(result, (tuple, list)):
         _add_results(node, rule, op, stack, list(result))
     return result
+
+
+cdef int _wrote(OperatorNode node, TensorImpl written) except -1:
+    """Gives what was written to, and all that shows it, their new place in the graph."""
+    cdef TensorImpl base = written.base if is_view(written) else written
+    cdef bint first = not takes_gradients(base)
+    if is_view(written):
+        _written_view(node, written)
+    else:
+        set_history(written, node, 0)
+    if first:
+        # The base, and the view that was written to, are known already.
+        tell_views(base, 2 if is_view(written) else 1)
+    return 0
 
 
 cdef str _place():
