@@ -461,7 +461,6 @@ def test_parameters_are_no_views():
     assert made.data_ptr() == data.data_ptr()
 
 
-<<<<<<< HEAD
 def test_pieces_of_a_split_are_one_node_and_go_back_as_one_tensor() -> None:
     x = aten.arange(12.0).reshape(3, 4).requires_grad_()
     for pieces in (
@@ -503,7 +502,8 @@ def test_recurrent_layers_have_right_gradients_of_both_orders(kind) -> None:
 
     assert aten.autograd.gradcheck(everything, (x, *layer.parameters()))
     assert aten.autograd.gradgradcheck(lambda x: everything(x)[-1], (x,))
-=======
+
+
 @pytest.mark.parametrize("name", ["clip", "clip_", "clamp"])
 def test_other_names_have_the_same_formulas(name):
     x = leaf(1, 2, -3)
@@ -511,4 +511,3 @@ def test_other_names_have_the_same_formulas(name):
     for bounds, wanted in (((None, bound), [0, 0, 1]), ((bound, None), [1, 1, 0])):
         (found,) = aten.autograd.grad(getattr(x * 1, name)(*bounds).sum(), x)
         assert found.tolist() == wanted
->>>>>>> gradients
