@@ -3,7 +3,7 @@
     pip install 'aten[bench]' && python benchmarks/run.py models
 
 Each model is built from transformers' definitions, exported once by torch into a folder
-(`ATEN_BENCHMARK_MODELS`, or one that goes with the process) as a .pt2 program and as an ONNX file,
+(`BENCHMARK_MODELS`, or one that goes with the process) as a .pt2 program and as an ONNX file,
 and run by each library in a process of its own, two threads, float32, the idle ones stopped. All
 answers must agree with torch's.
 """
@@ -112,7 +112,7 @@ def run() -> list[Result]:
 def measured(chosen: Iterable[Case]) -> list[Result]:
     """The models of these cases, and the means over them."""
     names = [case.name for case in chosen]
-    kept = os.environ.get("ATEN_BENCHMARK_MODELS")
+    kept = os.environ.get("BENCHMARK_MODELS")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(kept or made)
         folder.mkdir(exist_ok=True, parents=True)
