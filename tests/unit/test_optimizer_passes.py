@@ -115,6 +115,26 @@ def test_nan_is_kept_among_the_largest_squares() -> None:
     _compared(aten.float32, _lists(aten.float32, 5), run)
 
 
+@pytest.mark.parametrize("module", [passes, definitions])
+@pytest.mark.parametrize("beta", [1.0, 2.0, -0.5])
+def test_settings_without_a_step_give_what_floating_point_gives(module, beta) -> None:
+    columns = _lists(aten.float32, 4)
+    for step in (0.0, 0.5, 1e6):
+        module._fused_adam_(
+            *columns,
+            [],
+            [aten.tensor(step)] * len(SHAPES),
+            weight_decay=0.0,
+            amsgrad=False,
+            maximize=False,
+            lr=0.1,
+            beta1=beta,
+            beta2=beta,
+            eps=1e-8,
+        )
+    assert not columns[0][0].isfinite().any()
+
+
 def test_gradients_in_another_order_of_memory_and_repeated_parameters_are_served() -> None:
     parameter = aten.zeros(3, 4)
     gradient = aten.arange(12.0).reshape(4, 3).t()

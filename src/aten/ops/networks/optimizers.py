@@ -139,8 +139,9 @@ def _adam(
         if amsgrad:
             most[0].copy_(most[0].maximum(square))
         denominator = (most[0] if amsgrad else square).sqrt()
-        denominator.div_(math.sqrt(1 - beta2**step)).add_(eps)
-        parameter.addcdiv_(average, denominator, value=-rate / (1 - beta1**step))
+        length, root = corrections(rate, beta1, beta2, step)
+        denominator.div_(root).add_(eps)
+        parameter.addcdiv_(average, denominator, value=-length)
 
 
 @op
@@ -210,8 +211,36 @@ def _fused_adagrad_(
         if weight_decay != 0:
             direction.add_(parameter, alpha=weight_decay)
         total.addcmul_(direction, direction)
-        now = rate / (1 + (taken[place] - 1) * lr_decay)
+        now = quotient(rate, 1 + (taken[place] - 1) * lr_decay)
         parameter.addcdiv_(direction, total.sqrt().add_(eps), value=-now)
+
+
+def corrections(rate: float, beta1: float, beta2: float, step: float) -> tuple[float, float]:
+    """The length of a step of Adam and what roots of squares are divided by.
+
+    Both averages begin with zeros; after `step` steps they are too small by these.
+    """
+    missing = 1 - _power(beta2, step)
+    root = math.sqrt(missing) if missing >= 0 else math.nan
+    return quotient(rate, 1 - _power(beta1, step)), root
+
+
+def quotient(dividend: float, divisor: float) -> float:
+    """As floating point divides: by zero, too."""
+    if divisor != 0:
+        return dividend / divisor
+    if dividend == 0 or math.isnan(dividend):
+        return math.nan
+    return math.copysign(math.inf, dividend) * math.copysign(1.0, divisor)
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.nan
 
 
 @overload

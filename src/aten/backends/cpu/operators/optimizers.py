@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.updating import updates
 from aten.ops.definition import op
 from aten.ops.networks import optimizers as definitions
-from aten.ops.networks.optimizers import number_of, require_none
+from aten.ops.networks.optimizers import corrections, number_of, quotient, require_none
 
 Tensors = Sequence[Tensor]
 
@@ -79,8 +78,8 @@ def _adam(
     by_step: dict[float, tuple[float, ...]] = {}
     taken = [one.item() for one in steps]
     for step in set(taken):
-        correction = math.sqrt(1 - beta2**step)
-        moments = (1 - beta1, beta2, 1 - beta2, correction, eps, rate / (1 - beta1**step))
+        length, root = corrections(rate, beta1, beta2, step)
+        moments = (1 - beta1, beta2, 1 - beta2, root, eps, length)
         by_step[step] = (sign, coupled, 1 - rate * apart, *moments)
     return updates.adam(columns, [by_step[step] for step in taken])
 
@@ -156,7 +155,7 @@ def _fused_adagrad_(
     if grad_scale is None and len(state_steps) == len(self):
         sign = -1.0 if maximize else 1.0
         unused = (1.0, 0.0, 0.0, 0.0, 1.0)
-        rates = [rate / (1 + (one.item() - 1) * lr_decay) for one in state_steps]
+        rates = [quotient(rate, 1 + (one.item() - 1) * lr_decay) for one in state_steps]
         settings = [(sign, weight_decay, *unused, eps, one) for one in rates]
         if updates.adagrad((self, grads, state_sums), settings):
             return
