@@ -511,3 +511,10 @@ def test_other_names_have_the_same_formulas(name):
     for bounds, wanted in (((None, bound), [0, 0, 1]), ((bound, None), [1, 1, 0])):
         (found,) = aten.autograd.grad(getattr(x * 1, name)(*bounds).sum(), x)
         assert found.tolist() == wanted
+
+
+def test_draws_from_distributions_of_parameters_that_require_gradients() -> None:
+    rate = aten.full((3,), 0.5).requires_grad_()
+    for drawn in (aten.poisson(rate), aten.binomial(aten.full((3,), 4.0), rate)):
+        assert not drawn.requires_grad
+        assert bool((drawn >= 0).all())

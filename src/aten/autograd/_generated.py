@@ -1650,6 +1650,7 @@ DERIVATIVES: dict[str, Any] = {
     'multinomial': None,
     '_local_scalar_dense': None,
     'poisson': None,
+    'binomial': None,
     'native_dropout': ((
         (('input',), ('gradient', 'result1', 'p', 'train'), native_dropout_input, None, ()),
     ), (), ()),

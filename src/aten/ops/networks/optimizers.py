@@ -240,7 +240,7 @@ def _power(base: float, exponent: float) -> float:
     except OverflowError:
         return math.inf
     except ValueError:
-        return math.nan
+        return math.inf if base == 0 else math.nan
 
 
 @overload
