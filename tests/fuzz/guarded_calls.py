@@ -20,7 +20,7 @@ from aten.conformance.calls import Chooser, Combination, ValidCalls, table_name
 
 FILLS = ((0x00, 0xFF), (0x01, 0x7F), (0x00, 0xA5), (0x3F, 0xC0))
 # Combinations that are tried until the overload takes one.
-TRIES = 6
+TRIES = 8
 
 # Operators whose results may be whatever memory held, by the beginnings of their names, and why.
 # What they leave in memory is not compared; sizes, strides and dtypes are.
