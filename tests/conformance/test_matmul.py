@@ -7,6 +7,8 @@ import itertools
 import pytest
 from comparison import compare, torch
 
+import aten
+
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-4, "complex64": 1e-4}
 ELEMENTS = [
     "float32",
@@ -180,3 +182,25 @@ def test_types_must_agree(name):
             getattr(aten, name)(
                 *(aten.ones(shape, dtype=getattr(aten, element)) for shape in shapes)
             )
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 100])
+def test_complex_vectors(name: str, length: int) -> None:
+    generator = torch.Generator().manual_seed(length)
+    values = torch.randn(2, 2 * length, dtype=getattr(torch, name), generator=generator)
+    theirs = [values[0, :length], values[1, ::2], values[1, :1].expand(length)]
+    if not length:
+        theirs[2] = theirs[0]
+    ours = [aten.tensor(one.tolist(), dtype=getattr(aten, name)) for one in theirs]
+    ours[1] = aten.tensor(values[1].tolist(), dtype=getattr(aten, name))[::2]
+    if length:
+        ours[2] = ours[1][:1].expand(length)
+    bound = (1e-6 if name == "complex64" else 1e-14) * max(length, 1)
+    for left, expected_left in zip(ours, theirs, strict=True):
+        for right, expected_right in zip(ours, theirs, strict=True):
+            aten.full((2,), 7 + 7j, dtype=left.dtype)  # leaves its memory to the result
+            for function in ("dot", "vdot"):
+                found = getattr(aten, function)(left, right).item()
+                expected = getattr(torch, function)(expected_left, expected_right).item()
+                assert abs(found - expected) <= bound, (function, found, expected)

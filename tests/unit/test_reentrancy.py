@@ -372,15 +372,15 @@ from pathlib import Path
 import aten
 
 warnings.simplefilter("ignore")
-x = aten.ones(1 << 25, dtype=aten.int32)[::2]
-matrix = aten.ones(3, 1 << 25, dtype=aten.int32)[:, ::2]
-aten.dot(x[:4], x[:4], out=aten.empty(1, dtype=aten.int32))
-aten.mv(matrix[:, :4], x[:4], out=aten.empty(1, dtype=aten.int32))
+x = aten.ones(1 << 25, dtype=aten.bfloat16)[::2]
+matrix = aten.ones(3, 1 << 25, dtype=aten.bfloat16)[:, ::2]
+aten.dot(x[:4], x[:4], out=aten.empty(1, dtype=aten.bfloat16))
+aten.mv(matrix[:, :4], x[:4], out=aten.empty(1, dtype=aten.bfloat16))
 aten.memory.empty_cache()
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (16 << 20),) * 2)
 for call in (lambda out: aten.dot(x, x, out=out), lambda out: aten.mv(matrix, x, out=out)):
-    out = aten.tensor([1, 2, 3, 4, 5], dtype=aten.int32)
+    out = aten.tensor([1, 2, 3, 4, 5], dtype=aten.bfloat16)
     try:
         call(out)
     except RuntimeError as error:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _PACKAGE = "scipy_openblas64"
-_PRODUCTS = ("sgemm", "dgemm", "sgemv", "dgemv", "cgemv", "zgemv")
+_PRODUCTS = ("sgemm", "dgemm", "sgemv", "dgemv")
 _THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"
 
 

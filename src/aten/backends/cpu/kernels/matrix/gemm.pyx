@@ -4,12 +4,12 @@
 
 float32 and float64 go to kernels of our own (`matrix_tiles`), half types, integers and complex
 numbers to others (`panels`). Large products of float32 and float64 where vectors are of 16 bytes
-only go to a BLAS library, on one thread, and so do complex vectors; its functions are handed in from
-outside, so nothing here depends on which library it is. Its products are cut into tiles that our own
+only go to a BLAS library, on one thread; its functions are handed in from outside, so nothing here
+depends on which library it is. Its products are cut into tiles that our own
 threads claim. How they are cut depends on sizes alone, and so the bits of the result do not depend
 on the number of threads. Operands go to the library as they are where a leading dimension describes
 their strides, else they are packed first. A product of two vectors is one sum: half types are
-widened for it.
+widened for it, and complex numbers are added up in lanes.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -48,6 +48,8 @@ cdef enum:
     # threads may run meanwhile.
     GRAIN = 1 << 20
     RELEASE_THRESHOLD = 1 << 17
+    # Partial sums in a product of two complex vectors, two for a number.
+    LANES = 16
 
 # order, transposition of left and right, rows, columns, depth, alpha, left and its leading
 # dimension, right and its, beta, out and its.
@@ -58,26 +60,25 @@ ctypedef void (*DoubleProduct)(int, int, int, int64_t, int64_t, int64_t, double,
                                int64_t, const void*, int64_t, double, void*,
                                int64_t) noexcept nogil
 # order, transposition, rows and columns of the matrix, alpha, matrix and its leading dimension,
-# vector and its step, beta, out and its step. Numbers are passed by value if real, else by address.
+# vector and its step, beta, out and its step.
 ctypedef void (*SingleVectorProduct)(int, int, int64_t, int64_t, float, const void*, int64_t,
                                      const void*, int64_t, float, void*, int64_t) noexcept nogil
 ctypedef void (*DoubleVectorProduct)(int, int, int64_t, int64_t, double, const void*, int64_t,
                                      const void*, int64_t, double, void*, int64_t) noexcept nogil
-ctypedef void (*ComplexVectorProduct)(int, int, int64_t, int64_t, const void*, const void*,
-                                      int64_t, const void*, int64_t, const void*, void*,
-                                      int64_t) noexcept nogil
 
 cdef struct Library:
     SingleProduct sgemm
     DoubleProduct dgemm
     SingleVectorProduct sgemv
     DoubleVectorProduct dgemv
-    ComplexVectorProduct cgemv
-    ComplexVectorProduct zgemv
 
 cdef Library _library
 cdef bint _library_is_open = False
 cdef object _opener = None
+
+ctypedef fused Real:
+    float
+    double
 
 ctypedef fused Integer:
     uint8_t
@@ -102,8 +103,8 @@ cdef struct Tiles:
 def set_library_opener(opener):
     """Has `opener()` called when a product first needs the library.
 
-    It returns the addresses of cblas_{s,d}gemm and cblas_{s,d,c,z}gemv under these short names ("sgemm"); the
-    integers they take are of 64 bits.
+    It returns the addresses of cblas_{s,d}gemm and cblas_{s,d}gemv under these short names
+    ("sgemm"); the integers they take are of 64 bits.
     """
     global _opener, _library_is_open
     _opener = opener
@@ -121,8 +122,6 @@ cdef int open_library() except -1:
     _library.dgemm = <DoubleProduct><size_t>addresses["dgemm"]
     _library.sgemv = <SingleVectorProduct><size_t>addresses["sgemv"]
     _library.dgemv = <DoubleVectorProduct><size_t>addresses["dgemv"]
-    _library.cgemv = <ComplexVectorProduct><size_t>addresses["cgemv"]
-    _library.zgemv = <ComplexVectorProduct><size_t>addresses["zgemv"]
     _library_is_open = True
     return 0
 
@@ -407,6 +406,12 @@ cdef void _run_tile(Tiles* tiles, int64_t place, int64_t row, int64_t column, in
     if _is_integer(product.out.code):
         _dot_of_integers(product)
         return
+    if product.out.code == COMPLEX64:
+        _dot_of_complex[float](product, 0)
+        return
+    if product.out.code == COMPLEX128:
+        _dot_of_complex[double](product, 0)
+        return
     enter_library()
     if columns == 1 and product.right.row_stride >= 1 and product.depth > 0:
         _vector_product(product, tiles.transposed_left, rows, product.depth, left,
@@ -440,23 +445,15 @@ cdef void _vector_product(Product* product, int transposed, int64_t length, int6
     """One row or column of results: `length` of them, each summed over `depth`."""
     cdef int64_t rows = length if transposed == NO_TRANSPOSE else depth
     cdef int64_t columns = depth if transposed == NO_TRANSPOSE else length
-    cdef float complex alpha = <float complex>product.alpha
-    cdef float complex beta = <float complex>product.beta
     if product.beta == 0:
         # The library scales what is there; NaN times zero would stay.
         _clear(out, out_step, length, item_size(product.out.code))
     if product.out.code == FLOAT32:
         _library.sgemv(ROW_MAJOR, transposed, rows, columns, <float>product.alpha.real, matrix,
                        leading, vector, step, <float>product.beta.real, out, out_step)
-    elif product.out.code == FLOAT64:
+    else:
         _library.dgemv(ROW_MAJOR, transposed, rows, columns, product.alpha.real, matrix, leading,
                        vector, step, product.beta.real, out, out_step)
-    elif product.out.code == COMPLEX64:
-        _library.cgemv(ROW_MAJOR, transposed, rows, columns, &alpha, matrix, leading, vector, step,
-                       &beta, out, out_step)
-    else:
-        _library.zgemv(ROW_MAJOR, transposed, rows, columns, &product.alpha, matrix, leading,
-                       vector, step, &product.beta, out, out_step)
 
 
 cdef void _clear(char* out, int64_t step, int64_t length, int64_t size) noexcept nogil:
@@ -490,3 +487,40 @@ cdef void _dot(const Product* product, Integer total) noexcept nogil:
         for index in range(product.depth):
             total += left[index * left_step] * right[index * right_step]
     (<Integer*>product.out.data)[0] = total
+
+
+cdef void _dot_of_complex(const Product* product, Real total) noexcept nogil:
+    """One sum of products of complex numbers: `total`, which is zero, and what `LANES` partial sums
+    come to, which a vector unit may keep apart. Lanes of even numbers hold products of real parts
+    and of real with imaginary ones, those of odd numbers the others."""
+    cdef const Real* left = <const Real*>product.left.data
+    cdef const Real* right = <const Real*>product.right.data
+    cdef int64_t left_step = 2 * product.left.column_stride
+    cdef int64_t right_step = 2 * product.right.row_stride
+    cdef Real[LANES] straight
+    cdef Real[LANES] crossed
+    cdef Real* out = <Real*>product.out.data
+    cdef int64_t whole = product.depth // (LANES // 2), done = 0, index, lane
+    for lane in range(LANES):
+        straight[lane] = crossed[lane] = total
+    if left_step == 2 and right_step == 2:
+        for index in range(whole):
+            for lane in range(LANES):
+                straight[lane] += left[lane] * right[lane]
+            for lane in range(LANES):
+                crossed[lane] += left[lane] * right[lane ^ 1]
+            left += LANES
+            right += LANES
+        done = whole * (LANES // 2)
+    for index in range(done, product.depth):
+        lane = 2 * index % LANES
+        straight[lane] += left[0] * right[0]
+        straight[lane + 1] += left[1] * right[1]
+        crossed[lane] += left[0] * right[1]
+        crossed[lane + 1] += left[1] * right[0]
+        left += left_step
+        right += right_step
+    out[0] = out[1] = total
+    for lane in range(0, <int>LANES, 2):
+        out[0] += straight[lane] - straight[lane + 1]
+        out[1] += crossed[lane] + crossed[lane + 1]
