@@ -518,3 +518,85 @@ def test_draws_from_distributions_of_parameters_that_require_gradients() -> None
     for drawn in (aten.poisson(rate), aten.binomial(aten.full((3,), 4.0), rate)):
         assert not drawn.requires_grad
         assert bool((drawn >= 0).all())
+
+
+def test_leaves_are_told_apart_whatever_their_class_thinks_equal():
+    class Same(aten.Tensor):
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            raise AssertionError("no engine compares tensors")
+
+    one, other = (
+        aten.tensor([2.0, 3.0]).as_subclass(Same).requires_grad_(),
+        aten.tensor([5.0, 7.0]).as_subclass(Same).requires_grad_(),
+    )
+    (one * other + one).sum().backward()
+    assert one.grad.tolist() == [6, 8]
+    assert other.grad.tolist() == [2, 3]
+    found = aten.autograd.grad((one * other).sum(), [other, one])
+    assert [gradient.tolist() for gradient in found] == [[2, 3], [5, 7]]
+
+
+def test_hooks_of_a_leaf_among_the_nodes():
+    leaf = aten.ones(2, requires_grad=True)
+    seen = []
+    first = leaf * 2
+    node = first.grad_fn.next_functions[0][0]
+    assert node.variable is leaf
+    assert first.grad_fn.next_functions[0][0] is node
+    node.register_prehook(lambda gradients: seen.append("before") or (gradients[0] * 10,))
+    node.register_hook(lambda given, arrived: seen.append((given, arrived[0].tolist())))
+    del node
+    # Another graph reaches the same end, and so does a walk that asks for the leaf alone.
+    (leaf * 3).sum().backward()
+    assert seen == ["before", ((), [30, 30])]
+    assert aten.autograd.grad(first.sum(), leaf, retain_graph=True)[0].tolist() == [20, 20]
+    assert seen[2:] == ["before"]
+    del first
+    gc.collect()
+    leaf.grad = None
+    (leaf * 3).sum().backward()
+    assert seen[3:] == []
+    assert leaf.grad.tolist() == [3, 3]
+
+
+def test_a_graph_keeps_its_leaves():
+    def made():
+        leaf = aten.ones(2, requires_grad=True)
+        told = weakref.ref(leaf)
+        return leaf * 2, told
+
+    product, told = made()
+    gc.collect()
+    assert told() is not None
+    product.sum().backward()
+    assert told().grad.tolist() == [2, 2]
+    assert product.grad_fn.next_functions[0][0].variable is told()
+    del product
+    gc.collect()
+    assert told() is None
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 40])
+def test_operands_of_many_edges(count):
+    leaves = [aten.full((2,), float(place), requires_grad=True) for place in range(count)]
+    halves = [half for leaf in leaves for half in (leaf * 2).unbind()]
+    stacked = aten.stack([*halves, leaves[-1].sum()])
+    (stacked * aten.arange(float(2 * count + 1))).sum().backward()
+    for place, leaf in enumerate(leaves):
+        extra = 2 * count if place == count - 1 else 0
+        assert leaf.grad.tolist() == [4 * place + extra, 4 * place + 2 + extra]
+    edges = stacked.grad_fn.next_functions
+    assert [output for _, output in edges] == [0, 1] * count + [0]
+
+
+def test_a_leaf_of_another_dtype_since_gets_gradients_of_its_own():
+    leaf = aten.ones(2, requires_grad=True)
+    product = leaf * 3
+    assert product.grad_fn.next_functions[0][0].name() == "AccumulateGrad"
+    leaf.data = leaf.data.double()
+    product.sum().backward()
+    assert leaf.grad.dtype == aten.float64
+    assert leaf.grad.tolist() == [3, 3]

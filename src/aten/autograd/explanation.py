@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from aten._core.autograd.operators import Formula
+from aten._core.autograd.rules import Formula
 from aten._core.dispatch.dispatcher import OpOverload
 from aten.autograd import _generated
 from aten.autograd.rules import rule_of

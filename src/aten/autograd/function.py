@@ -99,7 +99,7 @@ class FunctionNode(node.Node):
         else:
             given = self.function.backward(self.ctx, *gradients)
         listed = given if isinstance(given, tuple) else (given,)
-        wanted = len(self.next_functions)
+        wanted = len(self.goes_on)
         extra = listed[wanted:]
         if len(listed) < wanted or any(one is not None for one in extra):
             raise RuntimeError(f"{self.title}: expected {wanted} gradients, got {len(listed)}")
@@ -110,8 +110,7 @@ class FunctionNode(node.Node):
                     f"{type(one).__name__}"
                 )
         return [
-            one if edge[0] is not None else None
-            for one, edge in zip(listed, self.next_functions, strict=False)
+            one if goes_on else None for one, goes_on in zip(listed, self.goes_on, strict=False)
         ]
 
 

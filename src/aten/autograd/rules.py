@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from aten import registry
-from aten._core.autograd import operators
-from aten._core.autograd.operators import Formula, RecordingKernel, Rule
+from aten._core.autograd import rules as codes
+from aten._core.autograd.operators import RecordingKernel
+from aten._core.autograd.rules import Formula, Rule
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import FallthroughKernel, Kernel, OpOverload
 from aten.autograd._generated import DERIVATIVES
@@ -138,11 +139,11 @@ def _formula(
         code = _source(name, positions)
         if code is None:
             constants.append(_constant(name))
-            code = operators.CONSTANTS + len(constants) - 1
+            code = codes.CONSTANTS + len(constants) - 1
         sources.append(code)
     for argument in called._schema.arguments[len(arguments) :]:
         constants.append(argument.default)
-        sources.append(operators.CONSTANTS + len(constants) - 1)
+        sources.append(codes.CONSTANTS + len(constants) - 1)
     return Formula(places, called, tuple(sources), tuple(constants))
 
 
@@ -171,17 +172,17 @@ def _source(name: str, positions: dict[str, int]) -> Any:
     if name in positions:
         return positions[name]
     if name == "gradient":
-        return operators.GRADIENTS
+        return codes.GRADIENTS
     if name == "gradients":
-        return operators.ALL_GRADIENTS
+        return codes.ALL_GRADIENTS
     if name == "needed":
-        return operators.NEEDED
+        return codes.NEEDED
     if name == "given":
-        return operators.GIVEN
+        return codes.GIVEN
     if name.startswith("result") and (name[6:].isdecimal() or name == "result"):
-        return operators.RESULTS + int(name[6:] or 0)
+        return codes.RESULTS + int(name[6:] or 0)
     if name.endswith("_sizes") and name.removesuffix("_sizes") in positions:
-        return operators.SIZES + positions[name.removesuffix("_sizes")]
+        return codes.SIZES + positions[name.removesuffix("_sizes")]
     return None
 
 
@@ -221,10 +222,8 @@ def _derived_formula(op: OpOverload, wanted: str, positions: dict[str, int]) -> 
     place = (positions[wanted],)
     found = derived(op, wanted)
     if found.operator is None:
-        return Formula(place, _passed if found.passes else _zeros, (operators.GRADIENTS,))
-    leading = (
-        (operators.GRADIENTS, operators.RESULTS) if found.from_result else (operators.GRADIENTS,)
-    )
+        return Formula(place, _passed if found.passes else _zeros, (codes.GRADIENTS,))
+    leading = (codes.GRADIENTS, codes.RESULTS) if found.from_result else (codes.GRADIENTS,)
     return Formula(place, found.operator, leading + tuple(positions[name] for name in found.names))
 
 

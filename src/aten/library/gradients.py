@@ -125,8 +125,8 @@ class OwnNode(node.Node):
         made: list[Any] = []
         for place, (one, length) in enumerate(zip(listed, self.lengths, strict=True)):
             made += [one] if length < 0 else self._listed(one, length, place)
-        edges = zip(made, self.next_functions, strict=True)
-        return [one if edge[0] is not None else None for one, edge in edges]
+        edges = zip(made, self.goes_on, strict=True)
+        return [one if goes_on else None for one, goes_on in edges]
 
     def _listed(self, given: Any, length: int, place: int) -> list[Any]:
         if given is None:

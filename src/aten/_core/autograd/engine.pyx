@@ -2,8 +2,11 @@
 # cython: nonecheck=False, cdivision=True
 """The way back through the graph: nodes run when the gradients of all their results are complete.
 
-Of those that are ready the one recorded last comes first. Nothing here recurses: a graph may be as
-deep as memory is large.
+Of those that are ready the one recorded last comes first, and leaves before all. Nothing here
+recurses: a graph may be as deep as memory is large.
+
+An edge ends at a node or at a leaf, which is a tensor. Dictionaries know a node by itself and a leaf
+by its AutogradMeta, since a tensor's class may have its own idea of equality.
 """
 
 from heapq import heappop, heappush
@@ -12,7 +15,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t
 
 from aten._core.autograd.node cimport (
-    AccumulateGrad, Node, OutputInfo, checks_nan, detects_anomalies, edge_of, nexts_of,
+    AccumulateGrad, Node, OutputInfo, checks_nan, detects_anomalies, edge_of, info_of, nexts_of,
     takes_gradients,
 )
 from aten._core.base.keys cimport NO_GRAD, LocalState, local_state, settle_recording
@@ -38,18 +41,31 @@ def set_operators(add, add_in_place, owned, fitted, has_nan):
 cdef class _Run:
     """One walk over the graph."""
 
-    cdef dict waiting           # how many gradients a node still waits for
+    cdef dict waiting           # how many gradients an end still waits for
     cdef dict gradients         # what has arrived, a list by result
-    cdef list ready             # a heap of (order, node)
+    cdef list ready             # a heap of (order, identity, end)
     cdef bint keeps_graph
     cdef bint creates_graph
-    cdef dict captures          # (node, result) → places among the inputs, or None
+    cdef dict captures          # end → {result: places among the inputs}, or None
     cdef list captured
-    cdef set needed             # nodes that lead to inputs, or None: all are run
+    cdef set needed             # ends that lead to inputs, or None: all are run
 
 
-cdef int64_t _order(Node node) noexcept:
-    return -INT64_MAX if isinstance(node, AccumulateGrad) else -node.sequence
+cdef inline object _end(object following):
+    """Where an edge ends: a node, or a leaf."""
+    if isinstance(following, AccumulateGrad):
+        return (<AccumulateGrad>following).variable
+    return following
+
+
+cdef inline object _key(object end):
+    return (<TensorImpl>end).autograd if isinstance(end, TensorImpl) else end
+
+
+cdef int _make_ready(_Run run, object end) except -1:
+    cdef int64_t order = -INT64_MAX if isinstance(end, TensorImpl) else -(<Node>end).sequence
+    heappush(run.ready, (order, id(end), end))
+    return 0
 
 
 def run_backward(tuple tensors not None, tuple gradients not None, bint retain_graph,
@@ -71,15 +87,19 @@ def run_backward(tuple tensors not None, tuple gradients not None, bint retain_g
     _count(run, roots)
     if inputs is not None:
         _choose(run, roots, inputs)
-    for node in roots:
-        if run.waiting[node] == 0:
-            heappush(run.ready, (_order(node), id(node), node))
+    for end in roots:
+        if run.waiting[_key(end)] == 0:
+            _make_ready(run, end)
     state.no_gradients = modes & ~NO_GRAD if create_graph else modes | NO_GRAD
     state.below_recording = 0
     settle_recording(state)
     try:
         while run.ready:
-            _step(run, <Node>(<tuple>heappop(run.ready))[2])
+            end = (<tuple>heappop(run.ready))[2]
+            if isinstance(end, TensorImpl):
+                _end_at_leaf(run, <TensorImpl>end)
+            else:
+                _step(run, <Node>end)
     finally:
         state.no_gradients = modes
         state.below_recording = below
@@ -89,7 +109,6 @@ def run_backward(tuple tensors not None, tuple gradients not None, bint retain_g
 
 cdef list _roots(_Run run, tuple tensors, tuple gradients):
     cdef TensorImpl tensor
-    cdef Node node
     cdef list roots = []
     for index in range(len(tensors)):
         tensor = <TensorImpl?>tensors[index]
@@ -97,28 +116,28 @@ cdef list _roots(_Run run, tuple tensors, tuple gradients):
             raise RuntimeError(
                 f"backward: tensor {index} does not require grad and has no grad_fn"
             )
-        node = edge_of(tensor)
-        if node not in run.gradients:
-            roots.append(node)
-        _receive(run, node, tensor.autograd.output, gradients[index])
+        end = _end(edge_of(tensor))
+        if _key(end) not in run.gradients:
+            roots.append(end)
+        _receive(run, end, tensor.autograd.output, gradients[index])
     return roots
 
 
 cdef int _count(_Run run, list roots) except -1:
-    """Counts for every node that the roots lead to the edges by which they do."""
-    cdef list pending = list(roots)
-    cdef dict waiting = {node: 0 for node in roots}
-    cdef Node node
+    """Counts for every end that the roots lead to the edges by which they do."""
+    cdef list pending = [end for end in roots if isinstance(end, Node)]
+    cdef dict waiting = {_key(end): 0 for end in roots}
     while pending:
-        node = <Node>pending.pop()
-        for following in nexts_of(node):
+        for following in nexts_of(<Node>pending.pop()):
             if following is None:
                 continue
-            if following in waiting:
-                waiting[following] += 1
-            else:
-                waiting[following] = 1
-                pending.append(following)
+            key = _key(_end(following))
+            if key in waiting:
+                waiting[key] += 1
+                continue
+            waiting[key] = 1
+            if isinstance(key, Node):
+                pending.append(key)
     run.waiting = waiting
     return 0
 
@@ -126,41 +145,46 @@ cdef int _count(_Run run, list roots) except -1:
 cdef int _choose(_Run run, list roots, inputs) except -1:
     """Which nodes lead to the inputs, so that only they are run."""
     cdef dict captures = {}
-    cdef Node node
     cdef bint leads
     for index, (target, output) in enumerate(inputs):
         if target is not None:
-            captures.setdefault(target, {}).setdefault(output, []).append(index)
+            captures.setdefault(_key(_end(target)), {}).setdefault(output, []).append(index)
     run.captures = captures
     run.captured = [None] * len(inputs)
     run.needed = set()
     seen = set()
-    pending = [(root, False) for root in roots]
+    pending = [(_key(root), False) for root in roots]
     while pending:
         found, complete = pending.pop()
-        node = <Node>found
         if complete:
-            leads = node in captures
-            for following in nexts_of(node):
-                if following is not None and following in run.needed:
+            leads = found in captures
+            for following in _following(found):
+                if following in run.needed:
                     leads = True
                     break
             if leads:
-                run.needed.add(node)
-        elif node not in seen:
-            seen.add(node)
-            pending.append((node, True))
-            for following in nexts_of(node):
-                if following is not None and following not in seen:
+                run.needed.add(found)
+        elif found not in seen:
+            seen.add(found)
+            pending.append((found, True))
+            for following in _following(found):
+                if following not in seen:
                     pending.append((following, False))
     return 0
 
 
-cdef int _receive(_Run run, Node node, Py_ssize_t output, object gradient) except -1:
-    cdef list arrived = run.gradients.get(node)
+cdef list _following(object key):
+    if not isinstance(key, Node):
+        return []
+    return [_key(_end(one)) for one in nexts_of(<Node>key) if one is not None]
+
+
+cdef int _receive(_Run run, object end, Py_ssize_t output, object gradient) except -1:
+    cdef object key = _key(end)
+    cdef list arrived = run.gradients.get(key)
     if arrived is None:
-        arrived = [None] * max(node.output_count, 1)
-        run.gradients[node] = arrived
+        arrived = _nothing_at(end)
+        run.gradients[key] = arrived
     if gradient is None:
         return 0
     earlier = arrived[output]
@@ -168,31 +192,56 @@ cdef int _receive(_Run run, Node node, Py_ssize_t output, object gradient) excep
     return 0
 
 
+cdef list _nothing_at(object end):
+    return [None] if isinstance(end, TensorImpl) else [None] * max((<Node>end).output_count, 1)
+
+
+cdef int _end_at_leaf(_Run run, TensorImpl leaf) except -1:
+    cdef AutogradMeta meta = leaf.autograd
+    cdef AccumulateGrad node = None
+    cdef list arrived = run.gradients.pop(meta, None)
+    if run.needed is not None and meta not in run.needed:
+        return 0
+    if arrived is None:
+        arrived = [None]
+    if meta.hooks and arrived[0] is not None:
+        arrived[0] = _after_tensor_hooks(meta.hooks, arrived[0])
+    if meta.accumulator != NULL:
+        node = <AccumulateGrad>meta.accumulator
+        arrived = _after_prehooks(node, arrived)
+    if run.captures is not None:
+        _capture(run, meta, arrived)
+        return 0
+    if arrived[0] is None:
+        return 0
+    gradient = arrived[0]
+    arrived[0] = None
+    _accumulate(leaf, gradient, run.creates_graph)
+    if node is not None and node.post_hooks:
+        for hook in tuple(node.post_hooks):
+            hook[0]((), (gradient,))
+    return 0
+
+
+cdef int _capture(_Run run, object key, list arrived) except -1:
+    for output, places in (<dict>run.captures.get(key, {})).items():
+        for index in places:
+            run.captured[index] = arrived[output]
+    return 0
+
+
 cdef int _step(_Run run, Node node) except -1:
     cdef list arrived = run.gradients.pop(node, None)
     cdef list given
-    cdef Py_ssize_t index
-    cdef Node following
     if run.needed is not None and node not in run.needed:
         return _pass_on(run, node, None)
     if arrived is None:
-        arrived = [None] * max(node.output_count, 1)
+        arrived = _nothing_at(node)
     arrived = _hooked(node, arrived)
     if run.captures is not None and node in run.captures:
-        for output, places in (<dict>run.captures[node]).items():
-            for index in places:
-                run.captured[index] = arrived[output]
-        if not any([following is not None and following in run.needed for following in nexts_of(node)]):
+        _capture(run, node, arrived)
+        if not any([following in run.needed for following in _following(node)]):
             return _pass_on(run, node, None)
-    if isinstance(node, AccumulateGrad):
-        if run.captures is None and arrived[0] is not None:
-            gradient = arrived[0]
-            arrived[0] = None
-            _accumulate((<AccumulateGrad>node).variable, gradient, run.creates_graph)
-            if node.post_hooks:
-                for hook in tuple(node.post_hooks):
-                    hook[0]((), (gradient,))
-        return 0
     if _is_nothing(arrived):
         given = None
     else:
@@ -213,40 +262,55 @@ cdef bint _is_nothing(list gradients) noexcept:
 
 cdef int _pass_on(_Run run, Node node, list given) except -1:
     cdef Py_ssize_t index
-    cdef Node following
     cdef int64_t left
     cdef int place
     cdef tuple nexts = nexts_of(node)
     for index in range(len(nexts)):
         if nexts[index] is None:
             continue
-        following = <Node>nexts[index]
+        end = _end(nexts[index])
         if given is not None and given[index] is not None:
             place = node.place_of(index)
             gradient = given[index]
             # Nobody else is to hold it: the end of the way keeps what is its own.
             given[index] = None
-            gradient = _checked(gradient, following, place, node, index)
-            _receive(run, following, place, gradient)
+            gradient = _checked(gradient, end, place, node, index)
+            _receive(run, end, place, gradient)
             gradient = None
-        left = run.waiting[following] - 1
-        run.waiting[following] = left
+        key = _key(end)
+        left = run.waiting[key] - 1
+        run.waiting[key] = left
         if left == 0:
-            heappush(run.ready, (_order(following), id(following), following))
+            _make_ready(run, end)
     return 0
 
 
-cdef object _checked(object gradient, Node following, Py_ssize_t place, Node node,
-                     Py_ssize_t index):
+cdef object _checked(object gradient, object end, Py_ssize_t place, Node node, Py_ssize_t index):
     """`gradient` in the sizes and the type of what it is the gradient of."""
     cdef OutputInfo info
     if not isinstance(gradient, TensorImpl):
         raise TypeError(f"{node.title}: gradient {index} must be a tensor or None, not "
                         f"{type(gradient).__name__}")
-    if following.fits(place, <TensorImpl>gradient):
-        return gradient
-    info = following.info(place)
+    if isinstance(end, TensorImpl):
+        if _is_alike(<TensorImpl>gradient, <TensorImpl>end):
+            return gradient
+        info = info_of(<TensorImpl>end)
+    else:
+        if (<Node>end).fits(place, <TensorImpl>gradient):
+            return gradient
+        info = (<Node>end).info(place)
     return gradient if info is None else _fitted(gradient, info, node.title, index)
+
+
+cdef bint _is_alike(TensorImpl gradient, TensorImpl leaf) noexcept:
+    cdef int dim
+    if (gradient.rank != leaf.rank or gradient.dtype_code != leaf.dtype_code
+            or gradient.device_type != leaf.device_type):
+        return False
+    for dim in range(leaf.rank):
+        if gradient.sizes[dim] != leaf.sizes[dim]:
+            return False
+    return True
 
 
 cdef list _applied(Node node, list arrived):
@@ -285,11 +349,7 @@ cdef list _hooked(Node node, list arrived):
     """What arrived, after the hooks of tensors and of the node."""
     cdef AutogradMeta meta
     hooks = node.hooks_of_outputs
-    if isinstance(node, AccumulateGrad):
-        meta = (<AccumulateGrad>node).variable.autograd
-        if meta.hooks and arrived[0] is not None:
-            arrived[0] = _after_tensor_hooks(meta.hooks, arrived[0])
-    elif hooks:
+    if hooks:
         for output, listed in hooks.items():
             if arrived[output] is not None:
                 arrived[output] = _after_tensor_hooks(listed, arrived[output])
@@ -300,6 +360,10 @@ cdef list _hooked(Node node, list arrived):
                 meta = (<TensorImpl>tensor).autograd
                 meta.grad = (arrived[output] if meta.grad is None
                              else _add(meta.grad, arrived[output]))
+    return _after_prehooks(node, arrived)
+
+
+cdef list _after_prehooks(Node node, list arrived):
     if node.pre_hooks:
         for hook in tuple(node.pre_hooks):
             changed = hook[0](tuple(arrived))

@@ -27,9 +27,10 @@ cdef struct Described:
 cdef class Node:
     cdef readonly int64_t sequence      # when it was recorded, as a count of nodes
     cdef public str title
-    cdef tuple nexts                    # where the gradients of its operands go: nodes, or None
-    cdef int* places                    # which of the next node's results each operand is; NULL:
-    cdef int inline_places[INLINE_EDGES]    # here
+    # Where the gradients of its operands go: nodes, leaves (which are tensors), or None.
+    cdef tuple nexts
+    cdef int inline_places[INLINE_EDGES]    # which of the next node's results each operand is;
+    cdef bytes places                   # of many edges they are here, as ints
     cdef int output_count
     cdef Described first                # result 0
     cdef list infos                     # OutputInfos, or None, of those that have no other place
@@ -39,11 +40,21 @@ cdef class Node:
     cdef dict retained                  # tensors that keep their gradients, weakly, by result
     cdef object line                    # where it was recorded, under anomaly detection
     cdef dict user_metadata
+    # Of an OperatorNode:
+    cdef object operator_rule
+    cdef object operator
+    cdef object saved           # by slot of the rule: SavedTensors, lists of them, other values
+    cdef object results         # SavedTensors
+    cdef tuple sizes            # by place among the rule's `sized`
+    cdef list firsts            # where operands are lists: the first edge of each position, or -1
+    cdef list lengths           # and how many edges it has, -1 for no list
     cdef object __weakref__
     # Gradients of the operands, from those of the results; None stands for zeros.
     cdef list apply(self, list gradients)
     cdef int forget(self) except -1     # lets go of what was saved
-    cdef int set_edges(self, tuple nodes, const int* places) except -1
+    cdef int set_edges(self, tuple ends, bytes places) except -1
+    cdef int number(self) except -1
+    cdef int show_leaves(self) except -1
     cdef int add_output(self, TensorImpl result) except -1
     cdef int describe_output(self, TensorImpl result) except -1
     cdef int place_of(self, Py_ssize_t edge) noexcept
@@ -63,8 +74,9 @@ cdef class SavedTensor:
     cdef object unpack
     cdef TensorImpl given(self, Node owner)
 
-# The nodes that a node's gradients go to, or None for those that go nowhere.
+# What a node's gradients go to: nodes, leaves, or None for those that go nowhere.
 cdef tuple nexts_of(Node node)
+cdef OutputInfo info_of(TensorImpl tensor)
 cdef int64_t next_sequence() noexcept
 
 cdef SavedTensor saved_operand(TensorImpl tensor)
@@ -78,7 +90,7 @@ cdef uint32_t version_of(TensorImpl tensor) noexcept
 cdef AutogradMeta meta_of(TensorImpl tensor)            # made, where there is none yet
 cdef bint takes_gradients(TensorImpl tensor) noexcept
 cdef Node node_of(TensorImpl tensor)                    # grad_fn, of views the one that is true now
-cdef Node edge_of(TensorImpl tensor)                    # the same; of leaves what adds to `grad`
+cdef object edge_of(TensorImpl tensor)                  # the same; a leaf's is the leaf
 cdef int tell_views(TensorImpl base, Py_ssize_t known) except -1
 # Lets `tensor` be result number `output` of `node` from now on.
 cdef int set_history(TensorImpl tensor, Node node, Py_ssize_t output) except -1

@@ -11,7 +11,7 @@ import threading
 import weakref
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -82,7 +82,7 @@ cdef class OutputInfo:
         return dtype_from_code(self.dtype_code)
 
 
-cdef OutputInfo _info_of(TensorImpl tensor):
+cdef OutputInfo info_of(TensorImpl tensor):
     cdef OutputInfo info = OutputInfo.__new__(OutputInfo)
     info.sizes = int_tuple(tensor.rank, tensor.sizes)
     info.dtype_code = tensor.dtype_code
@@ -91,12 +91,10 @@ cdef OutputInfo _info_of(TensorImpl tensor):
     return info
 
 
+@cython.freelist(128)
 @cython.trashcan(True)
 cdef class Node:
     """A recorded operator: a way from gradients of its results to gradients of its operands."""
-
-    def __dealloc__(self):
-        PyMem_Free(self.places)
 
     def name(self):
         """The name that errors and printed tensors call it by."""
@@ -105,8 +103,14 @@ cdef class Node:
     @property
     def next_functions(self):
         """For each operand the node its gradient goes to, or None, and which of its results it is."""
+        self.show_leaves()
         nexts = nexts_of(self)
         return tuple([(nexts[edge], self.place_of(edge)) for edge in range(len(nexts))])
+
+    @property
+    def goes_on(self):
+        """For each operand whether its gradient goes anywhere."""
+        return tuple([following is not None for following in nexts_of(self)])
 
     @property
     def metadata(self):
@@ -152,31 +156,21 @@ cdef class Node:
 
     def connect(self, operands, results):
         """Edges to the nodes of `operands` (tensors or None), and the node as that of `results`."""
-        nodes = []
+        ends = []
         places = []
         for operand in operands:
             wanted = operand is not None and takes_gradients(<TensorImpl?>operand)
-            nodes.append(edge_of(<TensorImpl>operand) if wanted else None)
+            ends.append(edge_of(<TensorImpl>operand) if wanted else None)
             places.append((<TensorImpl>operand).autograd.output if wanted else 0)
-        self.extend_edges(nodes, places)
+        self.extend_edges(ends, places)
         for result in results:
             self.add_output(result)
 
-    def extend_edges(self, nodes, places):
-        """More edges, to these nodes (or None) and their results."""
-        cdef Py_ssize_t edge, before = len(nexts_of(self))
-        cdef Py_ssize_t count = before + len(nodes)
-        cdef int* room = <int*>PyMem_Malloc((count + 1) * sizeof(int))
-        if room == NULL:
-            raise MemoryError()
-        for edge in range(before):
-            room[edge] = self.place_of(edge)
-        for edge in range(before, count):
-            room[edge] = places[edge - before]
-        try:
-            self.set_edges(nexts_of(self) + tuple(nodes), room)
-        finally:
-            PyMem_Free(room)
+    def extend_edges(self, ends, places):
+        """More edges, to these nodes or leaves (or None), and which of their results."""
+        cdef tuple before = nexts_of(self)
+        known = [self.place_of(edge) for edge in range(len(before))]
+        self.set_edges(before + tuple(ends), _packed(known + list(places)))
 
     cdef list apply(self, list gradients):
         return list(self.run(gradients))
@@ -185,27 +179,32 @@ cdef class Node:
         self.let_go()
         return 0
 
-    cdef int set_edges(self, tuple nodes, const int* places) except -1:
-        cdef Py_ssize_t edge, count = len(nodes)
-        cdef int* room = NULL
-        if count > INLINE_EDGES:
-            room = <int*>PyMem_Malloc(count * sizeof(int))
-            if room == NULL:
-                raise MemoryError()
-        for edge in range(count):
-            if room != NULL:
-                room[edge] = places[edge]
-            else:
-                self.inline_places[edge] = places[edge]
-        PyMem_Free(self.places)
-        self.places = room
-        self.nexts = nodes
+    cdef int set_edges(self, tuple ends, bytes places) except -1:
+        cdef Py_ssize_t edge, count = len(ends)
+        cdef const int* packed = <const int*>PyBytes_AS_STRING(places)
+        self.places = places if count > INLINE_EDGES else None
+        for edge in range(min(count, <Py_ssize_t>INLINE_EDGES)):
+            self.inline_places[edge] = packed[edge]
+        self.nexts = ends
+        self.number()
+        return 0
+
+    cdef int number(self) except -1:
         if self.sequence == 0:
             self.sequence = next_sequence()
         return 0
 
+    cdef int show_leaves(self) except -1:
+        """Puts nodes in the places of leaves, for those who look at the graph."""
+        if any([isinstance(one, TensorImpl) for one in nexts_of(self)]):
+            self.nexts = tuple([_accumulator_of(<TensorImpl>one) if isinstance(one, TensorImpl)
+                                else one for one in self.nexts])
+        return 0
+
     cdef int place_of(self, Py_ssize_t edge) noexcept:
-        return self.inline_places[edge] if self.places == NULL else self.places[edge]
+        if self.places is None:
+            return self.inline_places[edge]
+        return (<const int*>PyBytes_AS_STRING(self.places))[edge]
 
     cdef int describe_output(self, TensorImpl result) except -1:
         """One more result, as which its gradients are checked; None keeps the place."""
@@ -221,13 +220,13 @@ cdef class Node:
                     self.first.sizes[dim] = result.sizes[dim]
             elif result is not None:
                 self.first.rank = -2
-                self.infos = [_info_of(result)]
+                self.infos = [info_of(result)]
         else:
             if self.infos is None:
                 self.infos = [None]
             while len(self.infos) < self.output_count:
                 self.infos.append(None)
-            self.infos.append(None if result is None else _info_of(result))
+            self.infos.append(None if result is None else info_of(result))
         self.output_count += 1
         return 0
 
@@ -270,6 +269,16 @@ cdef tuple nexts_of(Node node):
     return () if node.nexts is None else node.nexts
 
 
+cdef bytes _packed(list places):
+    cdef int one
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, len(places) * sizeof(int))
+    cdef int* room = <int*>PyBytes_AS_STRING(packed)
+    for edge in range(len(places)):
+        one = places[edge]
+        room[<Py_ssize_t>edge] = one
+    return packed
+
+
 cdef int64_t next_sequence() noexcept:
     global _sequence
     _sequence += 1
@@ -298,9 +307,8 @@ class RemovableHandle:
 
 
 @cython.no_gc_clear
-@cython.freelist(32)
 cdef class AccumulateGrad(Node):
-    """The end of the graph at a leaf: adds what arrives to its `grad`."""
+    """A leaf among the nodes that a user looks at, with hooks of its own; nodes know the leaf."""
 
     def __dealloc__(self):
         if self.meta is not None and self.meta.accumulator == <PyObject*>self:
@@ -391,13 +399,14 @@ def current_node(TensorImpl tensor not None):
 install_node_lookup(current_node)
 
 
-cdef Node edge_of(TensorImpl tensor):
+cdef object edge_of(TensorImpl tensor):
     cdef Node node = node_of(tensor)
-    cdef AutogradMeta meta
     if node is not None:
         return node
-    meta = tensor.autograd
-    return _accumulator_of(tensor) if meta.accumulator == NULL else <Node>meta.accumulator
+    if tensor.autograd.accumulator != NULL:
+        # It lives as long as a graph that it is shown in, and its hooks with it.
+        return <object>tensor.autograd.accumulator
+    return tensor
 
 
 cdef int set_history(TensorImpl tensor, Node node, Py_ssize_t output) except -1:
@@ -586,7 +595,8 @@ def gradient_node(TensorImpl tensor not None):
     """The node that a gradient of the tensor goes to, and which result of it the tensor is."""
     if not takes_gradients(tensor):
         return None, 0
-    return edge_of(tensor), tensor.autograd.output
+    node = node_of(tensor)
+    return _accumulator_of(tensor) if node is None else node, tensor.autograd.output
 
 
 def share_autograd(TensorImpl tensor not None, TensorImpl of not None):

@@ -3,8 +3,7 @@
 """Operators recorded for gradients: the kernel of the key AutogradRecording, for all of them.
 
 It asks once for an operator's rule, runs the operator below the key, and leaves a node with what the
-rule's formulas need. A formula is another operator, whose arguments come from what was saved and
-from gradients, or a function of these.
+rule's formulas need.
 """
 
 cimport cython
@@ -12,8 +11,11 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.autograd.node cimport (
-    INLINE_EDGES, Node, SavedTensor, detects_anomalies, edge_of, saved_operand, saved_result,
+    INLINE_EDGES, Node, SavedTensor, detects_anomalies, edge_of, node_of, saved_operand, saved_result,
     set_history, takes_gradients, tell_views,
+)
+from aten._core.autograd.rules cimport (
+    ALL_GRADIENTS, CONSTANTS, GIVEN, GRADIENTS, NEEDED, RESULTS, SIZES, Formula, Rule,
 )
 from aten._core.base.dtypes cimport category_of
 from aten._core.base.keys cimport (
@@ -25,21 +27,12 @@ from aten._core.tensor.tensor cimport Tensor, TensorImpl, is_view
 
 cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
+    void disown "Py_DECREF"(PyObject*) noexcept
     tuple PyTuple_New(Py_ssize_t)
     void PyTuple_SET_ITEM(PyObject*, Py_ssize_t, PyObject*) noexcept
 
 cdef enum:
     FLOATING = 2                # the category from which on elements have gradients
-
-cpdef enum:
-    # Where a formula's argument comes from: a position in the operator's stack, or
-    GRADIENTS = 1000            # the gradient of result 0, 1, …
-    RESULTS = 2000              # result 0, 1, …
-    CONSTANTS = 3000
-    NEEDED = 4000               # whether each operand's gradient is wanted, a tuple
-    ALL_GRADIENTS = 4001        # gradients of all results, a tuple
-    GIVEN = 4002                # the same, with None where none is known
-    SIZES = 5000                # the sizes of the tensor, or tensors, at a position
 
 cdef object _rule_of = None
 cdef object _written_view = None
@@ -55,98 +48,36 @@ def set_rules(rule_of, written_view, zeros):
     _rule_of, _written_view, _zeros = rule_of, written_view, zeros
 
 
-cdef class Formula:
-    """The gradients of operands at `positions`, from what `sources` name.
-
-    `compute` is an OpOverload, which gets one argument for each source, or a function. A formula of
-    several positions gives a tuple.
-    """
-
-    cdef readonly tuple positions
-    cdef readonly object compute
-    cdef readonly tuple sources
-    cdef readonly tuple constants
-    cdef OpOverload operator
-    cdef int count
-    cdef int codes[INLINE_ARGUMENTS]
-    cdef Py_ssize_t position        # the only one of `positions`, or -1
-
-    def __init__(self, tuple positions not None, compute not None, tuple sources not None,
-                 tuple constants=()):
-        if len(sources) > INLINE_ARGUMENTS:
-            raise ValueError("a formula has too many arguments")
-        self.positions = positions
-        self.compute = compute
-        self.sources = sources
-        self.constants = constants
-        self.operator = compute if isinstance(compute, OpOverload) else None
-        self.count = <int>len(sources)
-        self.position = positions[0] if len(positions) == 1 else -1
-        for place, code in enumerate(sources):
-            self.codes[place] = code
-
-
-cdef class Rule:
-    """How an operator is recorded.
-
-    `title` is what its nodes are called. `through` runs it, recording what it calls, where there is
-    one. `formulas` is None where the operator cuts the way, and empty with `missing` where nobody
-    has said how to go back. `without` numbers results that have no gradients.
-    """
-
-    cdef readonly str title
-    cdef readonly list formulas
-    cdef readonly Kernel through
-    cdef readonly str missing
-    cdef readonly frozenset without
-    cdef readonly bint in_place
-    cdef readonly bint refuses
-    cdef readonly frozenset keeps       # positions whose value before a write formulas need
-    cdef tuple slots                    # positions that formulas read, in the order of `saved`
-    cdef tuple sized                    # codes of sizes that they read
-    cdef Py_ssize_t sized_count
-    cdef int results                    # how many results they read, counted to the last of them
-
-    def __init__(self, str title, list formulas, Kernel through=None, str missing=None,
-                 frozenset without=frozenset(), bint in_place=False, bint refuses=False,
-                 frozenset keeps=frozenset()):
-        self.title = title
-        self.formulas = formulas
-        self.through = through
-        self.missing = missing
-        self.without = without
-        self.in_place = in_place
-        self.refuses = refuses
-        self.keeps = keeps
-        codes = {code for formula in formulas or () for code in formula.sources}
-        self.slots = tuple(sorted(code for code in codes if code < GRADIENTS))
-        self.sized = tuple(sorted(code for code in codes if code >= SIZES))
-        self.sized_count = len(self.sized)
-        self.results = max((code - RESULTS + 1 for code in codes if RESULTS <= code < CONSTANTS),
-                           default=0)
-
-
-@cython.freelist(64)
-@cython.trashcan(True)
 cdef class OperatorNode(Node):
-    """A recorded call of an operator with a rule."""
+    """A recorded call of an operator with a rule. What it knows is declared in Node: nodes of one
+    size are taken from one list of freed ones."""
 
-    cdef readonly Rule rule
-    cdef readonly OpOverload op
-    cdef list saved             # by slot of the rule: SavedTensors, lists of them, other values
-    cdef list results           # SavedTensors
-    cdef tuple sizes            # by place among the rule's `sized`
-    cdef list firsts            # where operands are lists: the first edge of each position, or -1
-    cdef list lengths           # and how many edges it has, -1 for no list
+    @property
+    def rule(self):
+        return self.operator_rule
+
+    @property
+    def op(self):
+        return self.operator
+
+    cdef inline Rule own_rule(self):
+        return <Rule>self.operator_rule
+
+    cdef inline object kept_operand(self, Py_ssize_t slot):
+        """What is saved in a slot: the only one has no tuple around it."""
+        return self.saved if self.own_rule().slot_count == 1 else (<tuple>self.saved)[slot]
+
+    cdef inline object kept_result(self, Py_ssize_t number):
+        return self.results if self.own_rule().results == 1 else (<tuple>self.results)[number]
 
     cdef list apply(self, list gradients):
         cdef list given = [None] * len(self.nexts)
         cdef Formula formula
         cdef Py_ssize_t place, first
-        if self.rule.missing is not None:
-            raise NotImplementedError(f"the derivative of {self.op} is not implemented: "
-                                      f"{self.rule.missing}")
-        for formula in self.rule.formulas:
+        if self.own_rule().missing is not None:
+            raise NotImplementedError(f"the derivative of {self.operator} is not implemented: "
+                                      f"{self.own_rule().missing}")
+        for formula in self.own_rule().formulas:
             if not self.is_read(formula):
                 continue
             computed = self.computed(formula, gradients)
@@ -170,8 +101,9 @@ cdef class OperatorNode(Node):
         cdef Py_ssize_t place
         if self.firsts is not None:
             return self.firsts[position]
-        for place in range(self.op.tensor_count):
-            if self.op.tensor_positions[place] == position:
+        cdef OpOverload op = <OpOverload>self.operator
+        for place in range(op.tensor_count):
+            if op.tensor_positions[place] == position:
                 return place
         return -1
 
@@ -205,15 +137,15 @@ cdef class OperatorNode(Node):
 
     cdef object value(self, Formula formula, int code, list gradients):
         if code < GRADIENTS:
-            return self.unpacked(self.saved[self.rule.slots.index(code)])
+            return self.unpacked(self.kept_operand(self.own_rule().slot_of[code]))
         if code < RESULTS:
             return self.gradient(gradients, code - GRADIENTS)
         if code < CONSTANTS:
-            return self.unpacked(self.results[code - RESULTS])
+            return self.unpacked(self.kept_result(code - RESULTS))
         if code < NEEDED:
             return formula.constants[code - CONSTANTS]
         if code >= SIZES:
-            return self.sizes[self.rule.sized.index(code)]
+            return self.sizes[self.own_rule().sized.index(code)]
         if code == GIVEN:
             return tuple(gradients)
         if code == ALL_GRADIENTS:
@@ -247,28 +179,31 @@ cdef class OperatorNode(Node):
         return kept
 
     cdef int forget(self) except -1:
-        if self.saved is not None:
-            for slot in range(len(self.saved)):
-                if isinstance(self.saved[slot], (SavedTensor, _SavedList)):
-                    self.saved[slot] = _FORGOTTEN
-        if self.results is not None:
-            self.results = [None if one is None else _FORGOTTEN for one in self.results]
+        cdef Rule rule = self.own_rule()
+        if rule.slot_count:
+            self.saved = _forgotten(self.saved, rule.slot_count)
+        if rule.results:
+            self.results = _forgotten(self.results, rule.results)
         return 0
 
     def __getattr__(self, name):
         # What was saved, by the names of the schema: `_saved_self`, `_saved_result`.
         if not name.startswith("_saved_"):
             raise AttributeError(f"{self.title!r} has no attribute {name!r}")
+        cdef Rule rule
+        cdef OpOverload op
         wanted = name.removeprefix("_saved_")
-        for position, argument in enumerate(self.op._schema.arguments):
-            if argument.name == wanted and position in self.rule.slots:
-                return self.unpacked(self.saved[self.rule.slots.index(position)])
+        op, rule = <OpOverload>self.operator, self.own_rule()
+        for position, argument in enumerate(op._schema.arguments):
+            if argument.name == wanted and position in rule.slots:
+                return self.unpacked(self.kept_operand(rule.slots.index(position)))
         numbered = [name for name in ("result", "out") if wanted.startswith(name)]
         for prefix in numbered:
             number = wanted.removeprefix(prefix) or "0"
-            kept = self.results or []
-            if number.isdecimal() and int(number) < len(kept) and kept[int(number)] is not None:
-                return self.unpacked(kept[int(number)])
+            if number.isdecimal() and int(number) < rule.results:
+                kept = self.kept_result(int(number))
+                if kept is not None:
+                    return self.unpacked(kept)
         raise AttributeError(f"{self.title!r} has no attribute {name!r}")
 
 
@@ -277,6 +212,13 @@ cdef class _SavedList:
 
 
 cdef SavedTensor _FORGOTTEN = SavedTensor.__new__(SavedTensor)
+
+
+cdef object _forgotten(object kept, int count):
+    """What is left of what was saved: numbers and sizes stay, tensors are gone."""
+    if count > 1 and kept is not None:
+        return tuple([_forgotten(one, 1) for one in <tuple>kept])
+    return _FORGOTTEN if isinstance(kept, (SavedTensor, _SavedList)) else kept
 
 
 cdef class RecordingKernel(Kernel):
@@ -398,8 +340,8 @@ cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack)
     if rule.in_place:
         _check_writable(op, <TensorImpl>stack[0])
     node = OperatorNode.__new__(OperatorNode)
-    node.rule = rule
-    node.op = op
+    node.operator_rule = rule
+    node.operator = op
     node.title = rule.title
     _connect(node, op, stack)
     _keep(node, op, rule, stack)
@@ -447,16 +389,14 @@ cdef str _place():
 
 cdef int _connect(OperatorNode node, OpOverload op, PyObject** stack) except -1:
     """Edges to the nodes of the operands: one for each tensor argument, where none is a list."""
-    cdef int places[INLINE_EDGES]
     cdef Py_ssize_t place
     cdef tuple nexts
     cdef TensorImpl operand
-    cdef Node following
     if op.tensor_count > INLINE_EDGES or _has_lists(op, stack):
         return _connect_lists(node, op, stack)
     nexts = PyTuple_New(op.tensor_count)
     for place in range(op.tensor_count):
-        places[place] = 0
+        node.inline_places[place] = 0
         value = stack[op.tensor_positions[place]]
         if value != <PyObject*>None and isinstance(<object>value, TensorImpl):
             operand = <TensorImpl>value
@@ -464,12 +404,12 @@ cdef int _connect(OperatorNode node, OpOverload op, PyObject** stack) except -1:
                 following = edge_of(operand)
                 own(<PyObject*>following)
                 PyTuple_SET_ITEM(<PyObject*>nexts, place, <PyObject*>following)
-                places[place] = <int>operand.autograd.output
+                node.inline_places[place] = <int>operand.autograd.output
                 continue
         own(<PyObject*>None)
         PyTuple_SET_ITEM(<PyObject*>nexts, place, <PyObject*>None)
-    node.set_edges(nexts, places)
-    return 0
+    node.nexts = nexts
+    return node.number()
 
 
 cdef bint _has_lists(OpOverload op, PyObject** stack) noexcept:
@@ -503,11 +443,13 @@ cdef int _keep(OperatorNode node, OpOverload op, Rule rule, PyObject** stack) ex
     cdef Formula formula
     cdef Py_ssize_t slot
     cdef int place, code
+    cdef tuple kept
     if rule.sized_count:
         node.sizes = _all_sizes(rule, stack)
-    if not rule.slots:
+    if rule.slot_count == 0:
         return 0
-    node.saved = [None] * len(rule.slots)
+    if rule.slot_count > 1:
+        node.saved = kept = _tuple_of_none(rule.slot_count)
     for formula in rule.formulas:
         if not node.is_read(formula):
             continue
@@ -515,9 +457,29 @@ cdef int _keep(OperatorNode node, OpOverload op, Rule rule, PyObject** stack) ex
             code = formula.codes[place]
             if code >= GRADIENTS:
                 continue
-            slot = rule.slots.index(code)
-            if node.saved[slot] is None:
-                node.saved[slot] = _saved_value(<object>stack[code], code in rule.keeps)
+            slot = rule.slot_of[code]
+            if rule.slot_count == 1:
+                if node.saved is None:
+                    node.saved = _saved_value(<object>stack[code], rule.as_it_was[code])
+            elif kept[slot] is None:
+                _replace(kept, slot, _saved_value(<object>stack[code], rule.as_it_was[code]))
+    return 0
+
+
+cdef tuple _tuple_of_none(Py_ssize_t count):
+    cdef tuple made = PyTuple_New(count)
+    cdef Py_ssize_t place
+    for place in range(count):
+        own(<PyObject*>None)
+        PyTuple_SET_ITEM(<PyObject*>made, place, <PyObject*>None)
+    return made
+
+
+cdef int _replace(tuple kept, Py_ssize_t place, object value) except -1:
+    """Puts a value into a tuple that nobody else has seen, in the place of None."""
+    own(<PyObject*>value)
+    disown(<PyObject*>None)
+    PyTuple_SET_ITEM(<PyObject*>kept, place, <PyObject*>value)
     return 0
 
 
@@ -563,8 +525,8 @@ cdef object _copy(object tensor):
     finally:
         state.below_recording -= 1
         settle_recording(state)
-    if takes_gradients(<TensorImpl>tensor):
-        set_history(<TensorImpl>copied, edge_of(<TensorImpl>tensor),
+    if node_of(<TensorImpl>tensor) is not None:
+        set_history(<TensorImpl>copied, node_of(<TensorImpl>tensor),
                     (<TensorImpl>tensor).autograd.output)
     return copied
 
@@ -604,16 +566,17 @@ cdef int _keep_results(OperatorNode node, Rule rule, list results) except -1:
     cdef int place, code
     if rule.results == 0:
         return 0
-    node.results = [None] * rule.results
+    cdef tuple kept = _tuple_of_none(rule.results)
     for formula in rule.formulas:
         if not node.is_read(formula):
             continue
         for place in range(formula.count):
             code = formula.codes[place] - RESULTS
-            if not 0 <= code < CONSTANTS - RESULTS or node.results[code] is not None:
+            if not 0 <= code < CONSTANTS - RESULTS or kept[code] is not None:
                 continue
             if results[code] is not None:
-                node.results[code] = _saved_output(node, <TensorImpl>results[code], code)
+                _replace(kept, code, _saved_output(node, <TensorImpl>results[code], code))
+    node.results = kept[0] if rule.results == 1 else kept
     return 0
 
 
@@ -624,7 +587,7 @@ cdef int _keep_result(OperatorNode node, Rule rule, TensorImpl result) except -1
     for formula in rule.formulas:
         for place in range(formula.count):
             if formula.codes[place] == RESULTS and node.is_read(formula):
-                node.results = [_saved_output(node, result, 0)]
+                node.results = _saved_output(node, result, 0)
                 return 0
     return 0
 

@@ -208,8 +208,6 @@ def exchange(Tensor tensor not None, Tensor value not None):
         if meta.requires_grad and category_of(value.dtype_code) < FLOATING:
             raise RuntimeError(f"data: a tensor that requires grad needs a dtype that can have "
                                f"gradients, not {value.dtype}")
-        # What adds to its gradient knows the dtype that it had; the next graph makes another.
-        meta.accumulator = NULL
     _shown_by(tensor, value)
     tensor.dtype_code = value.dtype_code
     tensor.device_type = value.device_type
