@@ -122,3 +122,72 @@ def test_tensors_of_other_classes():
     forward = aten.autograd.forward_ad
     with forward.dual_level(), pytest.raises(RuntimeError, match="another class"):
         forward.make_dual(aten.ones(2), aten.ones(2)).as_subclass(Other) * 2
+
+
+def _functions(library):
+    """Functions with a `jvp` of their own, written for either library."""
+
+    class Scaled(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y, factor):
+            ctx.save_for_forward(x, y)
+            ctx.factor = factor
+            return x * y * factor, x.sum(0)
+
+        @staticmethod
+        def jvp(ctx, x_change, y_change, factor_change):
+            assert factor_change is None
+            x, y = ctx.saved_tensors
+            # Seven times too much: that it is asked shows.
+            return 7 * ctx.factor * (x_change * y + x * y_change), 7 * x_change.sum(0)
+
+    class Doubled(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, change):
+            return change.mul_(2)
+
+    return Scaled, Doubled
+
+
+def test_functions_say_their_tangents():
+    found = {}
+    for library in (aten, torch):
+        forward_ad = library.autograd.forward_ad
+        scaled, doubled = _functions(library)
+        x, y = library.tensor([1.0, 2.0]), library.tensor([3.0, 5.0])
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, library.tensor([10.0, 20.0]))
+            results = [*scaled.apply(dual, y, 2), *scaled.apply(y, dual, 3)]
+            again = doubled.apply(dual)
+            assert again is dual
+            unpacked = [forward_ad.unpack_dual(one) for one in (*results, dual)]
+            found[library.__name__] = [
+                (primal.tolist(), tangent.tolist()) for primal, tangent in unpacked
+            ]
+            for change, wrong in (((x, x, x), "2 tangents"), ((x, x), "of shape")):
+                scaled.jvp = staticmethod(lambda ctx, *changes, change=change: change)
+                with pytest.raises(RuntimeError, match=wrong if library is aten else None):
+                    scaled.apply(dual, y, 2)
+    assert found["aten"] == found["torch"]
+
+
+def test_functions_without_jvp_are_gone_back_through_twice():
+    class Rounded(aten.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 3
+
+    forward_ad = aten.autograd.forward_ad
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(aten.tensor([1.2]), aten.tensor([10.0]))
+        primal, tangent = forward_ad.unpack_dual(Rounded.apply(dual) * 2)
+    assert (primal.tolist(), tangent.tolist()) == ([2.0], [60.0])

@@ -22,6 +22,17 @@ def set_function_of_rows(serve: Callable[[type[Any], tuple[Any, ...]], Any]) -> 
     _function_of_rows = serve
 
 
+# (function, arguments, keywords) → results where arguments have tangents, else None; nothing until
+# forward mode is entered.
+_function_of_duals: Callable[..., Any] | None = None
+
+
+def set_function_of_duals(serve: Callable[..., Any]) -> None:
+    """Says what serves Functions whose arguments have tangents."""
+    global _function_of_duals
+    _function_of_duals = serve
+
+
 class FunctionCtx:
     """What a Function's `forward` leaves for its `backward`."""
 
@@ -34,6 +45,8 @@ class FunctionCtx:
         self._node: Any = None
         self._dirty: tuple[Tensor, ...] = ()
         self._without: tuple[Tensor, ...] = ()
+        self._for_forward: tuple[Tensor | None, ...] | None = None
+        self._goes_forward = False
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps operands, results or others: `saved_tensors` gives them back."""
@@ -57,11 +70,13 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept.
+        """What `save_for_backward` kept; in `jvp` what `save_for_forward` did.
 
         Raises RuntimeError after a walk that did not retain the graph, and where a tensor was
         written to since.
         """
+        if self._goes_forward and self._for_forward is not None:
+            return self._for_forward
         if self._saved is None:
             return self._to_save
         if self._is_forgotten:
@@ -166,6 +181,12 @@ class Function:
         raise NotImplementedError
 
     @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """The changes of the results, for those of the arguments: zeros for tensors that do not
+        change, None for what is no tensor. Without it forward mode goes back twice."""
+        raise NotImplementedError("Function: a subclass needs jvp")
+
+    @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """The results for batches, and the dimensions of these that the rows lie along.
 
@@ -179,7 +200,15 @@ class Function:
         """The function's results, with their place in the graph."""
         if any(row_of(one) is not None for one in args):
             return _function_of_rows(cls, args)
+        if _function_of_duals is not None:
+            served = _function_of_duals(cls, args, kwargs)
+            if served is not None:
+                return served[0]
         ctx = FunctionCtx()
+        return cls._called(ctx, args, kwargs)
+
+    @classmethod
+    def _called(cls, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensors = [one for one in args if isinstance(one, Tensor)]
         ctx.needs_input_grad = tuple(isinstance(one, Tensor) and one.requires_grad for one in args)
         recorded = gradient_modes()[0] and any(ctx.needs_input_grad)

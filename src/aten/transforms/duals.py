@@ -17,6 +17,7 @@ from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.tensor.making import add_keys, with_keys
 from aten._core.tensor.tensor import Tensor
 from aten._core.threads import forks
+from aten.autograd.function import Function, FunctionCtx, set_function_of_duals
 from aten.graph.pytree import map_tensors, rebuilt
 from aten.registry import ops
 from aten.transforms.batching.call import (
@@ -68,6 +69,7 @@ def enter_level() -> None:
 @cache
 def _register() -> None:
     register_fallback(_KEY, _call, "aten/transforms/duals.py")
+    set_function_of_duals(_function_of_duals)
 
 
 def leave_level() -> None:
@@ -220,3 +222,61 @@ def _become_dual(target: Tensor, tangent: Tensor) -> Tensor:
     setattr(target, _FIELD, Dual(ops.aten.alias(target), tangent, _entered.level))
     add_keys(target, _KEYS)
     return tangent
+
+
+def _function_of_duals(
+    function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any] | None:
+    """What a Function gives for arguments with tangents, in a tuple; None where there are none.
+
+    Its `jvp` is asked for the tangents of its results; without one its `backward` is gone through
+    twice.
+    """
+    if all(_tangent(one) is None for one in args):
+        return None
+    if function.jvp is Function.jvp:
+        return (_changed(lambda one: function.apply(*one["args"], **kwargs), {"args": args}),)
+    inside = tuple(_primal(one) if isinstance(one, Tensor) else one for one in args)
+    ctx = FunctionCtx()
+    results = function._called(ctx, inside, kwargs)
+    ctx._goes_forward = True
+    changes = function.jvp(ctx, *[_change(ctx, one) for one in args])
+    if not isinstance(results, tuple):
+        return (_with_change(function, results, changes, args, inside),)
+    if not isinstance(changes, tuple) or len(changes) != len(results):
+        raise RuntimeError(
+            f"{function.__name__}.jvp: expected {len(results)} tangents, one for each result, got "
+            f"{len(changes) if isinstance(changes, tuple) else 1}"
+        )
+    return (
+        tuple(
+            _with_change(function, one, change, args, inside)
+            for one, change in zip(results, changes, strict=True)
+        ),
+    )
+
+
+def _change(ctx: FunctionCtx, given: Any) -> Any:
+    tangent = _tangent(given)
+    if tangent is None and _varies(given) and ctx.materialize_grads:
+        return ops.aten.zeros_like(given)
+    return tangent
+
+
+def _with_change(
+    function: type[Function], result: Any, change: Any, args: tuple[Any, ...], inside: Any
+) -> Any:
+    """A result as a dual tensor; an operand that was written to is that operand again."""
+    if change is None:
+        return result
+    if not isinstance(result, Tensor) or not isinstance(change, Tensor):
+        raise RuntimeError(
+            f"{function.__name__}.jvp: expected a tensor or None for each result that is a tensor, "
+            f"got {type(change).__name__} for {type(result).__name__}"
+        )
+    for given, primal in zip(args, inside, strict=True):
+        if result is primal and isinstance(given, Tensor):
+            setattr(given, _FIELD, Dual(primal, change, _entered.level))
+            add_keys(given, _KEYS)
+            return given
+    return made_dual(result, change)
