@@ -88,9 +88,13 @@ cdef class OperatorNode(Node):
                 self.put(given, formula.positions[place], computed[place])
         return given
 
-    cdef bint is_read(self, Formula formula) except -1:
+    cdef inline bint is_read(self, Formula formula) except -1:
+        cdef Py_ssize_t edge
         if formula.position >= 0:
-            return self.is_wanted(formula.position)
+            if self.lengths is not None:
+                return self.is_wanted(formula.position)
+            edge = self.own_rule().edge_of[formula.position]
+            return edge >= 0 and self.nexts[edge] is not None
         for position in formula.positions:
             if self.is_wanted(position):
                 return True
@@ -98,14 +102,9 @@ cdef class OperatorNode(Node):
 
     cdef Py_ssize_t first_edge(self, Py_ssize_t position) except -2:
         """The edge of the operand at a position, the first one of a list; -1 where it has none."""
-        cdef Py_ssize_t place
         if self.firsts is not None:
             return self.firsts[position]
-        cdef OpOverload op = <OpOverload>self.operator
-        for place in range(op.tensor_count):
-            if op.tensor_positions[place] == position:
-                return place
-        return -1
+        return self.own_rule().edge_of[position]
 
     cdef int put(self, list given, Py_ssize_t position, object computed) except -1:
         cdef Py_ssize_t first = self.first_edge(position)
@@ -229,19 +228,21 @@ cdef class RecordingKernel(Kernel):
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
         cdef Rule rule
+        cdef bint lists = False
         if op.derivative is None:
             op.derivative = _rule_of(op)
+            (<Rule>op.derivative).find_edges(op)
         rule = <Rule>op.derivative
         if rule.through is not None:
             return rule.through.call(op, keys, stack)
-        if not _any_wanted(op, stack):
+        if not _any_wanted(op, stack, &lists):
             return _below(op, keys, stack)
         if rule.formulas is None:
             return _cut(op, rule, keys, stack)
         if rule.refuses:
             raise RuntimeError(f"{op.name}(): out= cannot be recorded for gradients, and an "
                                f"argument requires grad")
-        return _recorded(op, rule, keys, stack)
+        return _recorded(op, rule, keys, stack, lists)
 
 
 cdef class InferenceKernel(Kernel):
@@ -292,22 +293,28 @@ cdef object _below(OpOverload op, uint64_t keys, PyObject** stack):
         settle_recording(state)
 
 
-cdef bint _any_wanted(OpOverload op, PyObject** stack):
+cdef inline bint _is_tensor(PyObject* value):
+    # Nearly all are of this class, and of others the whole line of classes is looked through.
+    return type(<object>value) is Tensor or isinstance(<object>value, TensorImpl)
+
+
+cdef inline bint _any_wanted(OpOverload op, PyObject** stack, bint* lists):
+    """Whether an operand takes gradients, and in `lists` whether there are lists of operands."""
     cdef Py_ssize_t place
+    cdef PyObject* value
+    cdef bint wanted = False
     for place in range(op.tensor_count):
-        if _is_wanted(<object>stack[op.tensor_positions[place]]):
-            return True
-    return False
-
-
-cdef bint _is_wanted(object value):
-    if isinstance(value, TensorImpl):
-        return takes_gradients(<TensorImpl>value)
-    if isinstance(value, (list, tuple)):
-        for one in value:
-            if _is_wanted(one):
-                return True
-    return False
+        value = stack[op.tensor_positions[place]]
+        if value == <PyObject*>None:
+            continue
+        if _is_tensor(value):
+            wanted |= takes_gradients(<TensorImpl>value)
+        elif isinstance(<object>value, (list, tuple)):
+            lists[0] = True
+            for one in <object>value:
+                if isinstance(one, TensorImpl):
+                    wanted |= takes_gradients(<TensorImpl>one)
+    return wanted
 
 
 cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
@@ -334,7 +341,7 @@ cdef object _refused_write(OpOverload op, str what):
                         f"operators are recorded")
 
 
-cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
+cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack, bint lists):
     cdef OperatorNode node
     cdef TensorImpl written
     if rule.in_place:
@@ -343,7 +350,7 @@ cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack)
     node.operator_rule = rule
     node.operator = op
     node.title = rule.title
-    _connect(node, op, stack)
+    _connect(node, op, stack, lists)
     _keep(node, op, rule, stack)
     if detects_anomalies:
         node.line = _place()
@@ -387,18 +394,18 @@ cdef str _place():
     return "".join(traceback.format_stack())
 
 
-cdef int _connect(OperatorNode node, OpOverload op, PyObject** stack) except -1:
+cdef int _connect(OperatorNode node, OpOverload op, PyObject** stack, bint lists) except -1:
     """Edges to the nodes of the operands: one for each tensor argument, where none is a list."""
     cdef Py_ssize_t place
     cdef tuple nexts
     cdef TensorImpl operand
-    if op.tensor_count > INLINE_EDGES or _has_lists(op, stack):
+    if op.tensor_count > INLINE_EDGES or lists:
         return _connect_lists(node, op, stack)
     nexts = PyTuple_New(op.tensor_count)
     for place in range(op.tensor_count):
         node.inline_places[place] = 0
         value = stack[op.tensor_positions[place]]
-        if value != <PyObject*>None and isinstance(<object>value, TensorImpl):
+        if value != <PyObject*>None and _is_tensor(value):
             operand = <TensorImpl>value
             if takes_gradients(operand):
                 following = edge_of(operand)
@@ -410,14 +417,6 @@ cdef int _connect(OperatorNode node, OpOverload op, PyObject** stack) except -1:
         PyTuple_SET_ITEM(<PyObject*>nexts, place, <PyObject*>None)
     node.nexts = nexts
     return node.number()
-
-
-cdef bint _has_lists(OpOverload op, PyObject** stack) noexcept:
-    cdef Py_ssize_t place
-    for place in range(op.tensor_count):
-        if isinstance(<object>stack[op.tensor_positions[place]], (list, tuple)):
-            return True
-    return False
 
 
 cdef int _connect_lists(OperatorNode node, OpOverload op, PyObject** stack) except -1:

@@ -38,3 +38,7 @@ cdef class Rule:
     cdef tuple sized                    # codes of sizes that they read
     cdef Py_ssize_t sized_count
     cdef int results                    # how many results they read, counted to the last of them
+    cdef int edge_of[INLINE_ARGUMENTS]  # by position: the edge of its operand, or -1; known with:
+    cdef OpOverload owner
+
+    cdef int find_edges(self, OpOverload op) except -1

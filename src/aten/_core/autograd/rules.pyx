@@ -51,8 +51,9 @@ cdef class Rule:
         codes = {code for formula in formulas or () for code in formula.sources}
         self.slots = tuple(sorted(code for code in codes if code < GRADIENTS))
         self.slot_count = <int>len(self.slots)
-        if any([code >= INLINE_ARGUMENTS for code in self.slots]):
-            raise ValueError(f"{title}: a formula reads an argument beyond {INLINE_ARGUMENTS}")
+        answered = [position for formula in formulas or () for position in formula.positions]
+        if any([position >= INLINE_ARGUMENTS for position in (*self.slots, *answered)]):
+            raise ValueError(f"{title}: a formula is about an argument beyond {INLINE_ARGUMENTS}")
         for position in range(INLINE_ARGUMENTS):
             self.slot_of[<int>position] = (self.slots.index(position) if position in self.slots
                                            else -1)
@@ -61,3 +62,17 @@ cdef class Rule:
         self.sized_count = len(self.sized)
         self.results = max((code - RESULTS + 1 for code in codes if RESULTS <= code < CONSTANTS),
                            default=0)
+
+    cdef int find_edges(self, OpOverload op) except -1:
+        """Has the rule be the operator's. Raises ValueError where it is another one's already."""
+        cdef Py_ssize_t place, position
+        if self.owner is not None and self.owner is not op:
+            raise ValueError(f"{op}: its rule is that of {self.owner}")
+        self.owner = op
+        op.prepare()
+        for position in range(INLINE_ARGUMENTS):
+            self.edge_of[position] = -1
+        for place in range(op.tensor_count):
+            if op.tensor_positions[place] < INLINE_ARGUMENTS:
+                self.edge_of[op.tensor_positions[place]] = <int>place
+        return 0
