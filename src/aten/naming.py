@@ -7,9 +7,10 @@ from types import FunctionType
 from typing import Any
 
 from aten._core.base.dtypes import can_cast
+from aten._core.dispatch.functions import OverridableFunction
 
-# Functions of Python and of Cython.
-_FUNCTIONS = (FunctionType, type(can_cast))
+# Functions of Python and of Cython, and those that may be overridden.
+_FUNCTIONS = (FunctionType, type(can_cast), OverridableFunction)
 # Of classes, that they are made by a class statement, or as if: the others have no room for names.
 _MADE_AT_RUN_TIME = 1 << 9
 

@@ -1,5 +1,9 @@
 """`__torch_function__`: subclasses, classes like tensors, and modes, as torch has them."""
 
+import copy
+import inspect
+import pickle
+
 import pytest
 import torch
 import torch.overrides
@@ -237,3 +241,74 @@ def test_functions_wrapped_for_overriding():
 
     assert doubled(Own()) is doubled
     assert doubled(3) == 6
+
+
+class Asked:
+    """A class like a tensor's that tells which function it was asked for."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        assert types == (cls,)
+        return func, args, kwargs or {}
+
+
+def _overridable(module):
+    listed = torch.overrides.get_overridable_functions()[module]
+    named = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    return sorted(name for name, found in named.items() if any(found is one for one in listed))
+
+
+@pytest.mark.parametrize(
+    ("ours", "names"),
+    [
+        pytest.param(aten.nn.functional, _overridable(torch.nn.functional), id="nn.functional"),
+        pytest.param(
+            aten.functional,
+            [one for one in _overridable(torch.functional) if one in aten.functional.__all__],
+            id="functional",
+        ),
+    ],
+)
+def test_functions_of_python_ask(ours, names):
+    missing = [name for name in names if not hasattr(ours, name)]
+    assert not missing
+    asked = Asked()
+    for name in names:
+        function = getattr(ours, name)
+        assert function(asked) == (function, (asked,), {}), name
+        assert function([aten.ones(1), asked], mode=1)[0] is function, name
+        assert function(input=asked) == (function, (), {"input": asked}), name
+
+
+def test_functions_of_python_do_not_ask_where_that_is_disabled():
+    with aten.overrides.DisableTorchFunctionSubclass(), pytest.raises(AttributeError):
+        aten.nn.functional.mse_loss(Asked(), aten.ones(1))
+
+
+def test_functions_of_python_are_what_they_were():
+    function = aten.nn.functional.mse_loss
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert copy.deepcopy(function) is function
+    assert list(inspect.signature(function).parameters)[:2] == ["input", "target"]
+    assert (function.__module__, function.__qualname__) == ("aten.nn.functional", "mse_loss")
+
+    class Layer:
+        loss = function
+
+    assert Layer.loss is function
+    assert Layer().loss.__func__ is function
+
+
+def test_a_mode_sees_functions_and_not_what_they_call():
+    seen = []
+
+    class Names(aten.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with Names():
+        aten.nn.functional.cross_entropy(aten.ones(2, 3), aten.tensor([0, 1]))
+        aten.einsum("i,i->", aten.ones(2), aten.ones(2))
+    functions = [one for one in seen if one not in (aten.ones, aten.tensor)]
+    assert functions == [aten.nn.functional.cross_entropy, aten.einsum]

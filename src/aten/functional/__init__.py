@@ -3,6 +3,7 @@
 They complete and name the arguments, and call operators; they compute nothing.
 """
 
+from aten._core.dispatch.functions import let_override
 from aten.functional import contraction, indexing, linear_algebra, losses, shape
 from aten.functional.contraction import *
 from aten.functional.indexing import *
@@ -17,3 +18,6 @@ __all__ = [
     *losses.__all__,
     *shape.__all__,
 ]
+
+# Shapes are no operands.
+let_override(globals(), set(__all__) - {"broadcast_shapes"})

@@ -6,6 +6,7 @@ an operator takes the very same arguments, it is the function itself.
 
 from __future__ import annotations
 
+from aten._core.dispatch.functions import let_override
 from aten._core.dispatch.packets import OpOverloadPacket
 from aten.naming import show_as_own
 from aten.nn.functional.activation import *
@@ -60,13 +61,15 @@ _RENAMED = {"logsigmoid": "log_sigmoid"}
 # What the namespace itself needs; its files have names of their own.
 _INNER = frozenset(
     {
-        *("OpOverloadPacket", "annotations", "find_packet", "refuse", "show_as_own"),
+        *("OpOverloadPacket", "annotations", "find_packet", "let_override", "refuse"),
+        *("show_as_own",),
         *("activation", "attention", "classification", "folding", "loss", "normalization"),
         *("pooling", "reduction", "resampling"),
     }
 )
 
 
+let_override(globals(), set(globals()) - {"find_packet", "refuse", "show_as_own"})
 show_as_own(__name__, globals())
 
 

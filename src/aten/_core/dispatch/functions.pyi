@@ -1,0 +1,11 @@
+from collections.abc import Callable, Iterable
+from typing import Any
+
+class OverridableFunction:
+    __wrapped__: Callable[..., Any]
+    __name__: str
+    __qualname__: str
+    def __init__(self, function: Callable[..., Any]) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def let_override(namespace: dict[str, Any], names: Iterable[str]) -> None: ...
