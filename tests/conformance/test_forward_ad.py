@@ -191,3 +191,16 @@ def test_functions_without_jvp_are_gone_back_through_twice():
         dual = forward_ad.make_dual(aten.tensor([1.2]), aten.tensor([10.0]))
         primal, tangent = forward_ad.unpack_dual(Rounded.apply(dual) * 2)
     assert (primal.tolist(), tangent.tolist()) == ([2.0], [60.0])
+
+
+def test_views_like_a_tensor_with_a_tangent():
+    forward_ad = aten.autograd.forward_ad
+    whole = aten.arange(12.0).view(3, 4)
+    with forward_ad.dual_level():
+        pattern = forward_ad.make_dual(whole[1:], aten.ones(2, 4))
+        plain = aten.slice_inverse(whole, pattern, 0, 1)
+        assert forward_ad.unpack_dual(plain).tangent is None
+        dual = forward_ad.make_dual(whole, whole * 2)
+        primal, tangent = forward_ad.unpack_dual(aten.slice_inverse(dual, pattern, 0, 1))
+    assert plain.tolist() == primal.tolist() == whole[1:].tolist()
+    assert tangent.tolist() == (whole[1:] * 2).tolist()

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from aten._core.dispatch.functions import OverridableFunction
 from aten.codegen.annotations import declarations
 from aten.codegen.operators import Operator
 from aten.codegen.stubs import HEADER, by_packet, definition, documented, quoted
@@ -60,7 +61,7 @@ def _package_text(package: ModuleType) -> str:
     lines = [_HEADER.format(title="The package."), "__version__: _str"]
     hidden = [name for name in table.FUNCTIONS if name.startswith("_")]
     for name in (*public_names(package), *hidden):
-        value = getattr(package, name)
+        value = _written(getattr(package, name))
         if name in table.FUNCTIONS and _is_packet(value):
             lines.append(f"from aten._generated.functions import {name} as {name}")
         elif isinstance(value, ModuleType):
@@ -72,6 +73,11 @@ def _package_text(package: ModuleType) -> str:
 
 def _is_packet(value: object) -> bool:
     return type(value).__name__ == "OpOverloadPacket"
+
+
+def _written(value: Any) -> Any:
+    """The function behind one that may be overridden: it is what has a place and annotations."""
+    return value.__wrapped__ if isinstance(value, OverridableFunction) else value
 
 
 def _object_line(name: str, value: Any) -> str:
@@ -142,7 +148,7 @@ def _namespace_text(
 ) -> str:
     lines = [_HEADER.format(title=f"`aten.{name}`.")]
     for one in public_names(module):
-        value = getattr(module, one)
+        value = _written(getattr(module, one))
         if _is_packet(value):
             if value.name in grouped:
                 text = documented(f"{name}.{one}", grouped[value.name])

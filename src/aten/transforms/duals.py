@@ -146,8 +146,10 @@ def _is_view(op: OpOverload) -> bool:
 
 def _viewed(op: OpOverload, given: dict[str, Any]) -> Any:
     first = argument_names(op)[0]
-    primal, tangent = parts_of(given[first])
-    shown = called(op, {**given, first: primal})
+    tangent = _tangent(given[first])
+    # Of other operands sizes and strides are looked at, no elements.
+    given = {name: map_tensors(_primal, one) for name, one in given.items()}
+    shown = called(op, given)
     if tangent is None or op.name == "detach":
         return shown
     changes = called(op, {**given, first: tangent})
