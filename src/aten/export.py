@@ -1,4 +1,4 @@
-"""Programs saved by `torch.export.save`, read and run without torch.
+"""Programs: modules exported, saved and read in torch's format, and run without torch.
 
 program = aten.export.load("model.pt2")
 print(program.graph)
@@ -32,6 +32,7 @@ from aten.graph.signature import (
     SymIntArgument,
     TensorArgument,
 )
+from aten.graph.writing.program import save_program
 
 __all__ = [
     "ArchiveError",
@@ -50,6 +51,7 @@ __all__ = [
     "TensorArgument",
     "UnknownOperatorError",
     "load",
+    "save",
 ]
 
 
@@ -89,3 +91,31 @@ def load(
     file = bundled.find(f, sys.stderr) if isinstance(f, (str, os.PathLike)) else f
     program = load_program(file, model=model, verify=verify, mmap=mmap)
     return program if device is None else program.to(device)
+
+
+def save(ep: ExportedProgram, f: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Writes a program to a `.pt2` file, which `load` reads, and `torch.export.load`.
+
+    Weights are written as they lie in memory; those that share it go on doing so in the file.
+    Nothing is pickled. A file of this name is replaced when all is written, so that weights mapped
+    from it stay what they are. The same program gives the same bytes.
+
+    Args:
+        ep: the program, from `load` or `export`.
+        f: a path, or a binary file object that can be written.
+
+    Raises:
+        OSError: the file cannot be written.
+        FormatError: the program holds something that the format has no place for.
+
+    Example:
+
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "copy.pt2")
+        >>> aten.export.save(aten.export.load("digits_cnn.pt2"), path)
+        >>> aten.export.load(path).graph_signature.user_inputs
+        ('x',)
+        >>> folder.cleanup()
+    """
+    save_program(ep, f)

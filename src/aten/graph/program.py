@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from aten._core.base.device import device
 from aten._core.tensor.tensor import Tensor
@@ -39,6 +40,7 @@ class CallSpec(NamedTuple):
     out_spec: str
     argument_names: list[str]
     named_tuples: dict[str, list[str]]
+    modules: tuple[str, ...] = ()  # names of the modules inside of it
 
 
 class ExportedProgram:
@@ -270,6 +272,13 @@ class ExportedProgram:
             dialect=self.dialect,
             torch_version=self.torch_version,
         )
+
+    def save(self, f: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Writes the program to a `.pt2` file: `aten.export.save(program, f)`."""
+        # What writes programs stands above them.
+        from aten.graph.writing.program import save_program
+
+        save_program(self, f)
 
     def module(self) -> ProgramModule:
         """The program as a callable with the arguments of the exported module."""

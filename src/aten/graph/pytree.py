@@ -108,6 +108,23 @@ def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
     return value
 
 
+def written(spec: TreeSpec) -> str:
+    """The spec in its JSON form, as `parse` reads it."""
+    return json.dumps([1, _written_node(spec)])
+
+
+def _written_node(spec: TreeSpec) -> dict[str, Any]:
+    children = [_written_node(child) for child in spec.children]
+    if spec.kind is None:
+        return {"type": None, "context": None, "children_spec": []}
+    context: Any = None
+    if spec.kind in _MAPPINGS:
+        context = list(spec.keys)
+    elif spec.kind == _NAMED_TUPLE:
+        context = spec.keys[0]
+    return {"type": spec.kind, "context": json.dumps(context), "children_spec": children}
+
+
 def parse(text: str, named_tuples: dict[str, list[str]], where: str) -> TreeSpec:
     """The spec in its JSON form, `[1, {"type": ..., "context": ..., "children_spec": [...]}]`.
 
