@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from aten._core.base.device import device
@@ -43,8 +43,18 @@ class CallSpec(NamedTuple):
     modules: tuple[str, ...] = ()  # names of the modules inside of it
 
 
+_decomposition: list[Callable[[ExportedProgram, str | None], ExportedProgram]] = []
+
+
+def set_decomposition(
+    function: Callable[[ExportedProgram, str | None], ExportedProgram],
+) -> None:
+    """Says what takes a program apart to a set of operators."""
+    _decomposition[:] = [function]
+
+
 class ExportedProgram:
-    """A program saved by `torch.export.save`, with torch's surface.
+    """A program, from `aten.export.load` or `aten.export.export`, with torch's surface.
 
     Attributes:
         graph: the graph; `print(program.graph)` shows it as Python.
@@ -54,7 +64,8 @@ class ExportedProgram:
         constants: lifted constants and non-persistent buffers by name.
         range_constraints: the sizes each symbol may take.
         dialect: "TRAINING" for the training IR, "ATEN" for Core ATen.
-        torch_version: the version that saved the program.
+        torch_version: the version that saved the program; "" for one that was exported here.
+        example_inputs: the arguments that it was exported with, where it was exported here.
     """
 
     def __init__(
@@ -69,6 +80,7 @@ class ExportedProgram:
         guards: Sequence[str] = (),
         dialect: str = "",
         torch_version: str = "",
+        example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
     ) -> None:
         self.graph = graph
         self.graph_signature = graph_signature
@@ -79,6 +91,7 @@ class ExportedProgram:
         self.guards = list(guards)
         self.dialect = dialect
         self.torch_version = torch_version
+        self.example_inputs = example_inputs
         self._checker = self._make_checker()
         self._interpreter: Interpreter | None = None
         self._copy: Any = None
@@ -271,6 +284,7 @@ class ExportedProgram:
             guards=self.guards,
             dialect=self.dialect,
             torch_version=self.torch_version,
+            example_inputs=self.example_inputs,
         )
 
     def save(self, f: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -279,6 +293,28 @@ class ExportedProgram:
         from aten.graph.writing.program import save_program
 
         save_program(self, f)
+
+    def run_decompositions(
+        self, decomp_table: Mapping[Any, Any] | None = None, *, to: str | None = "core"
+    ) -> ExportedProgram:
+        """The program in functional operators of one set alone.
+
+        Args:
+            decomp_table: None, or an empty table, with which operators become functional and are
+                not taken apart.
+            to: "core", the Core ATen operators, or "prims".
+
+        Raises NotImplementedError for tables with something in them.
+        """
+        if decomp_table:
+            raise NotImplementedError("run_decompositions: tables of one's own are not supported")
+        # Tracing stands above programs, and says how it is done.
+        return _decomposition[0](self, to if decomp_table is None else None)
+
+    @property
+    def graph_module(self) -> ProgramModule:
+        """The program with its graph: `graph_module.graph`, `graph_module.code`."""
+        return ProgramModule(self)
 
     def module(self) -> ProgramModule:
         """The program as a callable with the arguments of the exported module."""
@@ -337,6 +373,16 @@ class ProgramModule:
         return self._out_spec.unflatten(results)
 
     forward = __call__
+
+    @property
+    def graph(self) -> Graph:
+        """The program's graph."""
+        return self.program.graph
+
+    @property
+    def code(self) -> str:
+        """The graph as Python."""
+        return self.program.graph.python_code()
 
     def to(self, place: str | device) -> ProgramModule:
         """The module itself, moved to a device with its program."""

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO
+from collections.abc import Callable, Mapping
+from typing import IO, Any
 
 from aten._core.base.device import device as Device  # noqa: N812
+from aten.export.decomposing import decomposed as _decomposed  # noqa: F401 (lets programs do it)
+from aten.export.dimensions import CaptureError, Dim, dims
+from aten.export.exporting import exported
 from aten.graph import bundled
 from aten.graph.errors import (
     ArchiveError,
@@ -36,7 +40,9 @@ from aten.graph.writing.program import save_program
 
 __all__ = [
     "ArchiveError",
+    "CaptureError",
     "ConstantArgument",
+    "Dim",
     "ExportError",
     "ExportGraphSignature",
     "ExportedProgram",
@@ -50,6 +56,8 @@ __all__ = [
     "SymIntArgument",
     "TensorArgument",
     "UnknownOperatorError",
+    "dims",
+    "export",
     "load",
     "save",
 ]
@@ -119,3 +127,48 @@ def save(ep: ExportedProgram, f: str | os.PathLike[str] | IO[bytes]) -> None:
         >>> folder.cleanup()
     """
     save_program(ep, f)
+
+
+def export(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: tuple[str, ...] = (),
+) -> ExportedProgram:
+    """A module's computation for arguments like these, as a program.
+
+    The module runs on fake tensors: nothing is computed, and Python decides what it decides by
+    types, sizes and numbers, which the program then checks of its inputs. Operators are functional;
+    what is written to buffers and arguments is among the outputs. With `dynamic_shapes` the module
+    runs at several sizes, and every number that depends on them becomes an expression.
+
+    Args:
+        mod: a module, or a function of tensors.
+        args: example positional arguments, nested of tuples, lists and dicts.
+        kwargs: example keyword arguments.
+        dynamic_shapes: for arguments by name or in order what their sizes are: a dict from
+            dimension to `Dim`, a tuple with one for each dimension, or None; nested as the argument
+            is.
+        strict: not looked at; capture is always by running the module.
+        preserve_module_call_signature: not supported, but for its default.
+
+    Raises:
+        CaptureError: the program depends on values of tensors, or on sizes that are to be dynamic,
+            in a way that no graph has; the message names the line.
+
+    Example:
+
+        >>> batch = aten.export.Dim("batch", max=64)
+        >>> layer = aten.nn.Linear(3, 2)
+        >>> program = aten.export.export(layer, (aten.zeros(4, 3),), dynamic_shapes=({0: batch},))
+        >>> program.describe_input("input")
+        'float32[s0, 3] with s0 0..64'
+        >>> program.module()(aten.zeros(7, 3)).shape
+        aten.Size([7, 2])
+    """
+    if preserve_module_call_signature:
+        raise NotImplementedError("export: preserve_module_call_signature is not supported")
+    return exported(mod, args, kwargs, dynamic_shapes)
