@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import aten
 from aten import nn
-from aten.export import Dim
+from aten.export import Dim, map, scan
 from aten.nn import functional
 
 batch = Dim("batch")
@@ -94,6 +94,26 @@ def _triangle(x: aten.Tensor) -> aten.Tensor:
 
 def _sizes(x: aten.Tensor, y: aten.Tensor) -> Any:
     return aten.cat([x, y], 0), x.shape[0] + y.shape[0], x.mean(), x / x.shape[0]
+
+
+SCALE = aten.tensor([1.0, 2.0, 3.0])
+
+
+def _either(x: aten.Tensor, y: aten.Tensor) -> Any:
+    def positive(a: aten.Tensor, b: aten.Tensor) -> Any:
+        return a + b * SCALE, aten.cond(a.sum() > 5, lambda c: c + 1, lambda c: c - y, (a,))
+
+    return aten.cond(x.sum() > 0, positive, lambda a, b: (a - b, b * x), (x, y))
+
+
+def _repeated(x: aten.Tensor, n: aten.Tensor) -> Any:
+    start = (aten.tensor(0), x)
+    return aten.while_loop(lambda i, a: i < n.sum(), lambda i, a: (i + 1, a * 2 + x), start)
+
+
+def _over_rows(x: aten.Tensor, y: aten.Tensor) -> Any:
+    last, kept = scan(lambda c, row: (c + row * y, {"kept": c * row}), x[0], x)
+    return last, kept, map(lambda row, by: row + by, x, y)
 
 
 def _function(function: Callable[..., Any]) -> nn.Module:
@@ -223,5 +243,20 @@ def cases() -> dict[str, Case]:
             (r(2, 2, 31),),
             ({2: Dim("time", min=12)},),
             (r(2, 2, 52),),
+        ),
+        "cond": Case(
+            _function(_either),
+            (aten.ones(2, 3), r(2, 3)),
+            ({0: batch}, {0: batch}),
+            (-aten.ones(4, 3), r(4, 3)),
+        ),
+        "while_loop": Case(
+            _function(_repeated), (r(3), one), ({0: batch}, None), (r(5), aten.tensor([0, 4]))
+        ),
+        "scan": Case(
+            _function(_over_rows),
+            (r(4, 3), r(3)),
+            ({0: Dim("rows", min=2)}, None),
+            (r(6, 3), r(3)),
         ),
     }

@@ -253,3 +253,33 @@ def test_decompositions_keep_state_and_mutations() -> None:
 def test_prims_are_a_set_as_well() -> None:
     prims = export(nn.Sigmoid(), (aten.ones(3),)).run_decompositions(to="prims")
     assert prims.graph.targets() == {"prims.sigmoid.default": 1}
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: aten.cond(x.sum() > 0, lambda a: a, lambda a: a[:1], (x,)), "same sizes"),
+        (lambda x: aten.cond(x.sum() > 0, lambda a: a.add_(1), lambda a: a, (x,)), "not write"),
+        (lambda x: aten.cond(x.sum() > 0, lambda a: 1, lambda a: 2, (x,)), "tensors alone"),
+        (lambda x: aten.while_loop(lambda a: a > 0, lambda a: (a - 1,), (x,)), "bool tensor"),
+        (
+            lambda x: aten.while_loop(lambda a: a.sum() > 0, lambda a: (a.int(),), (x,)),
+            "what it is given",
+        ),
+        (lambda x: aten.export.scan(lambda c, r: (r.sum(), r), x, x), "carry on"),
+    ],
+)
+def test_what_control_flow_cannot_be(function: Any, message: str) -> None:
+    with pytest.raises(CaptureError, match=message):
+        export(function, (aten.ones(3, 2),))
+
+
+def test_control_flow_is_in_the_program_and_runs_both_ways() -> None:
+    def forward(x: aten.Tensor) -> aten.Tensor:
+        return aten.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (x,)) + 1
+
+    program = export(forward, (aten.ones(3),))
+    assert program.graph.targets()["higher_order.cond"] == 1
+    assert sorted(program.graph.subgraphs) == ["false_graph_0", "true_graph_0"]
+    for x in (aten.ones(3), -aten.ones(3)):
+        assert program.module()(x).tolist() == forward(x).tolist()

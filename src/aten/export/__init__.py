@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from aten._core.base.device import device as Device  # noqa: N812
+from aten.export.control import map, scan
 from aten.export.decomposing import decomposed as _decomposed  # noqa: F401 (lets programs do it)
 from aten.export.dimensions import CaptureError, Dim, dims
 from aten.export.exporting import exported
@@ -59,7 +60,9 @@ __all__ = [
     "dims",
     "export",
     "load",
+    "map",
     "save",
+    "scan",
 ]
 
 

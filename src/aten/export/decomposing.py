@@ -145,7 +145,7 @@ def _with_graph(
         returned.append(result)
         outputs.append(OutputSpec(old.kind, argument_of(result), old.target))
     return ExportedProgram(
-        pruned(placeholders, unified.calls, tuple(returned)),
+        pruned(placeholders, unified.calls, tuple(returned), unified.graphs),
         ExportGraphSignature(inputs, outputs),
         program.state_dict,
         constants,

@@ -249,7 +249,7 @@ def _finished(
     for result in unified.results:
         returned.append(result)
         outputs.append(OutputSpec(OutputKind.USER_OUTPUT, argument_of(result)))
-    return pruned(placeholders, unified.calls, tuple(returned)), outputs
+    return pruned(placeholders, unified.calls, tuple(returned), unified.graphs), outputs
 
 
 MUTATIONS = {

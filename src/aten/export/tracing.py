@@ -17,17 +17,17 @@ from aten._core.tensor.tensor import Tensor
 from aten.export.common_forms import DecomposeForFiles, common_form, core_form
 from aten.export.dimensions import CaptureError
 from aten.export.places import Place, Provenance, place_of_error, provenance
+from aten.export.regions import Region, RegionRecorder, Regions
 from aten.grad_mode import no_grad
 from aten.graph.ir import Node
 from aten.graph.pytree import TreeSpec, flattened
 from aten.transforms import FakeTensorMode, Functionalize
-from aten.transforms.recording import Recorder
 
 _DATA_ERRORS = (DataDependentOutputException, DynamicOutputShapeException, NoElementsError)
 _COPY = "aten::copy_"
 
 
-class Tracer(Recorder):
+class Tracer(RegionRecorder):
     """Records calls with where they came from, and the last value of what is written to.
 
     Attributes:
@@ -44,6 +44,18 @@ class Tracer(Recorder):
         self.came_from: dict[Node, Provenance] = {}
         self.taken: set[str] = set()
 
+    def inner(self) -> Tracer:
+        made = Tracer(self.until, self.modules, self.to)
+        made.taken = self.taken
+        return made
+
+    def graph_name(self, wanted: str) -> str:
+        count = 0
+        while f"{wanted}_{count}" in self.taken:
+            count += 1
+        self.taken.add(f"{wanted}_{count}")
+        return f"{wanted}_{count}"
+
     def free_name(self, target: str) -> str:
         name = super().free_name(target)
         while name in self.taken:
@@ -59,6 +71,8 @@ class Tracer(Recorder):
         return node
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.paused:
+            return op(*args, **kwargs)
         if op.qualified_name == _COPY:
             return self.written(args[0], args[1])
         common = common_form(op) if self.to != "prims" else None
@@ -114,7 +128,10 @@ class Trace:
         results: leaves of what it returned: nodes for tensors, and plain values.
         out_spec: how these are nested.
         came_from: where each call came from.
+        regions: functions that operators take, by the names of their graphs.
     """
+
+    regions: dict[str, Region]
 
     def __init__(self, tracer: Tracer, results: list[Any], out_spec: TreeSpec) -> None:
         constants = tracer.constants_met()
@@ -126,6 +143,7 @@ class Trace:
         self.results = results
         self.out_spec = out_spec
         self.came_from = tracer.came_from
+        self.regions = tracer.regions
 
     def place(self, node: Node) -> Place | None:
         found = self.came_from.get(node)
@@ -156,7 +174,7 @@ def trace(
             tracer.placeholder(name, value)
         with tracer:
             try:
-                with functional:
+                with Regions(tracer, functional, mode), functional:
                     if to is None:
                         results = function()
                     else:

@@ -64,6 +64,8 @@ class Unified:
         self.peers: dict[Node, tuple[Node, ...]] = {}
         self.calls: list[Node] = []
         self.computed: dict[Expression, Node] = {}
+        self.graphs: dict[str, Graph] = {}
+        self.in_region = False
         self.numbers = numbers or {}
         # Calls by their names, without those that compute sizes, and what they were called with.
         self.recorded: set[str] = set()
@@ -169,6 +171,9 @@ class Unified:
 
     def unify_call(self, peers: tuple[Node, ...]) -> None:
         first = peers[0]
+        if first.op == "get_attr" and all(one.op == "get_attr" for one in peers):
+            self.unify_region(peers)
+            return
         targets = list(dict.fromkeys(one.target for one in peers))
         if len(targets) > 1:
             raise DifferingError(f"other operators are called: {' or '.join(targets)}", first)
@@ -183,6 +188,36 @@ class Unified:
         self.calls.append(node)
         self.recorded.add(node.name)
         self.arguments[node] = self.symbolic([list(one) for one in _arguments(peers)])
+        self.known(peers, node)
+
+    def unify_region(self, peers: tuple[Node, ...]) -> None:
+        """A function that an operator takes, as a graph."""
+        first = peers[0]
+        regions = [one.regions[node.target] for one, node in zip(self.traces, peers, strict=True)]
+        outer, self.calls, self.in_region = (self.calls, self.in_region), [], True
+        if len({len(one.inputs) for one in regions}) > 1:
+            raise DifferingError("a function uses other tensors", first)
+        inputs = []
+        for group in zip(*(one.inputs for one in regions), strict=True):
+            node = Node(group[0].name, "placeholder", group[0].target)
+            node.meta["val"] = self.record([one.meta["val"] for one in group], first)
+            self.known(group, node)
+            inputs.append(node)
+        if len({len(one.calls) for one in regions}) > 1:
+            raise DifferingError("a function calls other operators", first)
+        for group in zip(*(one.calls for one in regions), strict=True):
+            self.unify_call(group)
+        results = tuple(
+            self.peer(group, first) for group in zip(*(one.results for one in regions), strict=True)
+        )
+        graph = pruned(inputs, self.calls, results, self.graphs)
+        graph.returns_single = regions[0].single
+        self.calls, self.in_region = outer
+        node = Node(first.name, "get_attr", first.target)
+        self.graphs[first.target] = graph
+        self.calls.append(node)
+        self.recorded.add(node.name)
+        self.arguments[node] = [[], {}]
         self.known(peers, node)
 
     def symbolic(self, values: Sequence[Any]) -> Any:
@@ -241,6 +276,10 @@ class Unified:
 
     def compute(self, expression: Expression) -> Node:
         """The node that computes an expression of sizes; the same one for the same expression."""
+        if self.in_region:
+            raise DifferingError(
+                f"a function that an operator takes computes with the size {expression}"
+            )
         known = self.computed.get(expression)
         if known is not None:
             return known
@@ -321,11 +360,21 @@ def _equal(left: Tensor, right: Tensor) -> bool:
         )
 
 
-def pruned(graph_inputs: list[Node], calls: list[Node], returned: tuple[Any, ...]) -> Graph:
+def pruned(
+    graph_inputs: list[Node],
+    calls: list[Node],
+    returned: tuple[Any, ...],
+    graphs: Mapping[str, Graph] | None = None,
+) -> Graph:
     """A graph of the calls that something is used of."""
     output = Node("output", "output", "output", (returned,))
     graph = Graph()
     graph.nodes = [*graph_inputs, *used_calls(calls, output), output]
+    graph.subgraphs = {
+        node.target: graphs[node.target]
+        for node in graph.nodes
+        if graphs is not None and node.op == "get_attr"
+    }
     return graph
 
 
