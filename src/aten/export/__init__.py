@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from aten._core.base.device import device as Device  # noqa: N812
+from aten.export import decomposing, exporting
 from aten.export.control import map, scan
-from aten.export.decomposing import decomposed as _decomposed  # noqa: F401 (lets programs do it)
 from aten.export.dimensions import CaptureError, Dim, dims
-from aten.export.exporting import exported
-from aten.graph import bundled
+from aten.graph import bundled, program
 from aten.graph.errors import (
     ArchiveError,
     ExportError,
@@ -37,7 +36,7 @@ from aten.graph.signature import (
     SymIntArgument,
     TensorArgument,
 )
-from aten.graph.writing.program import save_program
+from aten.graph.writing import program as writing
 
 __all__ = [
     "ArchiveError",
@@ -64,6 +63,9 @@ __all__ = [
     "save",
     "scan",
 ]
+
+# Programs are below what traces them.
+program.set_decomposition(decomposing.decomposed)
 
 
 def load(
@@ -100,8 +102,8 @@ def load(
         'ExportedProgram'
     """
     file = bundled.find(f, sys.stderr) if isinstance(f, (str, os.PathLike)) else f
-    program = load_program(file, model=model, verify=verify, mmap=mmap)
-    return program if device is None else program.to(device)
+    made = load_program(file, model=model, verify=verify, mmap=mmap)
+    return made if device is None else made.to(device)
 
 
 def save(ep: ExportedProgram, f: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -129,7 +131,7 @@ def save(ep: ExportedProgram, f: str | os.PathLike[str] | IO[bytes]) -> None:
         ('x',)
         >>> folder.cleanup()
     """
-    save_program(ep, f)
+    writing.save_program(ep, f)
 
 
 def export(
@@ -174,4 +176,4 @@ def export(
     """
     if preserve_module_call_signature:
         raise NotImplementedError("export: preserve_module_call_signature is not supported")
-    return exported(mod, args, kwargs, dynamic_shapes)
+    return exporting.exported(mod, args, kwargs, dynamic_shapes)

@@ -14,7 +14,7 @@ from aten.export.unification import Unified, pruned
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Node, TensorMeta
 from aten.graph.operators import resolve_graph
-from aten.graph.program import ExportedProgram, set_decomposition
+from aten.graph.program import ExportedProgram
 from aten.graph.signature import (
     ExportGraphSignature,
     InputKind,
@@ -156,6 +156,3 @@ def _with_graph(
         torch_version=program.torch_version,
         example_inputs=program.example_inputs,
     )
-
-
-set_decomposition(decomposed)

@@ -201,6 +201,9 @@ def _noted(tracer: Tracer, leaf: Any) -> Any:
 def _data_error(error: Exception) -> CaptureError:
     place = place_of_error(error.__traceback__)
     where = "" if place is None else f"{place}: {place.source!r}: "
+    for note in getattr(error, "__notes__", ()):
+        # Scripted functions are nowhere on the stack.
+        where = f"{note}: " if note.startswith("in the script") else where
     return CaptureError(
         f"{where}the program asks for the values of a tensor, which are not known before it runs "
         f"({error}). What is to be decided by data is said with aten.where or aten.cond"

@@ -239,9 +239,14 @@ class ExportedProgram:
             InputError: number, type, dtype, rank or size of an input do not fit.
         """
         self.prepare()
-        assert self._interpreter is not None
         given = self._checker.complete(inputs)
         self._checker.check(given)
+        return self._run(given)
+
+    def _run(self, given: Sequence[Any]) -> list[Any]:
+        """The user outputs for all user inputs, whatever their sizes are."""
+        self.prepare()
+        assert self._interpreter is not None
         user_values = iter(given)
         values: dict[str, Any] = {}
         arguments = []
@@ -365,8 +370,18 @@ class ProgramModule:
                 raise InputError(f"the program takes no keyword arguments, got {sorted(kwargs)}")
             results = self.program.flat_call(args)
             return results[0] if len(results) == 1 else tuple(results)
+        return self._nested(self.program.flat_call(self._flatten(args, kwargs)))
+
+    def call_unchecked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As a call, but tensors may be of other sizes and types than the program is of.
+
+        Raises InputError for other numbers than it is of, and for what are no tensors.
+        """
         leaves = self._flatten(args, kwargs)
-        results = self.program.flat_call(leaves)
+        self.program._checker.check_kinds(leaves)
+        return self._nested(self.program._run(leaves))
+
+    def _nested(self, results: list[Any]) -> Any:
         assert self._out_spec is not None
         if self._out_spec.leaf_count != len(results):
             raise FormatError("the program's outputs do not match its call signature")
