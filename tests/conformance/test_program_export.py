@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from exported_programs import Case, cases
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves, tree_map, tree_unflatten
 
 import aten
 from aten.export import ExportedProgram, export, load, save
@@ -79,6 +80,31 @@ def test_other_sizes_in_one_program(name: str, to: str) -> None:
     assert case.others is not None
     check(case, program, case.others)
     check(case, program, case.args)
+
+
+MODELS = Path(__file__).parent.parent / "data" / "programs"
+
+
+@pytest.mark.parametrize("name", ["resnet18", "bert", "static_kv_cache_decode", "unet", "llama"])
+def test_programs_of_torch_taken_apart(name: str) -> None:
+    """torch wrote the program; what we make of it, torch runs as the one it wrote."""
+    path = MODELS / f"{name}.pt2"
+    program, theirs = load(path), torch.export.load(path)
+    core = program.run_decompositions()
+    ours = torch.export.load(io.BytesIO(written(core)))
+    drawn = torch.Generator().manual_seed(0)
+    leaves = []
+    for _, record in program.input_metadata:
+        shape, dtype = [int(size) for size in record.shape], getattr(torch, record.dtype.name)
+        floating = dtype.is_floating_point
+        one = torch.rand(shape, generator=drawn) if floating else torch.ones(shape)
+        leaves.append(one.to(dtype))
+    results = []
+    for each in (ours, theirs):
+        args, kwargs = tree_unflatten([one.clone() for one in leaves], theirs.call_spec.in_spec)
+        with torch.no_grad():
+            results.append(each.module()(*args, **kwargs))
+    same([aten.from_numpy(one.detach().numpy()) for one in tree_leaves(results[0])], results[1])
 
 
 @pytest.mark.parametrize("name", ["image", "language", "training", "groups", "bilinear"])

@@ -103,6 +103,44 @@ def test_shared_memory_is_written_once_and_stays_shared(tmp_path: Path) -> None:
     torch.testing.assert_close(ours.module()(x), exported.module()(x))
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool", "uint8"),
+        *("int8", "int16", "int32", "int64", "uint16", "uint32", "float8_e4m3fn", "float8_e5m2"),
+    ],
+)
+def test_weights_of_every_type_and_layout(name: str) -> None:
+    dtype = getattr(aten, name)
+    whole = aten.arange(24).to(dtype).view(4, 6)
+
+    class Held(aten.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("part", whole[1:3, ::2])
+            self.register_buffer("turned", whole.t())
+            self.register_buffer("repeated", whole[:1, :1].expand(3, 2))
+            self.register_buffer("empty", whole[:0])
+            self.register_buffer("scalar", whole[2, 3])
+
+        def forward(self, x: aten.Tensor) -> tuple[aten.Tensor, ...]:
+            held = (self.part, self.turned, self.repeated, self.empty, self.scalar)
+            return tuple(one.clone() for one in held)
+
+    program = aten.export.export(Held(), (aten.ones(1),))
+    theirs = torch_program(program)
+    for key, expected in program.state_dict.items():
+        given = theirs.state_dict[key]
+        assert given.stride() == expected.stride()
+        assert given.dtype is getattr(torch, name)
+        assert (
+            given.float().tolist() == expected.float().tolist()
+            if not dtype.is_complex
+            else (given.tolist() == expected.tolist())
+        )
+    assert len(theirs.module()(torch.ones(1))) == 5
+
+
 def test_a_failed_write_leaves_the_file(tmp_path: Path) -> None:
     path = tmp_path / "digits.pt2"
     program = load(DIGITS / "digits_cnn.pt2")

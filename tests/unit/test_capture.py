@@ -96,6 +96,19 @@ def test_a_branch_outside_of_the_limits_is_none() -> None:
     assert str(program.range_constraints["s0"]) == "at least 6"
 
 
+def test_sizes_are_dynamic_as_far_as_the_program_allows() -> None:
+    def forward(x: aten.Tensor, y: aten.Tensor) -> aten.Tensor:
+        return (x.view(2, -1) + y).sum(0)
+
+    args = (aten.ones(4, 3), aten.ones(2, 6))
+    program = export(forward, args, dynamic_shapes=(Dim.AUTO, Dim.AUTO))
+    assert program.describe_input("x") == "float32[4, 3]"
+    program = export(lambda x, y: x.sum() + y, args, dynamic_shapes=(Dim.AUTO, {1: Dim.DYNAMIC}))
+    assert str(dict(program.input_metadata)["x"]) == "float32[s0, s1]"
+    with pytest.raises(CaptureError):
+        export(forward, args, dynamic_shapes=(Dim.DYNAMIC, None))
+
+
 def test_a_size_that_must_be_a_multiple() -> None:
     def halves(x: aten.Tensor) -> aten.Tensor:
         return x.view(2, -1).sum(0)  # two

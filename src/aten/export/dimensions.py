@@ -162,6 +162,16 @@ class DynamicSizes:
             raise CaptureError(f"{where}: expected None for {leaf!r}, got {given!r}")
         self.sizes.append(found)
 
+    def without(self, fixed: frozenset[str]) -> DynamicSizes:
+        """The same, with these symbols at their examples."""
+        made = DynamicSizes()
+        made.symbols = {name: one for name, one in self.symbols.items() if name not in fixed}
+        made.sizes = [
+            {dim: one for dim, one in sizes.items() if one.symbol not in fixed}
+            for sizes in self.sizes
+        ]
+        return made
+
     def _dynamic(self, one: Dim | DimHint, size: int, where: str) -> Dynamic:
         if isinstance(one, DimHint):
             name = self._new_symbol(one, size)

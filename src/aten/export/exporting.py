@@ -126,7 +126,22 @@ class _Exporter:
         return list(found.values())
 
     def export(self, dynamic_shapes: Any) -> ExportedProgram:
+        """The program. Sizes that may be dynamic are, as many of them as can be together."""
         sizes = self._dynamic_sizes(dynamic_shapes)
+        optional = [name for name, one in sizes.symbols.items() if one.dim is DimHint.AUTO]
+        if not optional:
+            return self._exported(sizes)
+        with contextlib.suppress(Exception):
+            return self._exported(sizes)
+        fixed = frozenset(optional)
+        made = self._exported(sizes.without(fixed))
+        for name in optional:
+            with contextlib.suppress(Exception):
+                made = self._exported(sizes.without(fixed - {name}))
+                fixed -= {name}
+        return made
+
+    def _exported(self, sizes: DynamicSizes) -> ExportedProgram:
         sources = self._sources(sizes)
         numbers = self._numbers(sizes)
         unified, ranges = captured(
