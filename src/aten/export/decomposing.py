@@ -56,7 +56,7 @@ def decomposed(program: ExportedProgram, to: str | None) -> ExportedProgram:
                 values.append(fake)
             else:
                 values.append(_evaluated(record, point))
-        return trace(lambda: interpreter.run(values), named, mode, {}, to)
+        return trace(lambda: interpreter.run(values), named, mode, None, to)
 
     unified, ranges = captured(run, symbols, sources, numbers)
     return _with_graph(program, unified, ranges, numbers, "TRAINING" if to is None else "ATEN")

@@ -90,6 +90,7 @@ class _Exporter:
         self.leaves, self.in_spec = pytree.flattened(self.given)
         self.argument_names = _argument_names(module, args, kwargs)
         self.names = _Names()
+        self.asked = False
         self.paths = {id(one): path for path, one in _modules(module)}
         # Inputs keep their names, whatever parameters are called.
         self.leaf_names = [self.names.new(one) for one in self._leaf_names()]
@@ -142,6 +143,7 @@ class _Exporter:
         return made
 
     def _exported(self, sizes: DynamicSizes) -> ExportedProgram:
+        self.asked = False
         sources = self._sources(sizes)
         numbers = self._numbers(sizes)
         unified, ranges = captured(
@@ -194,7 +196,9 @@ class _Exporter:
             named.append((name, fake))
         args, kwargs = with_leaves(self.given, leaves)
         with _replaced(self.module, fakes):
-            return trace(lambda: self.module(*args, **kwargs), named, mode, self.paths)
+            # Of other traces than the first nobody asks where calls come from.
+            paths, self.asked = (None if self.asked else self.paths), True
+            return trace(lambda: self.module(*args, **kwargs), named, mode, paths)
 
     def _program(
         self,

@@ -239,7 +239,8 @@ def _combination(basis: Sequence[Vector], vector: Vector) -> list[Fraction] | No
 def _times(factors: list[Expression], count: int) -> Expression:
     if count == 1 and len(factors) == 1:
         return factors[0]
-    return call("Mul", *([] if count == 1 else [count]), *factors)
+    parts = [part for one in factors for part in (one.arguments if one.head == "Mul" else [one])]
+    return call("Mul", *([] if count == 1 else [count]), *parts)
 
 
 def _plus(terms: list[Expression], offset: int) -> Expression | int:

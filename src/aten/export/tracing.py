@@ -35,7 +35,7 @@ class Tracer(RegionRecorder):
         came_from: the provenance of each call.
     """
 
-    def __init__(self, until: CodeType, modules: Mapping[int, str], to: str | None) -> None:
+    def __init__(self, until: CodeType, modules: Mapping[int, str] | None, to: str | None) -> None:
         super().__init__()
         self.to = to
         self.until = until
@@ -112,7 +112,7 @@ class Tracer(RegionRecorder):
         kwargs: dict[str, Any] | None = None,
     ) -> Node:
         node = super().add(op, target, args, kwargs)
-        if op == "call_function":
+        if op == "call_function" and self.modules is not None:
             self.came_from[node] = provenance(sys._getframe(1), self.until, self.modules)
         return node
 
@@ -157,11 +157,12 @@ def trace(
     function: Callable[..., Any],
     named: Sequence[tuple[str, Tensor]],
     mode: FakeTensorMode,
-    modules: Mapping[int, str],
+    modules: Mapping[int, str] | None,
     to: str | None = None,
 ) -> Trace:
     """Runs a function of no arguments that uses the named fake tensors.
 
+    `modules` are the paths of modules by identity, or None where nobody asks where calls come from.
     `to` is the set of operators that others are taken apart to: "core", "prims", or None.
 
     Raises CaptureError where what the function does depends on the values of tensors, and what the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -109,6 +110,9 @@ def _of_attribute(own: Expressions, node: ast.Call, func: ast.Attribute) -> Term
     if isinstance(found, Module):
         return Term("call_module", (own.expression(func), *_arguments(own, node)), ANY)
     if isinstance(owner_object, Module):
+        kept = inspect.getattr_static(type(owner_object), func.attr, None)
+        if isinstance(kept, staticmethod):
+            return _of_object(own, node, kept.__func__)
         if found is MISSING or not callable(found):
             raise own.error(
                 node, f"{type(owner_object).__name__} has no method {func.attr!r} to call"

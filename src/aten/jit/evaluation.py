@@ -284,13 +284,16 @@ class _Maker:
         return lambda frame: slice(*[one(frame) for one in parts])
 
     def make_attribute(self, value: Term, name: str) -> Run:
-        if name not in names.ATTRIBUTES:
+        of_tensor = name in names.ATTRIBUTES
+        if name.startswith("_") or (not of_tensor and hasattr(Tensor, name)):
             raise ForeignNameError(f"the attribute {name!r} is not there in scripted functions")
         of = self.make(value)
 
         def attribute(frame: Frame) -> Any:
             owner = of(frame)
-            if not isinstance(owner, Tensor):
+            is_tensor = of_tensor and isinstance(owner, Tensor)
+            is_result = isinstance(owner, tuple) and name in getattr(type(owner), "_fields", ())
+            if not is_tensor and not is_result:
                 raise AttributeError(f"a {type(owner).__name__} has no attribute {name!r}")
             return getattr(owner, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -156,6 +157,9 @@ class Expressions:
             return self.member(node, owner)
         if owner.type not in (TENSOR, ANY) and owner.type.name != "Optional":
             raise self.error(node, f"a {owner.type} has no attribute {node.attr!r}")
+        if owner.type == ANY and not node.attr.startswith("_"):
+            # Results of operators have names: `x.max(1).values`.
+            return Term("attribute", (owner, node.attr), ANY)
         if node.attr not in names.ATTRIBUTES:
             raise self.error(node, f"a Tensor's {node.attr!r} cannot be scripted")
         return Term("attribute", (owner, node.attr), names.attribute_type(node.attr))
@@ -165,6 +169,9 @@ class Expressions:
         known = self.member_value(node.value)
         if isinstance(known, Module) and found is MISSING:
             raise self.error(node, f"{type(known).__name__} has no attribute {node.attr!r}")
+        kept = inspect.getattr_static(type(known), node.attr, None)
+        if isinstance(kept, property):
+            raise self.error(node, f"the property {node.attr!r} cannot be scripted")
         if found is not MISSING and not _is_member(found):
             raise self.error(
                 node,
