@@ -15,6 +15,7 @@ from aten.graph.ir import Graph, Node, TensorMeta, nodes_in
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
 from aten.registry import find_operator
+from aten.transforms.symbols.numbers import SymInt
 from aten.transforms.view_steps import same_window
 
 
@@ -125,13 +126,18 @@ def _described(value: Any) -> Any:
         return value
     return TensorMeta(
         value.dtype,
-        tuple(value.shape),
-        value.stride(),
-        value.storage_offset(),
+        tuple(map(_spelled, value.shape)),
+        tuple(map(_spelled, value.stride())),
+        _spelled(value.storage_offset()),
         value.device,
         value.layout,
         value.requires_grad,
     )
+
+
+def _spelled(size: Any) -> Any:
+    """A size as it stands in graphs: a symbolic one as its expression."""
+    return size.expression if isinstance(size, SymInt) else size
 
 
 def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
