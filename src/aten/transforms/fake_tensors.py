@@ -16,13 +16,13 @@ from aten._core.base.errors import (
     DynamicOutputShapeException,
     NoElementsError,
 )
-from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.memory.storage import Storage
 from aten._core.tensor import memory
 from aten._core.tensor.making import fake_window, is_fake, meta_window
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import DispatchMode, set_fake_mode
+from aten.backends.modes import KEYS_OF_MODES, DispatchMode, set_fake_mode
 from aten.graph.pytree import rebuilt
 from aten.transforms.symbols.environment import ShapeEnvironment
 from aten.transforms.symbols.geometry import describe, environment_of, sized_like
@@ -40,7 +40,6 @@ from aten.transforms.symbols.probing import (
 from aten.transforms.view_steps import same_window
 
 _META = device("meta")
-_MODES = DispatchKeySet(DispatchKey.__members__["Python"])
 # What may have operands on several devices: the first one's is the result's.
 _BETWEEN_DEVICES = frozenset({"copy_", "copy", "_to_copy", "copy_to", "device_put", "set_"})
 
@@ -184,7 +183,7 @@ def _with_symbols(
         named = {name: windows.of(one) for name, one in kwargs.items()}
         if _takes_device(op) and named.get("device") is None:
             named["device"] = _META
-        with ExcludeDispatchKeyGuard(_MODES):
+        with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
             found = op(*given, **named)
         return outcome_of(found, [windows.window(one) for one in written])
 
