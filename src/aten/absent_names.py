@@ -61,15 +61,14 @@ FAMILIES = (
     ),
     Family(
         PLANNED,
-        "compiling, tracing and scripting programs is not in aten yet; exported ones run, see "
-        "aten.export",
+        "compiling programs is not in aten yet; they are exported, traced and scripted, see "
+        "aten.export and aten.jit",
         torch="compile fx SymInt SymFloat SymBool sym_constrain_range* "
         "sym_fresh_size cpp Graph Node fork wait Future futures package monitor onnx",
         compiler="compile reset set_stance cudagraph_mark_step_begin list_backends "
         "assume_constant_result wrap_numpy substitute_in_graph",
-        jit="script trace load save freeze trace_module ScriptModule ScriptFunction fork wait "
-        "optimize_for_inference optimized_execution script_method annotate isinstance "
-        "enable_onednn_fusion fuser",
+        jit="trace_module fork wait optimize_for_inference optimized_execution script_method "
+        "annotate isinstance enable_onednn_fusion fuser",
     ),
     Family(
         PLANNED,

@@ -43,8 +43,14 @@ class Recording:
         return str(self.graph)
 
 
-class _Recorder(DispatchMode):
-    """Makes a node of every call that comes to it."""
+class Recorder(DispatchMode):
+    """Makes a node of every call that comes to it.
+
+    Attributes:
+        inputs: placeholders, those of constants that were met among them.
+        constants: tensors that were met and are no input, in the order of their placeholders.
+        calls: nodes of calls, in their order.
+    """
 
     def __init__(self) -> None:
         self.graph = Graph()
@@ -58,7 +64,12 @@ class _Recorder(DispatchMode):
         self.windows: dict[int, list[tuple[Tensor, Node]]] = {}
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        results = op(*args, **kwargs)
+        return self.recorded(op, args, kwargs, op(*args, **kwargs))
+
+    def recorded(
+        self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any
+    ) -> Any:
+        """The results of a call, with a node for it."""
         node = self.add(
             "call_function",
             _target(op),
@@ -68,7 +79,7 @@ class _Recorder(DispatchMode):
         if isinstance(results, Tensor):
             self.name(results, node)
         elif isinstance(results, (list, tuple)):
-            node.meta["val"] = [_described(one) for one in results]
+            node.meta["val"] = [described(one) for one in results]
             for place, one in enumerate(results):
                 if isinstance(one, Tensor):
                     self.name(one, self.add("call_function", "operator.getitem", (node, place)))
@@ -92,7 +103,7 @@ class _Recorder(DispatchMode):
         return f"{name}_{count}" if count or keyword.iskeyword(name) else name
 
     def name(self, value: Tensor, node: Node) -> None:
-        node.meta.setdefault("val", _described(value))
+        node.meta.setdefault("val", described(value))
         self.known[id(value)] = (value, node)
         self.windows.setdefault(id(value.untyped_storage()), []).append((value, node))
 
@@ -121,7 +132,8 @@ def _target(op: OpOverload) -> str:
     return f"{op.namespace}.{op.name}.{op.overload or 'default'}"
 
 
-def _described(value: Any) -> Any:
+def described(value: Any) -> Any:
+    """What is recorded of a tensor; other values are themselves."""
     if not isinstance(value, Tensor):
         return value
     return TensorMeta(
@@ -166,7 +178,7 @@ def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
             return (mul,)
         <BLANKLINE>
     """
-    recorder = _Recorder()
+    recorder = Recorder()
     for place, one in enumerate(inputs):
         recorder.name(one, recorder.add("placeholder", f"input_{place}"))
     with recorder:
@@ -174,13 +186,13 @@ def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
     returned: list[Any] = []
     map_tensors(lambda one: returned.append(recorder.noted(one)), results)
     output = Node("output", "output", "output", (tuple(returned),))
-    kept = _used(recorder.calls, output)
+    kept = used_calls(recorder.calls, output)
     recorder.graph.nodes = [*recorder.inputs, *kept, output]
     return Recording(recorder.graph, recorder.constants, results)
 
 
-def _used(calls: Sequence[Node], output: Node) -> list[Node]:
-    """Without calls of whose results nothing is used, and that write nothing."""
+def used_calls(calls: Sequence[Node], output: Node) -> list[Node]:
+    """The calls without those of whose results nothing is used, and that write nothing."""
     wanted = set(nodes_in(output.args))
     kept = []
     for node in reversed(calls):
