@@ -83,6 +83,12 @@ class Optimizer:
     _known_ways: ClassVar[tuple[str, ...]] = ("foreach", "capturable", "differentiable")
     _ways: dict[str, Any]
     _stepped = False
+    _step_pre_hooks: dict[int, Any]
+    _step_post_hooks: dict[int, Any]
+    _state_dict_pre_hooks: dict[int, Any]
+    _state_dict_post_hooks: dict[int, Any]
+    _load_state_dict_pre_hooks: dict[int, Any]
+    _load_state_dict_post_hooks: dict[int, Any]
 
     def _take_ways(self, ways: dict[str, Any]) -> None:
         """Note how a step is to go. Raises TypeError for settings that the optimizer has not,

@@ -41,7 +41,8 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
     def moved(average: Tensor, current: Tensor, count: Any) -> Any:
         return decay * average + (1 - decay) * current
 
-    return no_grad()(moved)
+    wrapped: Callable[..., Any] = no_grad()(moved)
+    return wrapped
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
@@ -60,7 +61,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     def move(averages: list[Tensor], currents: list[Tensor], count: Any) -> None:
         _move(averages, currents, 1 - decay)
 
-    return no_grad()(move)
+    wrapped: Callable[..., None] = no_grad()(move)
+    return wrapped
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
@@ -76,7 +78,8 @@ def get_swa_avg_fn() -> Callable[..., Any]:
     def moved(average: Tensor, current: Tensor, count: Any) -> Any:
         return average + (current - average) / (count + 1)
 
-    return no_grad()(moved)
+    wrapped: Callable[..., Any] = no_grad()(moved)
+    return wrapped
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
@@ -94,7 +97,8 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
     def move(averages: list[Tensor], currents: list[Tensor], count: Any) -> None:
         _move(averages, currents, 1 / (float(count) + 1))
 
-    return no_grad()(move)
+    wrapped: Callable[..., None] = no_grad()(move)
+    return wrapped
 
 
 def _check_decay(decay: float) -> None:
@@ -173,7 +177,6 @@ class AveragedModel(Module):
             self.n_averaged += 1
 
 
-@no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Have batch norms within `model` take their statistics from all of `loader` anew.
 
@@ -195,9 +198,10 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     for one in norms:
         one.reset_running_stats()
         one.momentum = None
-    for batch in loader:
-        input = batch[0] if isinstance(batch, (list, tuple)) else batch
-        model(input if device is None else input.to(device))
+    with no_grad():
+        for batch in loader:
+            input = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(input if device is None else input.to(device))
     for one, momentum in zip(norms, momenta, strict=True):
         one.momentum = momentum
     model.train(training)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.nn.modules import convolution, normalization
 from aten.nn.modules.linear import Linear
@@ -47,7 +48,7 @@ class UninitializedParameter(Parameter):
         """Become a parameter of these sizes, whose elements are not initialized."""
         _materialized(self, Parameter, shape, device, dtype)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return "<UninitializedParameter>"
 
 
@@ -218,7 +219,7 @@ class _LazyNorm(_Lazy, normalization._Running):
         kept = (["weight"] if affine else []) + (["bias"] if affine and bias else [])
         if track_running_stats:
             kept += ["running_mean", "running_var"]
-            self.num_batches_tracked = ops.aten.zeros((), dtype=_COUNT, device=device)
+            self.num_batches_tracked = ops.aten.zeros((), dtype=DTYPES["int64"], device=device)
         self._wait(kept, {"device": device, "dtype": dtype})
 
     def _width_of(self, input: Tensor) -> int:
@@ -227,9 +228,6 @@ class _LazyNorm(_Lazy, normalization._Running):
 
     def _channels(self, input: Tensor) -> int:
         return 1
-
-
-_COUNT = normalization.DTYPES["int64"]
 
 
 def _lazy(becomes: type[Module], base: type[_Lazy], what: str) -> Any:

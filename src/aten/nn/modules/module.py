@@ -376,7 +376,7 @@ class Module:
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by name, detached unless `keep_vars`."""
-        made: Any = state.StateDict() if destination is None else destination
+        made: Any = state.fresh() if destination is None else destination
         noted = {"version": self._version}
         if hasattr(made, "_metadata"):
             made._metadata[prefix[:-1]] = noted

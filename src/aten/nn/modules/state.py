@@ -13,21 +13,14 @@ from aten.nn.parameter import Parameter
 if TYPE_CHECKING:
     from aten.nn.modules.module import Module
 
-__all__ = ["IncompatibleKeys", "StateDict", "load"]
+__all__ = ["IncompatibleKeys", "fresh", "load"]
 
 
-class StateDict(OrderedDict[str, Any]):
-    """Tensors by name; `_metadata` has the versions of the modules that they are of, by path."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._metadata: dict[str, Any] = OrderedDict()
-
-    def copy(self) -> StateDict:
-        """Another one with the same tensors."""
-        made = StateDict(self)
-        made._metadata = self._metadata
-        return made
+def fresh() -> OrderedDict[str, Any]:
+    """A state dict with nothing in it; `_metadata` has the versions of modules, by path."""
+    made: OrderedDict[str, Any] = OrderedDict()
+    vars(made)["_metadata"] = OrderedDict()
+    return made
 
 
 class IncompatibleKeys(NamedTuple):
