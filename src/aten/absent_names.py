@@ -49,9 +49,8 @@ FAMILIES = (
         nn="LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel DataParallel",
         optim="SparseAdam",
         utils="tensorboard",
-        nn_utils="prune "
-        "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
-        "fuse_* convert_conv*",
+        nn_utils="spectral_norm weight_norm remove_spectral_norm remove_weight_norm stateless "
+        "convert_conv*",
     ),
     Family(
         PLANNED,
