@@ -46,13 +46,11 @@ FAMILIES = (
         "this layer, optimizer or helper of training is not in aten yet; aten.nn.functional has "
         "what layers compute",
         torch="ModuleDict ParameterDict BufferDict hub",
-        nn="Lazy* Uninitialized* LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel "
-        "DataParallel",
-        optim="SparseAdam Adafactor Muon swa_utils",
+        nn="LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel DataParallel",
+        optim="SparseAdam",
         utils="tensorboard",
-        nn_utils="prune "
-        "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
-        "fuse_* convert_conv*",
+        nn_utils="spectral_norm weight_norm remove_spectral_norm remove_weight_norm stateless "
+        "convert_conv*",
     ),
     Family(
         PLANNED,
