@@ -20,12 +20,26 @@ typedef struct {
     const void *roots;
 } aten_passes;
 
+/* Two vectors' numbers by turns: those of the lower halves, and of the upper ones. */
+#define ATEN_LOW_2(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ATEN_HIGH_2(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define ATEN_LOW_4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ATEN_HIGH_4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define ATEN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ATEN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+
 #define TARGET
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_16
+#define LANES 4
+#define LOW ATEN_LOW_4
+#define HIGH ATEN_HIGH_4
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_16
+#define LANES 2
+#define LOW ATEN_LOW_2
+#define HIGH ATEN_HIGH_2
 #include "fourier_passes.h"
 #undef TARGET
 
@@ -33,9 +47,15 @@ typedef struct {
 #define TARGET __attribute__((target("avx2")))
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_32
+#define LANES 8
+#define LOW ATEN_LOW_8
+#define HIGH ATEN_HIGH_8
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_32
+#define LANES 4
+#define LOW ATEN_LOW_4
+#define HIGH ATEN_HIGH_4
 #include "fourier_passes.h"
 #undef TARGET
 #define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
@@ -53,6 +73,13 @@ static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, f
 static int aten_run_doubles(const aten_passes *passes, int64_t lanes, double *a, double *b)
 {
     ATEN_CALL_LEVEL(run, double, passes, lanes, a, b)
+}
+
+static void aten_multiply_doubles(const double *xr, const double *xi, const double *wr,
+                                  const double *wi, int64_t count, int64_t lanes, double *yr,
+                                  double *yi)
+{
+    ATEN_CALL_LEVEL(multiply, double, xr, xi, wr, wi, count, lanes, yr, yi)
 }
 
 static void aten_columns_of_floats(const aten_passes *passes, int64_t wide, const float *turns,

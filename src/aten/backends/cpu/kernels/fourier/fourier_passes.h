@@ -4,98 +4,161 @@
    of radix r takes what lies m * s apart to where it lies s apart, and turns it; s grows from
    `lanes` to all there is, m falls to one. Stockham's order: nothing is left to be sorted.
 
-   Expects REAL, NAME(stem) and TARGET. */
+   Expects REAL, NAME(stem), TARGET, and LANES, how many REALs a vector has. */
+
+typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)),
+                                         may_alias));
+typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), aligned(sizeof(REAL)),
+                                       may_alias));
+
+#define IN(plane, place) (*(const VECTOR *)((plane) + (place)))
+#define OUT(plane, place) (*(VECTOR *)((plane) + (place)))
 
 #define TURNED(k, real, imaginary, wr, wi)                                                          \
-    yr[o + (k) * e] = (real) * (wr) - (imaginary) * (wi);                                           \
-    yi[o + (k) * e] = (real) * (wi) + (imaginary) * (wr);
+    OUT(yr, o + (k) * e) = (real) * (wr) - (imaginary) * (wi);                                      \
+    OUT(yi, o + (k) * e) = (real) * (wi) + (imaginary) * (wr);
 #define UNTURNED(k, real, imaginary, wr, wi)                                                        \
-    yr[o + (k) * e] = (real);                                                                       \
-    yi[o + (k) * e] = (imaginary);
+    OUT(yr, o + (k) * e) = (real);                                                                  \
+    OUT(yi, o + (k) * e) = (imaginary);
+#define KEPT(k, real, imaginary, wr, wi)                                                            \
+    made[0][k] = (real) * (wr) - (imaginary) * (wi);                                                \
+    made[1][k] = (real) * (wi) + (imaginary) * (wr);
+
+#define ALIKE(k, real, imaginary, wr, wi)                                                           \
+    made[0][k] = (real);                                                                            \
+    made[1][k] = (imaginary);
 
 #define PASS(stem) NAME(stem)(int64_t m, int64_t s, const REAL *restrict xr,                        \
     const REAL *restrict xi, REAL *restrict yr, REAL *restrict yi, const REAL *restrict w)
 
-/* Goes through all groups: the first is not turned; lone transforms are done a group a lane. */
+/* What of a group's s numbers is left, as many at a time as `type` holds. */
+#define STRETCH(type, count, BUTTERFLY, PUT)                                                        \
+    for (; q + (count) <= s; q += (count)) {                                                        \
+        typedef type VECTOR;                                                                        \
+        const int64_t i = s * p + q, o = by * p + q;                                                \
+        BUTTERFLY(PUT, UNTURNED)                                                                    \
+    }
+
+/* A group, all of whose numbers turn alike. */
+#define GROUP(BUTTERFLY, PUT)                                                                       \
+    {                                                                                               \
+        int64_t q = 0;                                                                              \
+        STRETCH(NAME(vector), LANES, BUTTERFLY, PUT)                                                \
+        STRETCH(NAME(half), LANES / 2, BUTTERFLY, PUT)                                              \
+        STRETCH(REAL, 1, BUTTERFLY, PUT)                                                            \
+    }
+
+/* Goes through all groups: the first is not turned. */
 #define GROUPS(radix, BUTTERFLY, LOAD)                                                              \
     {                                                                                               \
-        const int64_t d = s * m, e = s;                                                             \
-        for (int64_t q = 0; q < s; q++) {                                                           \
-            const int64_t i = q, o = q;                                                             \
-            BUTTERFLY(UNTURNED)                                                                     \
+        const int64_t d = s * m, e = s, by = (radix) * s;                                           \
+        {                                                                                           \
+            const int64_t p = 0;                                                                    \
+            GROUP(BUTTERFLY, UNTURNED)                                                              \
         }                                                                                           \
-    }                                                                                               \
-    if (s == 1) {                                                                                   \
-        const int64_t d = m, e = 1;                                                                 \
         for (int64_t p = 1; p < m; p++) {                                                           \
-            const int64_t i = p, o = radix * p;                                                     \
-            LOAD                                                                                    \
-            BUTTERFLY(TURNED)                                                                       \
-        }                                                                                           \
-    } else {                                                                                        \
-        const int64_t d = s * m, e = s;                                                             \
-        for (int64_t p = 1; p < m; p++) {                                                           \
-            LOAD                                                                                    \
-            for (int64_t q = 0; q < s; q++) {                                                       \
-                const int64_t i = s * p + q, o = radix * s * p + q;                                 \
-                BUTTERFLY(TURNED)                                                                   \
-            }                                                                                       \
+            LOAD(REAL)                                                                              \
+            GROUP(BUTTERFLY, TURNED)                                                                \
         }                                                                                           \
     }
 
-#define ROOT(k) const REAL w##k##r = w[(2 * (k) - 2) * m + p], w##k##i = w[(2 * (k) - 1) * m + p];
+/* The first pass of a lone transform: a group in each lane. What they give lies by radices, and is
+   to lie by groups: each riffle of all numbers moves one bit of their places. The last vector may
+   do again what the one before has done. */
+#define FIRST(radix, BUTTERFLY, LOAD)                                                               \
+    {                                                                                               \
+        const int64_t d = m, e = 1, by = (radix);                                                   \
+        for (int64_t next = 0; next < m; next += LANES) {                                           \
+            typedef NAME(vector) VECTOR;                                                            \
+            const int64_t p = next + LANES <= m ? next : m - LANES, i = p;                          \
+            VECTOR made[2][radix];                                                                  \
+            LOAD(VECTOR)                                                                            \
+            BUTTERFLY(KEPT, ALIKE)                                                                  \
+            for (int plane = 0; plane < 2; plane++) {                                               \
+                for (int width = 1; width < (radix); width *= 2) {                                  \
+                    VECTOR held[radix];                                                             \
+                    for (int k = 0; k < (radix) / 2; k++) {                                         \
+                        held[2 * k] = LOW(made[plane][k], made[plane][k + (radix) / 2]);            \
+                        held[2 * k + 1] = HIGH(made[plane][k], made[plane][k + (radix) / 2]);       \
+                    }                                                                               \
+                    for (int k = 0; k < (radix); k++)                                               \
+                        made[plane][k] = held[k];                                                   \
+                }                                                                                   \
+                for (int k = 0; k < (radix); k++)                                                   \
+                    OUT(plane ? yi : yr, (radix) * p + k * LANES) = made[plane][k];                 \
+            }                                                                                       \
+        }                                                                                           \
+        const int64_t p = 0;                                                                        \
+        GROUP(BUTTERFLY, UNTURNED)                                                                  \
+    }
 
-#define BUTTERFLY_2(PUT)                                                                            \
-    const REAL ar = xr[i], ai = xi[i], br = xr[i + d], bi = xi[i + d];                              \
-    UNTURNED(0, ar + br, ai + bi, 1, 0)                                                             \
+#define GROUPS_OR_FIRST(radix, BUTTERFLY, LOAD)                                                     \
+    if (s == 1 && m >= LANES)                                                                       \
+        FIRST(radix, BUTTERFLY, LOAD)                                                               \
+    else                                                                                            \
+        GROUPS(radix, BUTTERFLY, LOAD)
+
+/* Roots of a group, or, with vectors, of neighbouring ones. */
+#define ROOT(type, k)                                                                               \
+    const type w##k##r = *(const type *)(w + (2 * (k) - 2) * m + p);                                \
+    const type w##k##i = *(const type *)(w + (2 * (k) - 1) * m + p);
+#define ROOTS_2(type) ROOT(type, 1)
+#define ROOTS_3(type) ROOTS_2(type) ROOT(type, 2)
+#define ROOTS_4(type) ROOTS_3(type) ROOT(type, 3)
+#define ROOTS_5(type) ROOTS_4(type) ROOT(type, 4)
+#define ROOTS_8(type) ROOTS_5(type) ROOT(type, 5) ROOT(type, 6) ROOT(type, 7)
+
+#define BUTTERFLY_2(PUT, SET)                                                                       \
+    const VECTOR ar = IN(xr, i), ai = IN(xi, i), br = IN(xr, i + d), bi = IN(xi, i + d);            \
+    SET(0, ar + br, ai + bi, 1, 0)                                                                  \
     PUT(1, (ar - br), (ai - bi), w1r, w1i)
 
-static TARGET void PASS(pass_2) { GROUPS(2, BUTTERFLY_2, ROOT(1)) }
+static TARGET void PASS(pass_2) { GROUPS_OR_FIRST(2, BUTTERFLY_2, ROOTS_2) }
 
-#define BUTTERFLY_3(PUT)                                                                            \
-    const REAL ar = xr[i], ai = xi[i];                                                              \
-    const REAL sr = xr[i + d] + xr[i + 2 * d], si = xi[i + d] + xi[i + 2 * d];                      \
-    const REAL tr = (xr[i + d] - xr[i + 2 * d]) * (REAL)0.86602540378443864676;                     \
-    const REAL ti = (xi[i + d] - xi[i + 2 * d]) * (REAL)0.86602540378443864676;                     \
-    const REAL hr = ar - (REAL)0.5 * sr, hi = ai - (REAL)0.5 * si;                                  \
-    UNTURNED(0, ar + sr, ai + si, 1, 0)                                                             \
+#define BUTTERFLY_3(PUT, SET)                                                                       \
+    const VECTOR ar = IN(xr, i), ai = IN(xi, i);                                                    \
+    const VECTOR sr = IN(xr, i + d) + IN(xr, i + 2 * d), si = IN(xi, i + d) + IN(xi, i + 2 * d);    \
+    const VECTOR tr = (IN(xr, i + d) - IN(xr, i + 2 * d)) * (REAL)0.86602540378443864676;           \
+    const VECTOR ti = (IN(xi, i + d) - IN(xi, i + 2 * d)) * (REAL)0.86602540378443864676;           \
+    const VECTOR hr = ar - (REAL)0.5 * sr, hi = ai - (REAL)0.5 * si;                                \
+    SET(0, ar + sr, ai + si, 1, 0)                                                                  \
     PUT(1, (hr + ti), (hi - tr), w1r, w1i)                                                          \
     PUT(2, (hr - ti), (hi + tr), w2r, w2i)
 
-static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOT(1) ROOT(2)) }
+static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOTS_3) }
 
 /* The four sums of every other of eight numbers, or of four that lie `by` * d apart. */
 #define FOUR(from, by, name)                                                                        \
-    const REAL name##pr = xr[i + (from) * d] + xr[i + (from + 2 * by) * d];                         \
-    const REAL name##pi = xi[i + (from) * d] + xi[i + (from + 2 * by) * d];                         \
-    const REAL name##mr = xr[i + (from) * d] - xr[i + (from + 2 * by) * d];                         \
-    const REAL name##mi = xi[i + (from) * d] - xi[i + (from + 2 * by) * d];                         \
-    const REAL name##qr = xr[i + (from + by) * d] + xr[i + (from + 3 * by) * d];                    \
-    const REAL name##qi = xi[i + (from + by) * d] + xi[i + (from + 3 * by) * d];                    \
-    const REAL name##nr = xr[i + (from + by) * d] - xr[i + (from + 3 * by) * d];                    \
-    const REAL name##ni = xi[i + (from + by) * d] - xi[i + (from + 3 * by) * d];                    \
-    const REAL name##0r = name##pr + name##qr, name##0i = name##pi + name##qi;                      \
-    const REAL name##1r = name##mr + name##ni, name##1i = name##mi - name##nr;                      \
-    const REAL name##2r = name##pr - name##qr, name##2i = name##pi - name##qi;                      \
-    const REAL name##3r = name##mr - name##ni, name##3i = name##mi + name##nr;
+    const VECTOR name##pr = IN(xr, i + (from) * d) + IN(xr, i + (from + 2 * by) * d);               \
+    const VECTOR name##pi = IN(xi, i + (from) * d) + IN(xi, i + (from + 2 * by) * d);               \
+    const VECTOR name##mr = IN(xr, i + (from) * d) - IN(xr, i + (from + 2 * by) * d);               \
+    const VECTOR name##mi = IN(xi, i + (from) * d) - IN(xi, i + (from + 2 * by) * d);               \
+    const VECTOR name##qr = IN(xr, i + (from + by) * d) + IN(xr, i + (from + 3 * by) * d);          \
+    const VECTOR name##qi = IN(xi, i + (from + by) * d) + IN(xi, i + (from + 3 * by) * d);          \
+    const VECTOR name##nr = IN(xr, i + (from + by) * d) - IN(xr, i + (from + 3 * by) * d);          \
+    const VECTOR name##ni = IN(xi, i + (from + by) * d) - IN(xi, i + (from + 3 * by) * d);          \
+    const VECTOR name##0r = name##pr + name##qr, name##0i = name##pi + name##qi;                    \
+    const VECTOR name##1r = name##mr + name##ni, name##1i = name##mi - name##nr;                    \
+    const VECTOR name##2r = name##pr - name##qr, name##2i = name##pi - name##qi;                    \
+    const VECTOR name##3r = name##mr - name##ni, name##3i = name##mi + name##nr;
 
-#define BUTTERFLY_4(PUT)                                                                            \
+#define BUTTERFLY_4(PUT, SET)                                                                       \
     FOUR(0, 1, a)                                                                                   \
-    UNTURNED(0, a0r, a0i, 1, 0)                                                                     \
+    SET(0, a0r, a0i, 1, 0)                                                                          \
     PUT(1, a1r, a1i, w1r, w1i)                                                                      \
     PUT(2, a2r, a2i, w2r, w2i)                                                                      \
     PUT(3, a3r, a3i, w3r, w3i)
 
-static TARGET void PASS(pass_4) { GROUPS(4, BUTTERFLY_4, ROOT(1) ROOT(2) ROOT(3)) }
+static TARGET void PASS(pass_4) { GROUPS_OR_FIRST(4, BUTTERFLY_4, ROOTS_4) }
 
 #define HALF_TURN (REAL)0.70710678118654752440
 
-#define BUTTERFLY_8(PUT)                                                                            \
+#define BUTTERFLY_8(PUT, SET)                                                                       \
     FOUR(0, 2, a)                                                                                   \
     FOUR(1, 2, b)                                                                                   \
-    const REAL c1r = (b1r + b1i) * HALF_TURN, c1i = (b1i - b1r) * HALF_TURN;                        \
-    const REAL c3r = (b3i - b3r) * HALF_TURN, c3i = -(b3r + b3i) * HALF_TURN;                       \
-    UNTURNED(0, a0r + b0r, a0i + b0i, 1, 0)                                                         \
+    const VECTOR c1r = (b1r + b1i) * HALF_TURN, c1i = (b1i - b1r) * HALF_TURN;                      \
+    const VECTOR c3r = (b3i - b3r) * HALF_TURN, c3i = -(b3r + b3i) * HALF_TURN;                     \
+    SET(0, a0r + b0r, a0i + b0i, 1, 0)                                                              \
     PUT(1, (a1r + c1r), (a1i + c1i), w1r, w1i)                                                      \
     PUT(2, (a2r + b2i), (a2i - b2r), w2r, w2i)                                                      \
     PUT(3, (a3r + c3r), (a3i + c3i), w3r, w3i)                                                      \
@@ -104,10 +167,7 @@ static TARGET void PASS(pass_4) { GROUPS(4, BUTTERFLY_4, ROOT(1) ROOT(2) ROOT(3)
     PUT(6, (a2r - b2i), (a2i + b2r), w6r, w6i)                                                      \
     PUT(7, (a3r - c3r), (a3i - c3i), w7r, w7i)
 
-static TARGET void PASS(pass_8)
-{
-    GROUPS(8, BUTTERFLY_8, ROOT(1) ROOT(2) ROOT(3) ROOT(4) ROOT(5) ROOT(6) ROOT(7))
-}
+static TARGET void PASS(pass_8) { GROUPS_OR_FIRST(8, BUTTERFLY_8, ROOTS_8) }
 
 /* cos and sin of a fifth and of two fifths of a turn */
 #define C1 (REAL)0.30901699437494742410
@@ -115,23 +175,23 @@ static TARGET void PASS(pass_8)
 #define S1 (REAL)0.95105651629515357212
 #define S2 (REAL)0.58778525229247312917
 
-#define BUTTERFLY_5(PUT)                                                                            \
-    const REAL ar = xr[i], ai = xi[i];                                                              \
-    const REAL pr = xr[i + d] + xr[i + 4 * d], pi = xi[i + d] + xi[i + 4 * d];                      \
-    const REAL mr = xr[i + d] - xr[i + 4 * d], mi = xi[i + d] - xi[i + 4 * d];                      \
-    const REAL qr = xr[i + 2 * d] + xr[i + 3 * d], qi = xi[i + 2 * d] + xi[i + 3 * d];              \
-    const REAL nr = xr[i + 2 * d] - xr[i + 3 * d], ni = xi[i + 2 * d] - xi[i + 3 * d];              \
-    const REAL ur = ar + C1 * pr + C2 * qr, ui = ai + C1 * pi + C2 * qi;                            \
-    const REAL vr = ar + C2 * pr + C1 * qr, vi = ai + C2 * pi + C1 * qi;                            \
-    const REAL gr = S1 * mr + S2 * nr, gi = S1 * mi + S2 * ni;                                      \
-    const REAL hr = S2 * mr - S1 * nr, hi = S2 * mi - S1 * ni;                                      \
-    UNTURNED(0, ar + pr + qr, ai + pi + qi, 1, 0)                                                   \
+#define BUTTERFLY_5(PUT, SET)                                                                       \
+    const VECTOR ar = IN(xr, i), ai = IN(xi, i);                                                    \
+    const VECTOR pr = IN(xr, i + d) + IN(xr, i + 4 * d), pi = IN(xi, i + d) + IN(xi, i + 4 * d);    \
+    const VECTOR mr = IN(xr, i + d) - IN(xr, i + 4 * d), mi = IN(xi, i + d) - IN(xi, i + 4 * d);    \
+    const VECTOR qr = IN(xr, i + 2 * d) + IN(xr, i + 3 * d), qi = IN(xi, i + 2 * d) + IN(xi, i + 3 * d);              \
+    const VECTOR nr = IN(xr, i + 2 * d) - IN(xr, i + 3 * d), ni = IN(xi, i + 2 * d) - IN(xi, i + 3 * d);              \
+    const VECTOR ur = ar + C1 * pr + C2 * qr, ui = ai + C1 * pi + C2 * qi;                          \
+    const VECTOR vr = ar + C2 * pr + C1 * qr, vi = ai + C2 * pi + C1 * qi;                          \
+    const VECTOR gr = S1 * mr + S2 * nr, gi = S1 * mi + S2 * ni;                                    \
+    const VECTOR hr = S2 * mr - S1 * nr, hi = S2 * mi - S1 * ni;                                    \
+    SET(0, ar + pr + qr, ai + pi + qi, 1, 0)                                                        \
     PUT(1, (ur + gi), (ui - gr), w1r, w1i)                                                          \
     PUT(2, (vr + hi), (vi - hr), w2r, w2i)                                                          \
     PUT(3, (vr - hi), (vi + hr), w3r, w3i)                                                          \
     PUT(4, (ur - gi), (ui + gr), w4r, w4i)
 
-static TARGET void PASS(pass_5) { GROUPS(5, BUTTERFLY_5, ROOT(1) ROOT(2) ROOT(3) ROOT(4)) }
+static TARGET void PASS(pass_5) { GROUPS(5, BUTTERFLY_5, ROOTS_5) }
 
 #undef C1
 #undef C2
@@ -226,6 +286,60 @@ static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, R
     return passes->count & 1;
 }
 
+/* A block of `rows` rows, of `columns` numbers, as columns of another. */
+static TARGET void NAME(transpose)(const REAL *restrict from, int64_t from_pitch, REAL *restrict to,
+                                   int64_t to_pitch, int64_t rows, int64_t columns)
+{
+    typedef NAME(vector) VECTOR;
+    int64_t row = 0;
+    for (; row + LANES <= rows; row += LANES) {
+        int64_t column = 0;
+        for (; column + LANES <= columns; column += LANES) {
+            VECTOR made[LANES];
+            for (int k = 0; k < LANES; k++)
+                made[k] = IN(from, (row + k) * from_pitch + column);
+            for (int width = 1; width < LANES; width *= 2) {
+                VECTOR held[LANES];
+                for (int k = 0; k < LANES / 2; k++) {
+                    held[2 * k] = LOW(made[k], made[k + LANES / 2]);
+                    held[2 * k + 1] = HIGH(made[k], made[k + LANES / 2]);
+                }
+                for (int k = 0; k < LANES; k++)
+                    made[k] = held[k];
+            }
+            for (int k = 0; k < LANES; k++)
+                OUT(to, (column + k) * to_pitch + row) = made[k];
+        }
+        for (; column < columns; column++)
+            for (int k = 0; k < LANES; k++)
+                to[column * to_pitch + row + k] = from[(row + k) * from_pitch + column];
+    }
+    for (; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            to[column * to_pitch + row] = from[row * from_pitch + column];
+}
+
+/* Rows of `count` numbers that lie one pitch apart, to where they lie another apart. */
+static TARGET void NAME(copy)(const REAL *restrict from, int64_t from_pitch, REAL *restrict to,
+                              int64_t to_pitch, int64_t rows, int64_t count)
+{
+    typedef NAME(vector) VECTOR;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t lane = 0;
+        for (; lane + LANES <= count; lane += LANES)
+            OUT(to, row * to_pitch + lane) = IN(from, row * from_pitch + lane);
+        for (; lane < count; lane++)
+            to[row * to_pitch + lane] = from[row * from_pitch + lane];
+    }
+}
+
+#define TURN                                                                                        \
+    const VECTOR real = IN(a, row * count + lane), imaginary = IN(a, held + row * count + lane);    \
+    const VECTOR tr = IN(turns, row * wide + begin + lane);                                         \
+    const VECTOR ti = IN(turns, all + row * wide + begin + lane);                                   \
+    OUT(out, row * pitch + begin + lane) = real * tr - imaginary * ti;                              \
+    OUT(out, (rows + row) * pitch + begin + lane) = real * ti + imaginary * tr;
+
 /* A few columns, of neighbours, of the matrix that a long transform is: `wide` numbers in a row.
    They are transformed, turned, and go to rows that lie `pitch` apart: were it a power of two, the
    rows would push each other out of the cache. `turns` has two planes. `room` is for 4 * count
@@ -236,21 +350,21 @@ static TARGET void NAME(columns)(const aten_passes *passes, int64_t wide, const 
 {
     const int64_t rows = passes->length, all = rows * wide, held = rows * count;
     REAL *a = room;
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t lane = 0; lane < count; lane++) {
-            a[row * count + lane] = given[row * wide + begin + lane];
-            a[held + row * count + lane] = given[all + row * wide + begin + lane];
-        }
+    NAME(copy)(given + begin, wide, a, count, rows, count);
+    NAME(copy)(given + all + begin, wide, a + held, count, rows, count);
     if (NAME(run)(passes, count, a, a + 2 * held))
         a += 2 * held;
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t lane = 0; lane < count; lane++) {
-            const REAL real = a[row * count + lane], imaginary = a[held + row * count + lane];
-            const REAL tr = turns[row * wide + begin + lane];
-            const REAL ti = turns[all + row * wide + begin + lane];
-            out[row * pitch + begin + lane] = real * tr - imaginary * ti;
-            out[(rows + row) * pitch + begin + lane] = real * ti + imaginary * tr;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t lane = 0;
+        for (; lane + LANES <= count; lane += LANES) {
+            typedef NAME(vector) VECTOR;
+            TURN
         }
+        for (; lane < count; lane++) {
+            typedef REAL VECTOR;
+            TURN
+        }
+    }
 }
 
 /* A few rows of the turned matrix, of `rows` rows: their results are columns of the result. */
@@ -260,18 +374,38 @@ static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REA
 {
     const int64_t wide = passes->length, held = wide * count;
     REAL *a = room;
-    for (int64_t plane = 0; plane < 2; plane++)
-        for (int64_t column = 0; column < wide; column++)
-            for (int64_t lane = 0; lane < count; lane++)
-                a[plane * held + column * count + lane]
-                    = given[(plane * rows + begin + lane) * pitch + column];
+    for (int plane = 0; plane < 2; plane++)
+        NAME(transpose)(given + (plane * rows + begin) * pitch, pitch, a + plane * held, count,
+                        count, wide);
     if (NAME(run)(passes, count, a, a + 2 * held))
         a += 2 * held;
-    for (int64_t plane = 0; plane < 2; plane++)
-        for (int64_t column = 0; column < wide; column++)
-            for (int64_t lane = 0; lane < count; lane++)
-                out[(plane * wide + column) * rows + begin + lane]
-                    = a[plane * held + column * count + lane];
+    for (int plane = 0; plane < 2; plane++)
+        NAME(copy)(a + plane * held, count, out + plane * wide * rows + begin, rows, wide, count);
+}
+
+#define MULTIPLY(at, root)                                                                          \
+    {                                                                                               \
+        const VECTOR real = IN(xr, at), imaginary = IN(xi, at);                                     \
+        OUT(yr, at) = real * IN(wr, root) - imaginary * IN(wi, root);                               \
+        OUT(yi, at) = real * IN(wi, root) + imaginary * IN(wr, root);                               \
+    }
+
+/* Numbers of `lanes` lines times those of one; y may be x, or have its planes exchanged. */
+static TARGET void NAME(multiply)(const REAL *xr, const REAL *xi, const REAL *restrict wr,
+                                  const REAL *restrict wi, int64_t count, int64_t lanes, REAL *yr,
+                                  REAL *yi)
+{
+    int64_t place = 0;
+    if (lanes == 1)
+        for (; place + LANES <= count; place += LANES) {
+            typedef NAME(vector) VECTOR;
+            MULTIPLY(place, place)
+        }
+    for (; place < count; place++)
+        for (int64_t lane = 0; lane < lanes; lane++) {
+            typedef REAL VECTOR;
+            MULTIPLY(place * lanes + lane, place)
+        }
 }
 
 /* Pairs of neighbours to two planes, and back. */
@@ -293,11 +427,26 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
     }
 }
 
+#undef IN
+#undef OUT
+#undef MULTIPLY
+#undef TURN
 #undef TURNED
 #undef UNTURNED
+#undef KEPT
+#undef ALIKE
 #undef PASS
+#undef STRETCH
+#undef GROUP
 #undef GROUPS
+#undef FIRST
+#undef GROUPS_OR_FIRST
 #undef ROOT
+#undef ROOTS_2
+#undef ROOTS_3
+#undef ROOTS_4
+#undef ROOTS_5
+#undef ROOTS_8
 #undef BUTTERFLY_2
 #undef BUTTERFLY_3
 #undef BUTTERFLY_4
@@ -305,5 +454,8 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
 #undef BUTTERFLY_8
 #undef FOUR
 #undef HALF_TURN
+#undef LOW
+#undef HIGH
+#undef LANES
 #undef REAL
 #undef NAME
