@@ -10,6 +10,7 @@ from collections.abc import Callable
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
+from aten.backends.cpu.kernels.fourier import spectra
 from aten.backends.cpu.kernels.indexing import elements
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
@@ -110,6 +111,10 @@ def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
     return elements.ElementKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
 
 
+def _spectrum(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return spectra.SpectrumKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
+
+
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "linear": _linear,
@@ -123,4 +128,5 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(sequences.NAMES, _sequence),
     **dict.fromkeys(drawing.NAMES, _draw),
     **dict.fromkeys(elements.NAMES, _move_elements),
+    **dict.fromkeys(spectra.NAMES, _spectrum),
 }

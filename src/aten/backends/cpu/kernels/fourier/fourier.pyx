@@ -30,6 +30,11 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
                            double* pairs) noexcept
 
+    void aten_spectrum_floats(const float* real, const float* imaginary, int64_t count,
+                              const float* roots, float halved, float* pairs) noexcept
+    void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
+                               const double* roots, double halved, double* pairs) noexcept
+
 cdef enum:
     OUT = 0
     GIVEN = 1
@@ -196,8 +201,19 @@ cdef void _store_spectrum(const Line* line, const Real* a, char* out, int64_t ap
     cdef const Real* roots = <const Real*>line.halves
     cdef Real scale = <Real>line.scale, real_part, imaginary_part, pr, pi, mr, mi
     cdef Real halved = <Real>(line.scale / 2)
-    cdef int64_t one, other
-    for place in range(half + 1):
+    cdef int64_t one, other, first = 0
+    if (roots != NULL and lanes == 1 and line.results == half + 1
+            and line.steps[OUT] == 2 * line.width):
+        # All but both ends, at once.
+        if Real is float and Element is float:
+            aten_spectrum_floats(a, imaginary, count, roots, halved, <float*>out)
+            first = half
+        elif Real is double and Element is double:
+            aten_spectrum_doubles(a, imaginary, count, roots, halved, <double*>out)
+            first = half
+        if first:
+            _put_number(line, out, (a[0] + imaginary[0]) * scale, 0, element)
+    for place in range(first, half + 1):
         for lane in range(lanes):
             one = place * lanes + lane
             if roots == NULL:
@@ -303,6 +319,11 @@ def transform(Tensor given not None, Tensor out not None, int dim, int64_t lengt
     `inverse` only, length // 2 + 1 complex numbers to real ones. `out` may be `given`. Raises
     ValueError for other operands, MemoryError where there is none.
     """
+    transform_lines(given, out, dim, length, inverse, scale)
+
+
+cdef int transform_lines(Tensor given, Tensor out, int dim, int64_t length, bint inverse,
+                         double scale) except -1:
     cdef Walk walk
     cdef Line line
     cdef FourierPlan plan
@@ -360,3 +381,4 @@ def transform(Tensor given not None, Tensor out not None, int dim, int64_t lengt
             run_walk(&walk, max(GRAIN // length, 1))
     if line.failed:
         raise MemoryError(f"fft: no memory for a transform of {length} numbers")
+    return 0

@@ -28,18 +28,35 @@ typedef struct {
 #define ATEN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ATEN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 
+/* The even and the odd ones of two vectors' numbers; and a vector backwards. */
+#define ATEN_EVEN_2(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ATEN_ODD_2(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define ATEN_BACK_2(a) __builtin_shufflevector(a, a, 1, 0)
+#define ATEN_EVEN_4(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define ATEN_ODD_4(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7)
+#define ATEN_BACK_4(a) __builtin_shufflevector(a, a, 3, 2, 1, 0)
+#define ATEN_EVEN_8(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ATEN_ODD_8(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#define ATEN_BACK_8(a) __builtin_shufflevector(a, a, 7, 6, 5, 4, 3, 2, 1, 0)
+
 #define TARGET
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_16
 #define LANES 4
 #define LOW ATEN_LOW_4
 #define HIGH ATEN_HIGH_4
+#define EVEN ATEN_EVEN_4
+#define ODD ATEN_ODD_4
+#define BACK ATEN_BACK_4
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_16
 #define LANES 2
 #define LOW ATEN_LOW_2
 #define HIGH ATEN_HIGH_2
+#define EVEN ATEN_EVEN_2
+#define ODD ATEN_ODD_2
+#define BACK ATEN_BACK_2
 #include "fourier_passes.h"
 #undef TARGET
 
@@ -50,12 +67,18 @@ typedef struct {
 #define LANES 8
 #define LOW ATEN_LOW_8
 #define HIGH ATEN_HIGH_8
+#define EVEN ATEN_EVEN_8
+#define ODD ATEN_ODD_8
+#define BACK ATEN_BACK_8
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_32
 #define LANES 4
 #define LOW ATEN_LOW_4
 #define HIGH ATEN_HIGH_4
+#define EVEN ATEN_EVEN_4
+#define ODD ATEN_ODD_4
+#define BACK ATEN_BACK_4
 #include "fourier_passes.h"
 #undef TARGET
 #define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
@@ -117,6 +140,18 @@ static void aten_part_floats(const float *pairs, int64_t count, float *real, flo
 static void aten_part_doubles(const double *pairs, int64_t count, double *real, double *imaginary)
 {
     ATEN_CALL_LEVEL(part, double, pairs, count, real, imaginary)
+}
+
+static void aten_spectrum_floats(const float *real, const float *imaginary, int64_t count,
+                                 const float *roots, float halved, float *pairs)
+{
+    ATEN_CALL_LEVEL(spectrum, float, real, imaginary, count, roots, halved, pairs)
+}
+
+static void aten_spectrum_doubles(const double *real, const double *imaginary, int64_t count,
+                                  const double *roots, double halved, double *pairs)
+{
+    ATEN_CALL_LEVEL(spectrum, double, real, imaginary, count, roots, halved, pairs)
 }
 
 static void aten_join_floats(const float *real, const float *imaginary, int64_t count, float scale,

@@ -408,6 +408,38 @@ static TARGET void NAME(multiply)(const REAL *xr, const REAL *xi, const REAL *re
         }
 }
 
+#define UNFOLD                                                                                      \
+    const VECTOR pr = xr + yr, pi = xi - yi, mr = xr - yr, mi = xi + yi;                            \
+    const VECTOR real = (pr + (wr * mi - wi * mr)) * halved;                                        \
+    const VECTOR imaginary = (pi - (wr * mr + wi * mi)) * halved;
+
+/* The spectrum of 2 * count real numbers, all but its ends, of that of as many pairs: x at a place,
+   y at the one opposite. `roots` are pairs. */
+static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b, int64_t count,
+                                  const REAL *restrict roots, REAL halved, REAL *restrict pairs)
+{
+    int64_t place = 1;
+    for (; place + LANES <= count; place += LANES) {
+        typedef NAME(vector) VECTOR;
+        const int64_t other = count - place - LANES + 1;
+        const VECTOR xr = IN(a, place), xi = IN(b, place);
+        const VECTOR yr = BACK(IN(a, other)), yi = BACK(IN(b, other));
+        const VECTOR one = IN(roots, 2 * place), next = IN(roots, 2 * place + LANES);
+        const VECTOR wr = EVEN(one, next), wi = ODD(one, next);
+        UNFOLD
+        OUT(pairs, 2 * place) = LOW(real, imaginary);
+        OUT(pairs, 2 * place + LANES) = HIGH(real, imaginary);
+    }
+    for (; place < count; place++) {
+        typedef REAL VECTOR;
+        const REAL xr = a[place], xi = b[place], yr = a[count - place], yi = b[count - place];
+        const REAL wr = roots[2 * place], wi = roots[2 * place + 1];
+        UNFOLD
+        pairs[2 * place] = real;
+        pairs[2 * place + 1] = imaginary;
+    }
+}
+
 /* Pairs of neighbours to two planes, and back. */
 static TARGET void NAME(part)(const REAL *restrict pairs, int64_t count, REAL *restrict real,
                               REAL *restrict imaginary)
@@ -429,6 +461,7 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
 
 #undef IN
 #undef OUT
+#undef UNFOLD
 #undef MULTIPLY
 #undef TURN
 #undef TURNED
@@ -456,6 +489,9 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
 #undef HALF_TURN
 #undef LOW
 #undef HIGH
+#undef EVEN
+#undef ODD
+#undef BACK
 #undef LANES
 #undef REAL
 #undef NAME
