@@ -12,6 +12,7 @@ from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
 from aten.backends.cpu.kernels.fourier import spectra
 from aten.backends.cpu.kernels.indexing import elements
+from aten.backends.cpu.kernels.matrix import small_matrices
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
 from aten.backends.cpu.kernels.moving.conversion import (
@@ -115,6 +116,13 @@ def _spectrum(op: OpOverload, otherwise: Kernel) -> Kernel:
     return spectra.SpectrumKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
 
 
+def _small_matrices(op: OpOverload, otherwise: Kernel) -> Kernel:
+    native = op.entry.options["native"]
+    if not _replaced(op):
+        return small_matrices.SmallMatrixKernel(native, otherwise)
+    return small_matrices.SmallMatrixStandIn(native, _replaced(op), operator, otherwise)
+
+
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "linear": _linear,
@@ -128,5 +136,6 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(sequences.NAMES, _sequence),
     **dict.fromkeys(drawing.NAMES, _draw),
     **dict.fromkeys(elements.NAMES, _move_elements),
+    **dict.fromkeys(small_matrices.NAMES, _small_matrices),
     **dict.fromkeys(spectra.NAMES, _spectrum),
 }

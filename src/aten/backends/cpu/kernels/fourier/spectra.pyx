@@ -77,6 +77,14 @@ cdef class SpectrumKernel(StandIn):
         return _transformed(base, &request)
 
 
+cdef inline bint _is_complex(TensorImpl base) noexcept:
+    return base.dtype_code == COMPLEX64 or base.dtype_code == COMPLEX128
+
+
+cdef inline bint _is_real(TensorImpl base) noexcept:
+    return base.dtype_code == FLOAT32 or base.dtype_code == FLOAT64
+
+
 cdef bint _reads_dims(PyObject* given, TensorImpl base, Request* request) except -1:
     """Whether dimensions are ordinary ones, each given once, and at least one."""
     cdef Py_ssize_t place, count, other
@@ -139,6 +147,8 @@ cdef bint _reads_one(TensorImpl base, PyObject** stack, Request* request) except
     if not reads_dim(stack[2], base, request.dims) or not _reads_mode(stack[3], request):
         return False
     held = base.sizes[request.dims[0]]
+    if request.form == BETWEEN and _is_real(base) and not request.inverse:
+        request.form = WHOLE
     request.last = 2 * (held - 1)
     if stack[1] != <PyObject*>None:
         if not reads_integer(stack[1], &n) or n < 1:
@@ -178,14 +188,6 @@ cdef dict _OPERATORS = {
     "fft_irfftn": (<size_t>_reads_many, BACK, True),
 }
 NAMES = tuple(_OPERATORS)
-
-
-cdef inline bint _is_complex(TensorImpl base) noexcept:
-    return base.dtype_code == COMPLEX64 or base.dtype_code == COMPLEX128
-
-
-cdef inline bint _is_real(TensorImpl base) noexcept:
-    return base.dtype_code == FLOAT32 or base.dtype_code == FLOAT64
 
 
 cdef void _sort_by_stride(TensorImpl base, int* dims, int count) noexcept:
@@ -240,9 +242,6 @@ cdef object _transformed(TensorImpl base, Request* request):
     cdef int64_t sizes[MAXIMUM_DIMS]
     cdef int dim, place, last = request.dims[request.count - 1], mode = request.normalization
     cdef Tensor given = <Tensor>base, made
-    # A tensor of real numbers has the whole of its spectrum unless half is asked for.
-    if request.form == BETWEEN and _is_real(base) and request.count == 1 and not request.inverse:
-        request.form = WHOLE
     if not (_is_complex(base) if request.form in (BETWEEN, BACK) else _is_real(base)):
         return None
     for dim in range(base.rank):
