@@ -59,10 +59,6 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         lambda: (matrix(element=aten.int64), (1, 1)),
         lambda: (matrix().T, (0, 0, 1, 0)),
     ),
-    "cholesky": (
-        lambda: (aten.eye(3) + matrix(3, 1) @ aten.ones(1, 3) * 1e-3,),
-        lambda: (2 * aten.eye(2).expand(3, 2, 2), True),
-    ),
     "fft_fft2": (
         lambda: (matrix(element=aten.complex64),),
         lambda: (matrix(2, 3, 4, element=aten.complex128), None, (0, 2), "ortho"),
