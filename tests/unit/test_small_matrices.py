@@ -159,6 +159,38 @@ def test_qr(rows: int, columns: int, mode: str, dtype: aten.dtype) -> None:
     assert aten.equal(r[1], a[1, :kept])
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("side", SIDES)
+def test_spectra(side: int, dtype: aten.dtype) -> None:
+    """LAPACK's methods find those of a matrix that is off by a modest multiple of n u (LAPACK Users'
+    Guide, 4.7 and 4.9): ten, here; twice that for the check."""
+    relative = 20 * side * aten.finfo(dtype).eps / 2
+    whole = drawn(5, side, side, dtype=dtype)
+    symmetric = whole + whole.mT
+    for triangle in ("L", "U"):
+        given = symmetric.tril() if triangle == "L" else symmetric.triu()
+        values, vectors = double(*aten.linalg.eigh(given, triangle))
+        norm = values.abs().amax(-1)
+        only = aten.linalg.eigvalsh(given, triangle).double()
+        assert bool(((only - values).abs().amax(-1) <= relative * norm).all())
+        assert bool((values.diff() >= 0).all())
+        off = symmetric.double() @ vectors - vectors * values.unsqueeze(-2)
+        assert bool((off.abs().amax((-2, -1)) <= relative * norm).all())
+        identity = aten.eye(side, dtype=aten.float64)
+        assert float((vectors.mT @ vectors - identity).abs().max()) <= relative
+    for given in (whole, whole[..., : side // 2 + 1]):
+        left, values, right = double(*aten.linalg.svd(given, full_matrices=False))
+        norm = values[:, 0]
+        only = aten.linalg.svdvals(given).double()
+        assert bool(((only - values).abs().amax(-1) <= relative * norm).all())
+        off = (left * values.unsqueeze(-2)) @ right - given.double()
+        assert bool((off.abs().amax((-2, -1)) <= relative * norm).all())
+        whole_left = aten.linalg.svd(given).U.double()
+        assert whole_left.shape == (5, side, side)
+        identity = aten.eye(side, dtype=aten.float64)
+        assert float((whole_left.mT @ whole_left - identity).abs().max()) <= relative
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "inv": aten.linalg.inv,
     "lu_factor": aten.linalg.lu_factor,
@@ -167,6 +199,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "solve": lambda a: aten.linalg.solve(a, a * 2 + 1),
     "cholesky": aten.linalg.cholesky,
     "qr": aten.linalg.qr,
+    "eigh": aten.linalg.eigh,
+    "eigvalsh": aten.linalg.eigvalsh,
+    "svd": aten.linalg.svd,
+    "svdvals": aten.linalg.svdvals,
     "triangles": lambda a: aten.linalg.solve_triangular(a, a, upper=True),
     "cholesky_solve": lambda a: aten.cholesky_solve(a, a),
 }
@@ -212,6 +248,9 @@ def test_what_is_not_ordinary_is_said_as_ever(dtype: aten.dtype) -> None:
     assert aten.linalg.slogdet(singular).logabsdet.tolist() == [0, 0, -math.inf, 0]
     with pytest.raises(LinAlgError, match="leading minor of order 2"):
         aten.linalg.cholesky(singular)
+    for call in (aten.linalg.eigh, aten.linalg.svd):
+        with pytest.raises(LinAlgError, match="finite"):
+            call(aten.full((2, 2), math.inf, dtype=dtype))
     assert aten.linalg.det(aten.full((2, 2), math.nan, dtype=dtype)).isnan()
     tiny = aten.full((3, 2), 1e-30 if dtype is aten.float32 else 1e-200, dtype=dtype)
     tiny[0, 0] *= 3

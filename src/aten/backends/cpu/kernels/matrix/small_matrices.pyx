@@ -74,7 +74,7 @@ cdef class SmallMatrixKernel(CompiledFirst):
         self.compute = <Computation><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
-        return self.compute(<TensorImpl>stack[0], stack) if _is_ordinary(stack[0]) else None
+        return self.compute(<TensorImpl>stack[0], stack) if is_ordinary(stack[0]) else None
 
 
 cdef class SmallMatrixStandIn(StandIn):
@@ -87,11 +87,10 @@ cdef class SmallMatrixStandIn(StandIn):
         self.compute = <Computation><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):
-        return self.compute(<TensorImpl>stack[0], stack) if _is_ordinary(stack[0]) else None
+        return self.compute(<TensorImpl>stack[0], stack) if is_ordinary(stack[0]) else None
 
 
-cdef inline bint _is_ordinary(PyObject* given) noexcept:
-    """Whether it is a tensor of real matrices or vectors in ordinary memory."""
+cdef bint is_ordinary(PyObject* given) noexcept:
     if Py_TYPE(given) != <PyTypeObject*>Tensor:
         return False
     cdef TensorImpl tensor = <TensorImpl>given
@@ -126,7 +125,7 @@ cdef bint _begin(Work* work, TensorImpl matrix, int what) noexcept:
 cdef bint _add_right(Work* work, TensorImpl matrix, PyObject* given, bint vectors) noexcept:
     """Whether right-hand sides, matrices or `vectors`, are of the same batch and not too wide."""
     cdef int dim, own = matrix.rank - (1 if vectors else 0)
-    if not _is_ordinary(given):
+    if not is_ordinary(given):
         return False
     cdef TensorImpl right = <TensorImpl>given
     if right.rank != own or right.dtype_code != matrix.dtype_code:
@@ -144,8 +143,7 @@ cdef bint _add_right(Work* work, TensorImpl matrix, PyObject* given, bint vector
     return True
 
 
-cdef Tensor _matrices(TensorImpl matrix, int64_t rows, int64_t columns):
-    """Uninitialized matrices, each column after column."""
+cdef Tensor columns_like(TensorImpl matrix, int64_t rows, int64_t columns):
     cdef int64_t sizes[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int64_t step = rows * columns
@@ -159,8 +157,7 @@ cdef Tensor _matrices(TensorImpl matrix, int64_t rows, int64_t columns):
     return make_strided(matrix.dtype_code, rank, sizes, strides, CPU, matrix.device_index)
 
 
-cdef Tensor _numbers(TensorImpl matrix, int code, int64_t of_each):
-    """Uninitialized: a row of numbers for each matrix, or, of -1, one number."""
+cdef Tensor numbers_like(TensorImpl matrix, int code, int64_t of_each):
     cdef int64_t sizes[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int64_t step = 1
@@ -177,7 +174,7 @@ cdef Tensor _numbers(TensorImpl matrix, int code, int64_t of_each):
 
 
 cdef Tensor _no_reports(TensorImpl matrix):
-    cdef Tensor info = _numbers(matrix, INT32, -1)
+    cdef Tensor info = numbers_like(matrix, INT32, -1)
     memset(data_pointer(info), 0, info.count * sizeof(int32_t))
     return info
 
@@ -201,17 +198,23 @@ cdef bint _run(Work* work, TensorImpl matrix, TensorImpl right, Tensor out, Tens
     return not work.declined
 
 
+cdef int64_t place_of(const int64_t* sizes, const int64_t* steps, int levels,
+                      int64_t index) noexcept nogil:
+    cdef int64_t place = 0
+    cdef int dim
+    for dim in range(levels - 1, -1, -1):
+        place += index % sizes[dim] * steps[dim]
+        index //= sizes[dim]
+    return place
+
+
 cdef void _compute_range(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Work* work = <Work*>context
-    cdef int64_t index, rest, place, at, right_at
-    cdef int dim, done
+    cdef int64_t index, at, right_at
+    cdef int done
     for index in range(begin, end):
-        rest, at, right_at = index, 0, 0
-        for dim in range(work.levels - 1, -1, -1):
-            place = rest % work.sizes[dim]
-            rest //= work.sizes[dim]
-            at += place * work.steps[dim]
-            right_at += place * work.right_steps[dim]
+        at = place_of(work.sizes, work.steps, work.levels, index)
+        right_at = place_of(work.sizes, work.right_steps, work.levels, index)
         if work.wide:
             done = aten_compute_doubles(
                 &work.each, <const double*>work.given + at,
@@ -234,7 +237,7 @@ cdef object _invert(TensorImpl matrix):
     cdef Tensor out
     if not _begin(&work, matrix, ATEN_INVERSE) or not _is_square(&work):
         return None
-    out = _matrices(matrix, work.each.rows, work.each.rows)
+    out = columns_like(matrix, work.each.rows, work.each.rows)
     return out if _run(&work, matrix, None, out, None, None) else None
 
 
@@ -253,8 +256,8 @@ cdef object _lu_factor_ex(TensorImpl matrix, PyObject** stack):
     cdef Tensor factors, pivots
     if not reads_flag(stack[1], &pivot) or not pivot or not _begin(&work, matrix, ATEN_FACTOR):
         return None
-    factors = _matrices(matrix, work.each.rows, work.each.columns)
-    pivots = _numbers(matrix, INT32, min(work.each.rows, work.each.columns))
+    factors = columns_like(matrix, work.each.rows, work.each.columns)
+    pivots = numbers_like(matrix, INT32, min(work.each.rows, work.each.columns))
     if not _run(&work, matrix, None, None, factors, pivots):
         return None
     return factors, pivots, _no_reports(matrix)
@@ -270,7 +273,7 @@ cdef object _solved(TensorImpl matrix, PyObject** stack, bint with_factors):
     cdef bint left = False, vectors
     cdef TensorImpl right
     cdef Tensor out, factors = None, pivots = None
-    if not _is_ordinary(stack[1]) or not reads_flag(stack[2], &left) or not left:
+    if not is_ordinary(stack[1]) or not reads_flag(stack[2], &left) or not left:
         return None
     right = <TensorImpl>stack[1]
     vectors = right.rank == matrix.rank - 1
@@ -278,12 +281,12 @@ cdef object _solved(TensorImpl matrix, PyObject** stack, bint with_factors):
             not _add_right(&work, matrix, stack[1], vectors)):
         return None
     if vectors:
-        out = _numbers(matrix, matrix.dtype_code, work.each.rows)
+        out = numbers_like(matrix, matrix.dtype_code, work.each.rows)
     else:
-        out = _matrices(matrix, work.each.rows, work.each.width)
+        out = columns_like(matrix, work.each.rows, work.each.width)
     if with_factors:
-        factors = _matrices(matrix, work.each.rows, work.each.rows)
-        pivots = _numbers(matrix, INT32, work.each.rows)
+        factors = columns_like(matrix, work.each.rows, work.each.rows)
+        pivots = numbers_like(matrix, INT32, work.each.rows)
     if not _run(&work, matrix, right, out, factors, pivots):
         return None
     return (out, factors, pivots, _no_reports(matrix)) if with_factors else out
@@ -303,13 +306,13 @@ cdef object _determined(TensorImpl matrix, bint logarithm, bint with_factors):
     if (not _begin(&work, matrix, ATEN_LOGARITHM if logarithm else ATEN_DETERMINANT)
             or not _is_square(&work)):
         return None
-    out = _numbers(matrix, matrix.dtype_code, -1)
+    out = numbers_like(matrix, matrix.dtype_code, -1)
     if logarithm:
-        logarithms = _numbers(matrix, matrix.dtype_code, -1)
+        logarithms = numbers_like(matrix, matrix.dtype_code, -1)
         work.each.logarithms = data_pointer(logarithms)
     if with_factors:
-        factors = _matrices(matrix, work.each.rows, work.each.rows)
-        pivots = _numbers(matrix, INT32, work.each.rows)
+        factors = columns_like(matrix, work.each.rows, work.each.rows)
+        pivots = numbers_like(matrix, INT32, work.each.rows)
     if not _run(&work, matrix, None, out, factors, pivots):
         return None
     made = (out, logarithms) if logarithm else (out,)
@@ -348,7 +351,7 @@ cdef object _cholesky(TensorImpl matrix, PyObject** stack):
     work.each.turned = not upper
     if not upper:
         _turn(&work)
-    out = _matrices(matrix, work.each.rows, work.each.rows)
+    out = columns_like(matrix, work.each.rows, work.each.rows)
     return out if _run(&work, matrix, None, out, None, None) else None
 
 
@@ -362,7 +365,7 @@ cdef object _cholesky_solve(TensorImpl right, PyObject** stack):
     cdef bint upper = False
     cdef TensorImpl matrix
     cdef Tensor out
-    if not _is_ordinary(stack[1]) or not reads_flag(stack[2], &upper):
+    if not is_ordinary(stack[1]) or not reads_flag(stack[2], &upper):
         return None
     matrix = <TensorImpl>stack[1]
     if not _begin(&work, matrix, ATEN_CHOLESKY_SOLVE) or not _is_square(&work) or (
@@ -370,7 +373,7 @@ cdef object _cholesky_solve(TensorImpl right, PyObject** stack):
         return None
     if upper:
         _turn(&work)
-    out = _matrices(matrix, work.each.rows, work.each.width)
+    out = columns_like(matrix, work.each.rows, work.each.width)
     return out if _run(&work, matrix, right, out, None, None) else None
 
 
@@ -385,7 +388,7 @@ cdef object _solve_triangular(TensorImpl matrix, PyObject** stack):
             not _add_right(&work, matrix, stack[1], False)):
         return None
     work.each.upper, work.each.unit = upper, unit
-    out = _matrices(matrix, work.each.rows, work.each.width)
+    out = columns_like(matrix, work.each.rows, work.each.width)
     return out if _run(&work, matrix, <TensorImpl>stack[1], out, None, None) else None
 
 
@@ -398,8 +401,8 @@ cdef object _qr(TensorImpl matrix, PyObject** stack):
     work.each.width = work.each.rows
     if mode == "reduced":
         work.each.width = min(work.each.rows, work.each.columns)
-    out = _matrices(matrix, work.each.rows, work.each.width)
-    factors = _matrices(matrix, work.each.width, work.each.columns)
+    out = columns_like(matrix, work.each.rows, work.each.width)
+    factors = columns_like(matrix, work.each.width, work.each.columns)
     return (out, factors) if _run(&work, matrix, None, out, factors, None) else None
 
 
