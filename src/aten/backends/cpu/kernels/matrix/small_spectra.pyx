@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Eigenvalues of small symmetric matrices and singular values of small ones, real, by LAPACK.
+"""Eigenvalues, singular values and least squares of small real matrices, by LAPACK.
 
 Its routines are called for a whole batch at once, on all threads, in memory of a size that is known
 beforehand. A call is declined, and left to the operator's function, where a matrix is not finite or
@@ -8,15 +8,16 @@ a method does not converge.
 """
 
 from cpython.object cimport PyObject
+from libc.float cimport DBL_EPSILON, FLT_EPSILON
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from aten._core.base.device cimport CPU
-from aten._core.base.dtypes cimport FLOAT64
+from aten._core.base.dtypes cimport FLOAT64, INT64
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.stand_in cimport CompiledFirst, StandIn
 from aten._core.tensor.given cimport reads_flag
-from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.making cimport make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
@@ -50,7 +51,22 @@ cdef extern from *:
                            &right_rows, work, &length, integers, &info, 1);
         return info;
     }
+
+    static int64_t aten_least(void *routine, int64_t rows, int64_t columns, int64_t width, void *a,
+                              void *b, int64_t b_rows, int64_t *pivots, const void *ratio,
+                              int64_t *rank, void *work, int64_t length) {
+        typedef void (*Routine)(const int64_t *, const int64_t *, const int64_t *, void *,
+                                const int64_t *, void *, const int64_t *, int64_t *, const void *,
+                                int64_t *, void *, const int64_t *, int64_t *);
+        int64_t info = 0;
+        ((Routine)routine)(&rows, &columns, &width, a, &rows, b, &b_rows, pivots, ratio, rank, work,
+                           &length, &info);
+        return info;
+    }
     """
+    int64_t aten_least(void* routine, int64_t rows, int64_t columns, int64_t width, void* a, void* b,
+                       int64_t b_rows, int64_t* pivots, const void* ratio, int64_t* rank, void* work,
+                       int64_t length) noexcept nogil
     int64_t aten_eigen(void* routine, char job, char triangle, int64_t n, void* a, void* values,
                        void* work, int64_t length, int64_t* integers,
                        int64_t integer_length) noexcept nogil
@@ -87,6 +103,12 @@ cdef struct Spectra:
     void* values
     void* left                                  # eigenvectors, or NULL
     void* right
+    # Right-hand sides of least squares; NULL where something else is asked for.
+    const void* given_right
+    int64_t width, right_row_step, right_column_step
+    int64_t right_steps[MAXIMUM_DIMS]
+    int64_t* ranks
+    double ratio
     int declined
 
 ctypedef object (*Computation)(TensorImpl matrix, PyObject** stack, object address_of)
@@ -141,6 +163,8 @@ cdef bint _begin(Spectra* spectra, TensorImpl matrix) noexcept:
     spectra.count = 1
     spectra.declined = 0
     spectra.left = spectra.right = NULL
+    spectra.given_right = NULL
+    spectra.width = 0
     spectra.left_columns = spectra.right_rows = 0
     for dim in range(spectra.levels):
         spectra.sizes[dim] = matrix.sizes[dim]
@@ -155,7 +179,8 @@ cdef bint _run(Spectra* spectra, TensorImpl matrix, object address_of, str name)
     spectra.routine = <void*><size_t>address_of(("d" if spectra.wide else "s") + name)
     spectra.given = const_data_pointer(matrix)
     with nogil:
-        parallel_for(spectra.count, max(GRAIN // (side * side * side), 1), _compute_range, spectra)
+        parallel_for(spectra.count, max(GRAIN // (side * side * side), 1),
+                     _compute_range if spectra.given_right == NULL else _minimize_range, spectra)
     return not spectra.declined
 
 
@@ -188,8 +213,10 @@ cdef void _compute(Spectra* spectra, int64_t begin, int64_t end, Real zero) noex
         # Eigenvectors come in the place of their matrix.
         a = room + length if spectra.singular or spectra.left == NULL else left
         info = 1
-        if _load(spectra, <const Real*>spectra.given
-                 + place_of(spectra.sizes, spectra.steps, spectra.levels, index), a):
+        if _load(<const Real*>spectra.given
+                 + place_of(spectra.sizes, spectra.steps, spectra.levels, index),
+                 spectra.row_step, spectra.column_step, spectra.rows, spectra.columns, a,
+                 spectra.rows):
             enter_library()
             if spectra.singular:
                 info = aten_singular(
@@ -207,14 +234,61 @@ cdef void _compute(Spectra* spectra, int64_t begin, int64_t end, Real zero) noex
     free(room)
 
 
-cdef bint _load(const Spectra* spectra, const Real* given, Real* a) noexcept nogil:
+cdef void _minimize_range(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Spectra* spectra = <Spectra*>context
+    if spectra.wide:
+        _minimize(spectra, begin, end, <double>spectra.ratio)
+    else:
+        _minimize(spectra, begin, end, <float>spectra.ratio)
+
+
+cdef void _minimize(Spectra* spectra, int64_t begin, int64_t end, Real ratio) noexcept nogil:
+    cdef int64_t pivots[SIDE]
+    cdef int64_t rows = spectra.rows, columns = spectra.columns, width = spectra.width
+    cdef int64_t most = max(rows, columns), side = max(most, width), index, place, column, info
+    cdef int64_t length = SQUARES * side * side + BLOCKS * side
+    cdef Real* room = <Real*>malloc((length + rows * columns + most * width) * sizeof(Real))
+    cdef Real* a = room + length
+    cdef Real* b = a + rows * columns
+    cdef Real* out
+    if room == NULL:
+        spectra.declined = 1
+        return
+    for index in range(begin, end):
+        for place in range(most * width):
+            b[place] = 0
+        for place in range(columns):
+            pivots[place] = 0
+        info = 1
+        if _load(<const Real*>spectra.given
+                 + place_of(spectra.sizes, spectra.steps, spectra.levels, index),
+                 spectra.row_step, spectra.column_step, rows, columns, a, rows) and _load(
+                     <const Real*>spectra.given_right
+                     + place_of(spectra.sizes, spectra.right_steps, spectra.levels, index),
+                     spectra.right_row_step, spectra.right_column_step, rows, width, b, most):
+            enter_library()
+            info = aten_least(spectra.routine, rows, columns, width, a, b, most, pivots, &ratio,
+                              &spectra.ranks[index], room, length)
+            leave_library()
+        if info != 0:
+            spectra.declined = 1
+            break
+        out = <Real*>spectra.left + index * most * width
+        for column in range(width):
+            for place in range(columns):
+                out[column * most + place] = b[column * most + place]
+    free(room)
+
+
+cdef bint _load(const Real* given, int64_t row_step, int64_t column_step, int64_t rows,
+                int64_t columns, Real* a, int64_t leading) noexcept nogil:
     """Copies a matrix column after column; returns whether it is finite."""
     cdef int64_t row, column
     cdef Real x, differences = 0
-    for column in range(spectra.columns):
-        for row in range(spectra.rows):
-            x = given[row * spectra.row_step + column * spectra.column_step]
-            a[column * spectra.rows + row] = x
+    for column in range(columns):
+        for row in range(rows):
+            x = given[row * row_step + column * column_step]
+            a[column * leading + row] = x
             differences += x - x
     return differences == 0
 
@@ -312,7 +386,50 @@ cdef object _svdvals(TensorImpl matrix, PyObject** stack, object address_of):
     return None if made is None else made[1]
 
 
+cdef object _lstsq(TensorImpl matrix, PyObject** stack, object address_of):
+    """The solution, of whatever rank, which is told; residuals and singular values are not."""
+    cdef Spectra spectra
+    cdef TensorImpl right
+    cdef Tensor made, ranks
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef int64_t step, most
+    cdef int dim, rank = matrix.rank
+    if not is_ordinary(stack[1]) or stack[2] != <PyObject*>None or not _begin(&spectra, matrix):
+        return None
+    if stack[3] != <PyObject*>None and <object>stack[3] != "gelsy":
+        return None
+    right = <TensorImpl>stack[1]
+    if right.rank != rank or right.dtype_code != matrix.dtype_code or right.sizes[rank - 1] > SIDE:
+        return None
+    for dim in range(rank - 1):
+        if right.sizes[dim] != matrix.sizes[dim]:
+            return None
+        spectra.right_steps[dim] = right.strides[dim]
+    spectra.width = right.sizes[rank - 1]
+    spectra.right_row_step = right.strides[rank - 2]
+    spectra.right_column_step = right.strides[rank - 1]
+    most = max(spectra.rows, spectra.columns)
+    spectra.ratio = most * (DBL_EPSILON if spectra.wide else <double>FLT_EPSILON)
+    # Where there are more equations than unknowns, the columns lie as far apart as the given ones.
+    step = most * spectra.width
+    for dim in range(rank - 3, -1, -1):
+        sizes[dim], strides[dim] = matrix.sizes[dim], step
+        step *= matrix.sizes[dim]
+    sizes[rank - 2], sizes[rank - 1] = spectra.columns, spectra.width
+    strides[rank - 2], strides[rank - 1] = 1, most
+    made = make_strided(matrix.dtype_code, rank, sizes, strides, CPU, matrix.device_index)
+    ranks = numbers_like(matrix, INT64, -1)
+    spectra.left = data_pointer(made)
+    spectra.ranks = <int64_t*>data_pointer(ranks)
+    spectra.given_right = const_data_pointer(right)
+    if not _run(&spectra, matrix, address_of, "gelsy"):
+        return None
+    return made, _nothing(matrix), ranks, _nothing(matrix)
+
+
 cdef dict _FUNCTIONS = {
+    "lstsq": <size_t>_lstsq,
     "eigh_parts": <size_t>_eigh_parts,
     "eigh": <size_t>_eigh,
     "eigvalsh": <size_t>_eigvalsh,
