@@ -242,6 +242,15 @@ cdef inline void _put_number(const Line* line, char* target, Real real, Real ima
     (<Element*>(target + line.width))[0] = <Element>imaginary
 
 
+cdef inline bint _reads_pairs(const Line* line) noexcept nogil:
+    """Whether a line lies in memory as pairs, and goes through passes as it is."""
+    if line.plan.columns != NULL or line.plan.inner != NULL or line.real_output:
+        return False
+    if line.real_input:
+        return line.halves != NULL and line.steps[GIVEN] == line.width
+    return line.steps[GIVEN] == 2 * line.width
+
+
 cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_t lanes, Real* a,
                            int64_t held, Element element) noexcept nogil:
     """A few lines, which are `apart` by so many bytes."""
