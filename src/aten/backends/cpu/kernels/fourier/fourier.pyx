@@ -16,7 +16,7 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor, count_write, data_pointer
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
-    FourierHalves, FourierPlan, Plan, is_alone, room_of, run_doubles, run_floats, table_for,
+    FourierHalves, FourierPlan, Plan, aten_passes, is_alone, room_of, run_doubles, run_floats, table_for,
 )
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder, run_walk)
@@ -30,6 +30,10 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
                            double* pairs) noexcept
 
+    int aten_lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
+                         float scale, float* a, float* b) noexcept
+    int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
+                          double scale, double* a, double* b) noexcept
     void aten_spectrum_floats(const float* real, const float* imaginary, int64_t count,
                               const float* roots, float halved, float* pairs) noexcept
     void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
@@ -256,6 +260,23 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
     """A few lines, which are `apart` by so many bytes."""
     cdef Real* b = a + held
     cdef int failed = 0
+    cdef bint whole = not line.real_input and line.steps[OUT] == 2 * line.width
+    if lanes == 1 and _reads_pairs(line):
+        if Real is float and Element is float:
+            if aten_lone_floats(&line.plan.passes, <const float*>data[GIVEN],
+                                <float*>data[OUT] if whole else NULL, line.inverse,
+                                <float>line.scale, a, b):
+                a = b
+        elif Real is double and Element is double:
+            if aten_lone_doubles(&line.plan.passes, <const double*>data[GIVEN],
+                                 <double*>data[OUT] if whole else NULL, line.inverse,
+                                 line.scale, a, b):
+                a = b
+        if line.real_input:
+            _store_spectrum(line, a, data[OUT], apart[OUT], 1, element)
+        elif not whole:
+            _store(line, a, data[OUT], apart[OUT], 1, element)
+        return
     if line.real_output:
         _load_spectrum(line, data[GIVEN], apart[GIVEN], lanes, a, element)
     else:

@@ -132,6 +132,18 @@ static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const 
     ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, begin, count, room)
 }
 
+static int aten_lone_doubles(const aten_passes *passes, const double *pairs, double *out, int swapped,
+                           double scale, double *a, double *b)
+{
+    ATEN_CALL_LEVEL(lone, double, passes, pairs, out, swapped, scale, a, b)
+}
+
+static int aten_lone_floats(const aten_passes *passes, const float *pairs, float *out, int swapped,
+                           float scale, float *a, float *b)
+{
+    ATEN_CALL_LEVEL(lone, float, passes, pairs, out, swapped, scale, a, b)
+}
+
 static void aten_part_floats(const float *pairs, int64_t count, float *real, float *imaginary)
 {
     ATEN_CALL_LEVEL(part, float, pairs, count, real, imaginary)

@@ -64,16 +64,15 @@ typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), al
 
 /* The first pass of a lone transform: a group in each lane. What they give lies by radices, and is
    to lie by groups: each riffle of all numbers moves one bit of their places. The last vector may
-   do again what the one before has done. */
-#define FIRST(radix, BUTTERFLY, LOAD)                                                               \
+   do again what the one before has done. LOADED and LONE say where numbers come from. */
+#define FIRST(radix, BUTTERFLY, LOAD, LOADED, LONE)                                                 \
     {                                                                                               \
-        const int64_t d = m, e = 1, by = (radix);                                                   \
         for (int64_t next = 0; next < m; next += LANES) {                                           \
             typedef NAME(vector) VECTOR;                                                            \
-            const int64_t p = next + LANES <= m ? next : m - LANES, i = p;                          \
+            const int64_t p = next + LANES <= m ? next : m - LANES;                                 \
             VECTOR made[2][radix];                                                                  \
             LOAD(VECTOR)                                                                            \
-            BUTTERFLY(KEPT, ALIKE)                                                                  \
+            LOADED(radix, BUTTERFLY)                                                                \
             for (int plane = 0; plane < 2; plane++) {                                               \
                 for (int width = 1; width < (radix); width *= 2) {                                  \
                     VECTOR held[radix];                                                             \
@@ -88,13 +87,72 @@ typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), al
                     OUT(plane ? yi : yr, (radix) * p + k * LANES) = made[plane][k];                 \
             }                                                                                       \
         }                                                                                           \
-        const int64_t p = 0;                                                                        \
-        GROUP(BUTTERFLY, UNTURNED)                                                                  \
+        typedef REAL VECTOR;                                                                        \
+        const int64_t o = 0, e = 1;                                                                 \
+        LONE(radix, BUTTERFLY)                                                                      \
     }
+
+/* From planes. */
+#define PLANES(radix, BUTTERFLY)                                                                    \
+    const int64_t i = p, d = m;                                                                     \
+    BUTTERFLY(KEPT, ALIKE)
+#define LONE_PLANES(radix, BUTTERFLY)                                                               \
+    const int64_t i = 0, d = m;                                                                     \
+    BUTTERFLY(UNTURNED, UNTURNED)
+
+/* From pairs, whose planes are parted in registers. */
+#define PAIRS(radix, BUTTERFLY)                                                                     \
+    VECTOR given[2][radix];                                                                         \
+    for (int k = 0; k < (radix); k++) {                                                             \
+        const VECTOR one = IN(pairs, 2 * (p + k * m)), other = IN(pairs, 2 * (p + k * m) + LANES);  \
+        given[0][k] = EVEN(one, other);                                                             \
+        given[1][k] = ODD(one, other);                                                              \
+    }                                                                                               \
+    const REAL *xr = (const REAL *)given[swapped], *xi = (const REAL *)given[1 - swapped];          \
+    const int64_t i = 0, d = LANES;                                                                 \
+    BUTTERFLY(KEPT, ALIKE)
+#define LONE_PAIRS(radix, BUTTERFLY)                                                                \
+    REAL given[2][radix];                                                                           \
+    for (int k = 0; k < (radix); k++) {                                                             \
+        given[0][k] = pairs[2 * k * m];                                                             \
+        given[1][k] = pairs[2 * k * m + 1];                                                         \
+    }                                                                                               \
+    const REAL *xr = given[swapped], *xi = given[1 - swapped];                                      \
+    const int64_t i = 0, d = 1;                                                                     \
+    BUTTERFLY(UNTURNED, UNTURNED)
+
+#define FROM_PAIRS(stem) NAME(stem)(int64_t m, const REAL *restrict pairs, int swapped,             \
+    REAL *restrict yr, REAL *restrict yi, const REAL *restrict w)
+
+/* The last pass of a lone transform: its results are scaled, and stored as pairs. */
+#define PAIRED(k, real, imaginary, wr, wi)                                                          \
+    {                                                                                               \
+        const VECTOR x = (real) * scale, y = (imaginary) * scale;                                   \
+        OUT(pairs, 2 * (i + (k) * s)) = swapped ? LOW(y, x) : LOW(x, y);                            \
+        OUT(pairs, 2 * (i + (k) * s) + LANES) = swapped ? HIGH(y, x) : HIGH(x, y);                  \
+    }
+#define LAST(BUTTERFLY)                                                                             \
+    {                                                                                               \
+        typedef NAME(vector) VECTOR;                                                                \
+        const int64_t d = s;                                                                        \
+        if (swapped) {                                                                              \
+            const int swapped = 1;                                                                  \
+            for (int64_t i = 0; i < s; i += LANES) {                                                \
+                BUTTERFLY(PAIRED, PAIRED)                                                           \
+            }                                                                                       \
+        } else {                                                                                    \
+            const int swapped = 0;                                                                  \
+            for (int64_t i = 0; i < s; i += LANES) {                                                \
+                BUTTERFLY(PAIRED, PAIRED)                                                           \
+            }                                                                                       \
+        }                                                                                           \
+    }
+#define TO_PAIRS(stem) NAME(stem)(int64_t s, const REAL *restrict xr, const REAL *restrict xi,      \
+    REAL *restrict pairs, int swapped, REAL scale)
 
 #define GROUPS_OR_FIRST(radix, BUTTERFLY, LOAD)                                                     \
     if (s == 1 && m >= LANES)                                                                       \
-        FIRST(radix, BUTTERFLY, LOAD)                                                               \
+        FIRST(radix, BUTTERFLY, LOAD, PLANES, LONE_PLANES)                                          \
     else                                                                                            \
         GROUPS(radix, BUTTERFLY, LOAD)
 
@@ -114,6 +172,7 @@ typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), al
     PUT(1, (ar - br), (ai - bi), w1r, w1i)
 
 static TARGET void PASS(pass_2) { GROUPS_OR_FIRST(2, BUTTERFLY_2, ROOTS_2) }
+static TARGET void TO_PAIRS(last_2) { LAST(BUTTERFLY_2) }
 
 #define BUTTERFLY_3(PUT, SET)                                                                       \
     const VECTOR ar = IN(xr, i), ai = IN(xi, i);                                                    \
@@ -126,6 +185,7 @@ static TARGET void PASS(pass_2) { GROUPS_OR_FIRST(2, BUTTERFLY_2, ROOTS_2) }
     PUT(2, (hr - ti), (hi + tr), w2r, w2i)
 
 static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOTS_3) }
+static TARGET void TO_PAIRS(last_3) { LAST(BUTTERFLY_3) }
 
 /* The four sums of every other of eight numbers, or of four that lie `by` * d apart. */
 #define FOUR(from, by, name)                                                                        \
@@ -150,6 +210,11 @@ static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOTS_3) }
     PUT(3, a3r, a3i, w3r, w3i)
 
 static TARGET void PASS(pass_4) { GROUPS_OR_FIRST(4, BUTTERFLY_4, ROOTS_4) }
+static TARGET void FROM_PAIRS(first_4)
+{
+    FIRST(4, BUTTERFLY_4, ROOTS_4, PAIRS, LONE_PAIRS)
+}
+static TARGET void TO_PAIRS(last_4) { LAST(BUTTERFLY_4) }
 
 #define HALF_TURN (REAL)0.70710678118654752440
 
@@ -168,6 +233,11 @@ static TARGET void PASS(pass_4) { GROUPS_OR_FIRST(4, BUTTERFLY_4, ROOTS_4) }
     PUT(7, (a3r - c3r), (a3i - c3i), w7r, w7i)
 
 static TARGET void PASS(pass_8) { GROUPS_OR_FIRST(8, BUTTERFLY_8, ROOTS_8) }
+static TARGET void FROM_PAIRS(first_8)
+{
+    FIRST(8, BUTTERFLY_8, ROOTS_8, PAIRS, LONE_PAIRS)
+}
+static TARGET void TO_PAIRS(last_8) { LAST(BUTTERFLY_8) }
 
 /* cos and sin of a fifth and of two fifths of a turn */
 #define C1 (REAL)0.30901699437494742410
@@ -192,6 +262,7 @@ static TARGET void PASS(pass_8) { GROUPS_OR_FIRST(8, BUTTERFLY_8, ROOTS_8) }
     PUT(4, (ur - gi), (ui + gr), w4r, w4i)
 
 static TARGET void PASS(pass_5) { GROUPS(5, BUTTERFLY_5, ROOTS_5) }
+static TARGET void TO_PAIRS(last_5) { LAST(BUTTERFLY_5) }
 
 #undef C1
 #undef C2
@@ -260,12 +331,32 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
         }
 }
 
-/* All passes, between `a` and `b`, two planes each; returns whether the result lies in `b`. */
-static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, REAL *b)
+/* Pairs of neighbours to two planes, and back. */
+static TARGET void NAME(part)(const REAL *restrict pairs, int64_t count, REAL *restrict real,
+                              REAL *restrict imaginary)
 {
-    const int64_t all = passes->length * lanes;
-    int64_t m = passes->length, s = lanes;
-    for (int index = 0; index < passes->count; index++) {
+    for (int64_t place = 0; place < count; place++) {
+        real[place] = pairs[2 * place];
+        imaginary[place] = pairs[2 * place + 1];
+    }
+}
+
+static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict imaginary,
+                              int64_t count, REAL scale, REAL *restrict pairs)
+{
+    for (int64_t place = 0; place < count; place++) {
+        pairs[2 * place] = real[place] * scale;
+        pairs[2 * place + 1] = imaginary[place] * scale;
+    }
+}
+
+/* The passes from `begin` to `end`, between `a` and `b`, two planes each; returns whether the result
+   lies in `b`. */
+static TARGET int NAME(run_part)(const aten_passes *passes, int begin, int end, int64_t m, int64_t s,
+                                 REAL *a, REAL *b)
+{
+    const int64_t all = m * s;
+    for (int index = begin; index < end; index++) {
         const int radix = passes->radices[index];
         const REAL *w = (const REAL *)passes->roots + passes->begins[index];
         const REAL *table = (const REAL *)passes->roots + passes->tables[index];
@@ -283,7 +374,54 @@ static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, R
         a = b;
         b = other;
     }
-    return passes->count & 1;
+    return (end - begin) & 1;
+}
+
+/* All passes. */
+static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, REAL *b)
+{
+    return NAME(run_part)(passes, 0, passes->count, passes->length, lanes, a, b);
+}
+
+/* All passes of one line of pairs, whose parts are exchanged if `swapped`: to pairs, scaled, or, to
+   no `out`, to planes. Returns whether these lie in `b`. */
+static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, REAL *out, int swapped,
+                             REAL scale, REAL *a, REAL *b)
+{
+    const int64_t all = passes->length;
+    int64_t m = passes->length, s = 1;
+    int begin = 0, end = passes->count, in_b = 0;
+    const int first = end ? passes->radices[0] : 1, last = end ? passes->radices[end - 1] : 1;
+    if ((first == 8 || first == 4) && m / first >= LANES) {
+        m /= first;
+        if (first == 8)
+            NAME(first_8)(m, pairs, swapped, a, a + all, (const REAL *)passes->roots);
+        else
+            NAME(first_4)(m, pairs, swapped, a, a + all, (const REAL *)passes->roots);
+        s = first;
+        begin = 1;
+    } else
+        NAME(part)(pairs, all, swapped ? a + all : a, swapped ? a : a + all);
+    const int joined = out && end > begin && all / last % LANES == 0 && (last <= 5 || last == 8);
+    end -= joined;
+    if (NAME(run_part)(passes, begin, end, m, s, a, b)) {
+        in_b = 1;
+        a = b;
+    }
+    s = all / last;
+    if (!joined) {
+        if (out)
+            NAME(join)(swapped ? a + all : a, swapped ? a : a + all, all, scale, out);
+        return in_b;
+    }
+    switch (last) {
+    case 2: NAME(last_2)(s, a, a + all, out, swapped, scale); break;
+    case 3: NAME(last_3)(s, a, a + all, out, swapped, scale); break;
+    case 4: NAME(last_4)(s, a, a + all, out, swapped, scale); break;
+    case 5: NAME(last_5)(s, a, a + all, out, swapped, scale); break;
+    default: NAME(last_8)(s, a, a + all, out, swapped, scale);
+    }
+    return in_b;
 }
 
 /* A block of `rows` rows, of `columns` numbers, as columns of another. */
@@ -440,25 +578,6 @@ static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b
     }
 }
 
-/* Pairs of neighbours to two planes, and back. */
-static TARGET void NAME(part)(const REAL *restrict pairs, int64_t count, REAL *restrict real,
-                              REAL *restrict imaginary)
-{
-    for (int64_t place = 0; place < count; place++) {
-        real[place] = pairs[2 * place];
-        imaginary[place] = pairs[2 * place + 1];
-    }
-}
-
-static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict imaginary,
-                              int64_t count, REAL scale, REAL *restrict pairs)
-{
-    for (int64_t place = 0; place < count; place++) {
-        pairs[2 * place] = real[place] * scale;
-        pairs[2 * place + 1] = imaginary[place] * scale;
-    }
-}
-
 #undef IN
 #undef OUT
 #undef UNFOLD
@@ -473,6 +592,14 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
 #undef GROUP
 #undef GROUPS
 #undef FIRST
+#undef PLANES
+#undef LONE_PLANES
+#undef PAIRS
+#undef LONE_PAIRS
+#undef FROM_PAIRS
+#undef PAIRED
+#undef LAST
+#undef TO_PAIRS
 #undef GROUPS_OR_FIRST
 #undef ROOT
 #undef ROOTS_2
