@@ -30,6 +30,13 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
                            double* pairs) noexcept
 
+    int aten_lanes(int wide) noexcept
+    void aten_floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
+                             const float* roots, float* out, int64_t out_apart, int swapped,
+                             float scale, float* a, float* b) noexcept
+    void aten_doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
+                              const double* roots, double* out, int64_t out_apart, int swapped,
+                              double scale, double* a, double* b) noexcept
     int aten_lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
                          float scale, float* a, float* b) noexcept
     int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
@@ -44,6 +51,8 @@ cdef enum:
     GIVEN = 1
     # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
     ABREAST = 32
+    # Rows of no more numbers are gone through side by side, too.
+    SHORT = 128
     # Numbers in one chunk of work for the threads.
     GRAIN = 8192
 
@@ -294,14 +303,39 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
         _store(line, a, data[OUT], apart[OUT], lanes, element)
 
 
+cdef inline bint _goes_abreast(const Line* line, const int64_t* apart) noexcept nogil:
+    """Whether lines are short ones of pairs, whose results are pairs as well, or half a spectrum."""
+    return (_reads_pairs(line) and line.plan.length <= SHORT and line.steps[OUT] == 2 * line.width
+            and (not line.real_input or line.results == line.length // 2 + 1)
+            and apart[GIVEN] % line.width == 0 and apart[OUT] % line.width == 0)
+
+
+cdef void _transform_abreast(const Line* line, char** data, const int64_t* apart, Real* a,
+                             int64_t held) noexcept nogil:
+    """As many lines as a vector has lanes."""
+    cdef const Real* roots = <const Real*>line.halves if line.real_input else NULL
+    cdef int64_t given = apart[GIVEN] // line.width, out = apart[OUT] // line.width
+    cdef Real scale = <Real>line.scale
+    if Real is float:
+        aten_floats_abreast(&line.plan.passes, <const float*>data[GIVEN], given, roots,
+                            <float*>data[OUT], out, line.inverse, scale, a, a + held)
+    else:
+        aten_doubles_abreast(&line.plan.passes, <const double*>data[GIVEN], given, roots,
+                             <double*>data[OUT], out, line.inverse, scale, a, a + held)
+
+
 cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, Real unused, Element element) noexcept nogil:
     cdef int64_t lanes = ABREAST // sizeof(Real), outer, first, count, held
     cdef char* places[2]
     cdef Real* room
+    cdef bint abreast = False
     # Lines that lie side by side are gone through together; one by one, those that lie in rows.
     if line.steps[GIVEN] <= s0[GIVEN] and line.steps[OUT] <= s0[OUT] or is_alone(line.plan):
         lanes = 1
+    if lanes == 1 and _goes_abreast(line, s0) and n0 >= aten_lanes(sizeof(Real) == 8):
+        lanes = aten_lanes(sizeof(Real) == 8)
+        abreast = True
     lanes = min(lanes, n0)
     held = 2 * line.plan.length * lanes
     room = <Real*>line.room
@@ -316,7 +350,13 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
             count = min(lanes, n0 - first)
             places[OUT] = data[OUT] + outer * s1[OUT] + first * s0[OUT]
             places[GIVEN] = data[GIVEN] + outer * s1[GIVEN] + first * s0[GIVEN]
-            _transform_lines(line, places, s0, count, room, held, element)
+            if not abreast:
+                _transform_lines(line, places, s0, count, room, held, element)
+            elif count == lanes:
+                _transform_abreast(line, places, s0, room, held)
+            else:
+                count = 1
+                _transform_lines(line, places, s0, count, room, held, element)
             first += count
     if line.room == NULL:
         free(room)

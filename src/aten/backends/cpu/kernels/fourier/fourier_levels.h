@@ -88,6 +88,16 @@ typedef struct {
 #define ATEN_CALL_LEVEL(stem, type, ...) return aten_fourier_##stem##_##type##_16(__VA_ARGS__);
 #endif
 
+/* How many REALs a vector has. */
+static int aten_lanes(int wide)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return wide ? 4 : 8;
+#endif
+    return wide ? 2 : 4;
+}
+
 static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, float *b)
 {
     ATEN_CALL_LEVEL(run, float, passes, lanes, a, b)
@@ -142,6 +152,20 @@ static int aten_lone_floats(const aten_passes *passes, const float *pairs, float
                            float scale, float *a, float *b)
 {
     ATEN_CALL_LEVEL(lone, float, passes, pairs, out, swapped, scale, a, b)
+}
+
+static void aten_doubles_abreast(const aten_passes *passes, const double *pairs, int64_t apart,
+                               const double *roots, double *out, int64_t out_apart, int swapped,
+                               double scale, double *a, double *b)
+{
+    ATEN_CALL_LEVEL(abreast, double, passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+}
+
+static void aten_floats_abreast(const aten_passes *passes, const float *pairs, int64_t apart,
+                               const float *roots, float *out, int64_t out_apart, int swapped,
+                               float scale, float *a, float *b)
+{
+    ATEN_CALL_LEVEL(abreast, float, passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
 }
 
 static void aten_part_floats(const float *pairs, int64_t count, float *real, float *imaginary)

@@ -424,6 +424,18 @@ static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, REAL 
     return in_b;
 }
 
+/* Turns a square of numbers in registers. */
+#define TURN_SQUARE                                                                                 \
+    for (int width = 1; width < LANES; width *= 2) {                                                \
+        VECTOR held[LANES];                                                                         \
+        for (int k = 0; k < LANES / 2; k++) {                                                       \
+            held[2 * k] = LOW(made[k], made[k + LANES / 2]);                                        \
+            held[2 * k + 1] = HIGH(made[k], made[k + LANES / 2]);                                   \
+        }                                                                                           \
+        for (int k = 0; k < LANES; k++)                                                             \
+            made[k] = held[k];                                                                      \
+    }
+
 /* A block of `rows` rows, of `columns` numbers, as columns of another. */
 static TARGET void NAME(transpose)(const REAL *restrict from, int64_t from_pitch, REAL *restrict to,
                                    int64_t to_pitch, int64_t rows, int64_t columns)
@@ -436,15 +448,7 @@ static TARGET void NAME(transpose)(const REAL *restrict from, int64_t from_pitch
             VECTOR made[LANES];
             for (int k = 0; k < LANES; k++)
                 made[k] = IN(from, (row + k) * from_pitch + column);
-            for (int width = 1; width < LANES; width *= 2) {
-                VECTOR held[LANES];
-                for (int k = 0; k < LANES / 2; k++) {
-                    held[2 * k] = LOW(made[k], made[k + LANES / 2]);
-                    held[2 * k + 1] = HIGH(made[k], made[k + LANES / 2]);
-                }
-                for (int k = 0; k < LANES; k++)
-                    made[k] = held[k];
-            }
+            TURN_SQUARE
             for (int k = 0; k < LANES; k++)
                 OUT(to, (column + k) * to_pitch + row) = made[k];
         }
@@ -477,6 +481,97 @@ static TARGET void NAME(copy)(const REAL *restrict from, int64_t from_pitch, REA
     const VECTOR ti = IN(turns, all + row * wide + begin + lane);                                   \
     OUT(out, row * pitch + begin + lane) = real * tr - imaginary * ti;                              \
     OUT(out, (rows + row) * pitch + begin + lane) = real * ti + imaginary * tr;
+
+#define UNFOLD(real, imaginary)                                                                     \
+    const VECTOR pr = xr + yr, pi = xi - yi, mr = xr - yr, mi = xi + yi;                            \
+    const VECTOR real = (pr + (wr * mi - wi * mr)) * halved;                                        \
+    const VECTOR imaginary = (pi - (wr * mr + wi * mi)) * halved;
+
+/* LANES rows of pairs, `apart` numbers from each other, side by side in planes, and back. */
+static TARGET void NAME(gather)(const REAL *restrict pairs, int64_t apart, int64_t count,
+                                REAL *restrict real, REAL *restrict imaginary)
+{
+    typedef NAME(vector) VECTOR;
+    int64_t place = 0;
+    for (; place + LANES / 2 <= count; place += LANES / 2) {
+        VECTOR made[LANES];
+        for (int k = 0; k < LANES; k++)
+            made[k] = IN(pairs, k * apart + 2 * place);
+        TURN_SQUARE
+        for (int k = 0; k < LANES / 2; k++) {
+            OUT(real, (place + k) * LANES) = made[2 * k];
+            OUT(imaginary, (place + k) * LANES) = made[2 * k + 1];
+        }
+    }
+    for (; place < count; place++)
+        for (int k = 0; k < LANES; k++) {
+            real[place * LANES + k] = pairs[k * apart + 2 * place];
+            imaginary[place * LANES + k] = pairs[k * apart + 2 * place + 1];
+        }
+}
+
+static TARGET void NAME(scatter)(const REAL *restrict real, const REAL *restrict imaginary,
+                                 int64_t count, REAL scale, REAL *restrict pairs, int64_t apart)
+{
+    typedef NAME(vector) VECTOR;
+    int64_t place = 0;
+    for (; place + LANES / 2 <= count; place += LANES / 2) {
+        VECTOR made[LANES];
+        for (int k = 0; k < LANES / 2; k++) {
+            made[2 * k] = IN(real, (place + k) * LANES) * scale;
+            made[2 * k + 1] = IN(imaginary, (place + k) * LANES) * scale;
+        }
+        TURN_SQUARE
+        for (int k = 0; k < LANES; k++)
+            OUT(pairs, k * apart + 2 * place) = made[k];
+    }
+    for (; place < count; place++)
+        for (int k = 0; k < LANES; k++) {
+            pairs[k * apart + 2 * place] = real[place * LANES + k] * scale;
+            pairs[k * apart + 2 * place + 1] = imaginary[place * LANES + k] * scale;
+        }
+}
+
+/* LANES short lines of pairs at once; `out` has their results, or, with `roots`, the spectra of
+   real numbers in pairs, one number longer. */
+static TARGET void NAME(abreast)(const aten_passes *passes, const REAL *pairs, int64_t apart,
+                                 const REAL *roots, REAL *out, int64_t out_apart, int swapped,
+                                 REAL scale, REAL *a, REAL *b)
+{
+    typedef NAME(vector) VECTOR;
+    const int64_t count = passes->length, all = count * LANES;
+    const REAL halved = scale / 2;
+    NAME(gather)(pairs, apart, count, swapped ? a + all : a, swapped ? a : a + all);
+    if (NAME(run)(passes, LANES, a, b)) {
+        REAL *other = a;
+        a = b;
+        b = other;
+    }
+    if (!roots) {
+        NAME(scatter)(swapped ? a + all : a, swapped ? a : a + all, count, scale, out, out_apart);
+        return;
+    }
+    REAL *real = b, *imaginary = b + all, last[LANES];
+    const VECTOR first = IN(a, 0), second = IN(a, all);
+    OUT(real, 0) = (first + second) * scale;
+    OUT(imaginary, 0) = first;
+    OUT(last, 0) = (first - second) * scale;
+    for (int64_t place = 1; place < count; place++) {
+        const VECTOR xr = IN(a, place * LANES), xi = IN(a, all + place * LANES);
+        const VECTOR yr = IN(a, (count - place) * LANES), yi = IN(a, all + (count - place) * LANES);
+        const REAL wr = roots[2 * place], wi = roots[2 * place + 1];
+        UNFOLD(one, other)
+        OUT(real, place * LANES) = one;
+        OUT(imaginary, place * LANES) = other;
+    }
+    NAME(scatter)(real, imaginary, count, 1, out, out_apart);
+    for (int k = 0; k < LANES; k++) {
+        out[k * out_apart] = real[k];
+        out[k * out_apart + 1] = 0;
+        out[k * out_apart + 2 * count] = last[k];
+        out[k * out_apart + 2 * count + 1] = 0;
+    }
+}
 
 /* A few columns, of neighbours, of the matrix that a long transform is: `wide` numbers in a row.
    They are transformed, turned, and go to rows that lie `pitch` apart: were it a power of two, the
@@ -546,11 +641,6 @@ static TARGET void NAME(multiply)(const REAL *xr, const REAL *xi, const REAL *re
         }
 }
 
-#define UNFOLD                                                                                      \
-    const VECTOR pr = xr + yr, pi = xi - yi, mr = xr - yr, mi = xi + yi;                            \
-    const VECTOR real = (pr + (wr * mi - wi * mr)) * halved;                                        \
-    const VECTOR imaginary = (pi - (wr * mr + wi * mi)) * halved;
-
 /* The spectrum of 2 * count real numbers, all but its ends, of that of as many pairs: x at a place,
    y at the one opposite. `roots` are pairs. */
 static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b, int64_t count,
@@ -564,7 +654,7 @@ static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b
         const VECTOR yr = BACK(IN(a, other)), yi = BACK(IN(b, other));
         const VECTOR one = IN(roots, 2 * place), next = IN(roots, 2 * place + LANES);
         const VECTOR wr = EVEN(one, next), wi = ODD(one, next);
-        UNFOLD
+        UNFOLD(real, imaginary)
         OUT(pairs, 2 * place) = LOW(real, imaginary);
         OUT(pairs, 2 * place + LANES) = HIGH(real, imaginary);
     }
@@ -572,7 +662,7 @@ static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b
         typedef REAL VECTOR;
         const REAL xr = a[place], xi = b[place], yr = a[count - place], yi = b[count - place];
         const REAL wr = roots[2 * place], wi = roots[2 * place + 1];
-        UNFOLD
+        UNFOLD(real, imaginary)
         pairs[2 * place] = real;
         pairs[2 * place + 1] = imaginary;
     }
@@ -582,6 +672,7 @@ static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b
 #undef OUT
 #undef UNFOLD
 #undef MULTIPLY
+#undef TURN_SQUARE
 #undef TURN
 #undef TURNED
 #undef UNTURNED
