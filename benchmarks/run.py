@@ -31,6 +31,7 @@ GROUPS = (
     "convolution",
     "low_precision",
     "attention",
+    "linalg",
     "fourier",
     "resampling",
     "rng",
