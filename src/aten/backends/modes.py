@@ -75,6 +75,11 @@ class DispatchMode:
         _modes.guards.pop().__exit__(*exc_info)
 
 
+def are_entered() -> bool:
+    """Whether a mode of this thread sees operators."""
+    return bool(_modes.entered)
+
+
 def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     entered = _modes.entered
     if not entered:

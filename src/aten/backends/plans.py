@@ -91,13 +91,22 @@ def plan_graph(
     generate: Generate | None,
     device_type: int,
     single: bool,
+    strides: Sequence[tuple[int, ...]] | None = None,
 ) -> Plan:
     """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only.
+
+    `strides` are those of the results, which have no gaps; without them, results lie as folds leave
+    them, or as the first operand of their shape.
 
     Raises UnsupportedGraphError where one walk cannot fill its results, for metadata alike.
     """
     outputs = [
-        Memory(len(inputs) + place, node.dtype, node.shape, _output_strides(graph, node, inputs))
+        Memory(
+            len(inputs) + place,
+            node.dtype,
+            node.shape,
+            strides[place] if strides is not None else _output_strides(graph, node, inputs),
+        )
         for place, node in enumerate(graph.outputs)
     ]
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]

@@ -25,18 +25,19 @@ class Recording:
         graph: the graph. Its first inputs are the tensors given; what else the function used, as it
             was, are the others.
         constants: these.
+        results: what the function returned, with tensors of the sizes that the graph's have.
     """
 
     def __init__(self, graph: Graph, constants: list[Tensor], results: Any) -> None:
         self.graph = graph
         self.constants = constants
-        self._results = results
+        self.results = results
         self._interpreter = Interpreter(graph, resolve_graph(graph))
 
     def __call__(self, *inputs: Tensor) -> Any:
         """The function's results, by the graph."""
         values = iter(self._interpreter.run([*inputs, *self.constants]))
-        return map_tensors(lambda _: next(values), self._results)
+        return map_tensors(lambda _: next(values), self.results)
 
     def __str__(self) -> str:
         return str(self.graph)

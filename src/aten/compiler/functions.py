@@ -1,0 +1,222 @@
+"""`aten.compile`: functions and modules that are captured, fused and replayed."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, NamedTuple
+
+from aten._core.base.dtypes import get_default_dtype
+from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.folding.plan import is_plain
+from aten.backends.modes import are_entered
+from aten.compiler.capture import Watched, captured, watched
+from aten.compiler.programs import CompiledProgram
+from aten.grad_mode import is_grad_enabled
+from aten.nn.modules.module import Module
+from aten.utils._pytree import tree_flatten
+
+# Programs one function keeps; the one used longest ago goes.
+MAXIMUM_PROGRAMS = 64
+_capturing = threading.local()
+
+
+class Break(NamedTuple):
+    """Why calls of some kind run eagerly."""
+
+    reason: str
+
+
+class _Entry(NamedTuple):
+    program: CompiledProgram | Break
+    watched: list[Watched]
+
+    def holds(self) -> bool:
+        return all(one.holds() for one in self.watched)
+
+
+class CompiledFunction:
+    """A function whose calls are replayed from captured programs.
+
+    One program serves calls with arguments of the same structure, whose tensors have the same
+    dtypes, sizes and strides and whose other arguments are equal, while what the function names
+    besides (a module's tensors and settings, variables around it) is what it was.
+
+    Attributes:
+        recompilations: why programs were made after the first, one text each.
+        breaks: why calls ran eagerly, one text for each kind of call.
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+        self.function = function
+        self.fullgraph = fullgraph
+        self.recompilations: list[str] = []
+        self.breaks: list[str] = []
+        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+        update_wrapper(self, function, updated=())
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self
+        raise TypeError("aten.compile: compile a bound method, or the function that it calls")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_capturing() or are_entered():
+            return self.function(*args, **kwargs)
+        leaves, structure = tree_flatten((args, kwargs))
+        tensors = [one for one in leaves if isinstance(one, Tensor)]
+        key = (structure, is_grad_enabled(), get_default_dtype(), *map(_described, leaves))
+        entry = self._entries.get(key)
+        if entry is None or not entry.holds():
+            entry = self._compiled(key, leaves, structure, tensors)
+        if isinstance(entry.program, Break):
+            return self.function(*args, **kwargs)
+        return entry.program(tensors)
+
+    def programs(self) -> list[CompiledProgram]:
+        """The programs in use, the latest last."""
+        found = [entry.program for entry in self._entries.values()]
+        return [one for one in found if isinstance(one, CompiledProgram)]
+
+    def _compiled(
+        self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]
+    ) -> _Entry:
+        if self._entries:
+            self.recompilations.append(self._difference(key))
+        entry = _Entry(self._program(leaves, structure, tensors), watched(self.function))
+        if isinstance(entry.program, Break):
+            self.breaks.append(entry.program.reason)
+        self._entries[key] = entry
+        while len(self._entries) > MAXIMUM_PROGRAMS:
+            self._entries.popitem(last=False)
+        return entry
+
+    def _program(
+        self, leaves: list[Any], structure: Any, tensors: list[Tensor]
+    ) -> CompiledProgram | Break:
+        reason = _unfit(tensors)
+        if reason:
+            return self._break(reason, None)
+        _capturing.active = True
+        try:
+            recording = captured(self.function, leaves, structure)
+        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+            return self._break(_place_of(error), error)
+        finally:
+            _capturing.active = False
+        if is_grad_enabled() and any(
+            one.requires_grad for one in (*tensors, *recording.constants)
+        ):
+            return self._break("gradients are asked for", None)
+        return CompiledProgram(recording)
+
+    def _break(self, reason: str, error: Exception | None) -> Break:
+        if self.fullgraph:
+            name = getattr(self.function, "__qualname__", type(self.function).__name__)
+            raise RuntimeError(f"aten.compile: {name} is not one graph: {reason}") from error
+        return Break(reason)
+
+    def _difference(self, key: Any) -> str:
+        if key in self._entries:
+            changed = [one.name for one in self._entries[key].watched if not one.holds()]
+            return f"changed: {', '.join(changed)}"
+        latest = next(reversed(self._entries))
+        places = [place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]]
+        if places and places[0] >= 3:
+            place = places[0]
+            return f"argument {place - 3}: {latest[place]} became {key[place]}"
+        return "arguments of another structure, or another state of gradients or default type"
+
+
+def is_capturing() -> bool:
+    """Whether this thread captures a function."""
+    return getattr(_capturing, "active", False)
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return (
+            value.dtype,
+            tuple(value.shape),
+            value.stride(),
+            value.device,
+            value.requires_grad,
+            is_plain(value),
+        )
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), id(value)
+    return type(value), value
+
+
+def _unfit(tensors: list[Tensor]) -> str:
+    """Why a call is not captured, or nothing."""
+    for place, one in enumerate(tensors):
+        if not is_plain(one):
+            return f"argument {place} is not a plain tensor on the CPU"
+    storages = [id(one.untyped_storage()) for one in tensors]
+    if len(set(storages)) != len(storages):
+        return "arguments share memory"
+    return ""
+
+
+def _place_of(error: BaseException) -> str:
+    """What depends on data, and the line of the program that asks for it."""
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if not name.startswith("aten.") and name != "aten":
+            where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{error} ({where})" if where else str(error)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "aten",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """`model`, a function or module, captured and replayed with its operators fused."""
+    if model is None:
+        return lambda function: compile(
+            function,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
+    if disable:
+        return model
+    if isinstance(model, Module):
+        return CompiledModule(model, CompiledFunction(model, fullgraph))
+    return CompiledFunction(model, fullgraph)
+
+
+class CompiledModule(Module):
+    """A module whose calls are replayed; attributes are those of the module."""
+
+    def __init__(self, module: Module, compiled: CompiledFunction) -> None:
+        super().__init__()
+        self._orig_mod = module
+        object.__setattr__(self, "_compiled", compiled)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_orig_mod"), name)

@@ -1,0 +1,85 @@
+"""Recorded graphs with kernels for their groups, ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.tensor.tensor import Tensor
+from aten.compiler.fusing import FusedGroup
+from aten.compiler.partition import Partition, partition
+from aten.graph.interpreter import Interpreter
+from aten.graph.ir import Graph, Node, map_nodes
+from aten.graph.operators import resolve_graph
+from aten.graph.pytree import map_tensors
+from aten.transforms.recording import Recording
+
+
+class CompiledProgram:
+    """A recorded function whose groups of operators run as one kernel each.
+
+    Attributes:
+        graph: the program as it runs.
+        partition: what was fused.
+        constants: tensors that the function used besides its arguments.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recorded = recording.graph
+        self.partition = partition(recording.graph)
+        self.constants = recording.constants
+        self._results = recording.results
+        self.graph, functions = _with_kernels(recording.graph, self.partition)
+        self._interpreter = Interpreter(self.graph, functions)
+        self._returns_tensor = isinstance(self._results, Tensor)
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        """The function's results for these tensors."""
+        values = self._interpreter.run([*tensors, *self.constants])
+        if self._returns_tensor:
+            return values[0]
+        remaining = iter(values)
+        return map_tensors(lambda _: next(remaining), self._results)
+
+
+def _with_kernels(graph: Graph, parted: Partition) -> tuple[Graph, dict[str, Any]]:
+    """The graph with one call for each fused group, and the functions of its targets."""
+    functions = dict(resolve_graph(graph))
+    made = Graph()
+    made.subgraphs = graph.subgraphs
+    made.returns_single = graph.returns_single
+    made.nodes = [node for node in graph.nodes if node.op in ("placeholder", "get_attr")]
+    renewed: dict[Node, Node] = {}
+
+    def current(value: Any) -> Any:
+        return map_nodes(value, lambda node: renewed.get(node, node))
+
+    for nodes in parted.groups:
+        group = parted.fused.get(nodes[0])
+        if group is not None:
+            functions[f"fused.{group.label}"] = group.kernel()
+            made.nodes += _calls(group, current, renewed)
+            continue
+        for node in nodes:
+            renewed[node] = Node(
+                node.name, node.op, node.target, current(node.args), current(node.kwargs), node.meta
+            )
+            made.nodes.append(renewed[node])
+    output = graph.output_node
+    made.nodes.append(Node(output.name, "output", "output", current(output.args)))
+    return made, functions
+
+
+def _calls(group: FusedGroup, current: Any, renewed: dict[Node, Node]) -> list[Node]:
+    call = Node(group.label, "call_function", f"fused.{group.label}", current(group.inputs))
+    if len(group.outputs) == 1:
+        call.meta = group.outputs[0].meta
+        renewed[group.outputs[0]] = call
+        return [call]
+    call.meta = {"val": [one.meta["val"] for one in group.outputs]}
+    parts = []
+    for place, one in enumerate(group.outputs):
+        part = Node(one.name, "call_function", "operator.getitem", (call, place), None, one.meta)
+        renewed[one] = part
+        parts.append(part)
+    return [call, *parts]
