@@ -50,9 +50,7 @@ class Watched(NamedTuple):
 _MISSING = object()
 
 
-def captured(
-    function: Callable[..., Any], leaves: list[Any], structure: TreeSpec
-) -> Recording:
+def captured(function: Callable[..., Any], leaves: list[Any], structure: TreeSpec) -> Recording:
     """The function on these arguments, as a graph over those of them that are tensors.
 
     Raises DataDependentOutputException or DynamicOutputShapeException where what it does depends on
@@ -128,7 +126,7 @@ class _CellContents(dict[str, Any]):
         super().__init__()
         self.cell = cell
 
-    def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
+    def get(self, name: str, default: Any = None) -> Any:
         try:
             return self.cell.cell_contents
         except ValueError:

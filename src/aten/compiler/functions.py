@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import update_wrapper
@@ -13,15 +13,19 @@ from aten._core.base.errors import DataDependentOutputException, DynamicOutputSh
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.backends.modes import are_entered
+from aten.compiler import state
 from aten.compiler.capture import Watched, captured, watched
+from aten.compiler.explaining import explained
 from aten.compiler.programs import CompiledProgram
 from aten.grad_mode import is_grad_enabled
 from aten.nn.modules.module import Module
 from aten.utils._pytree import tree_flatten
 
+# Names for the one way of compiling, and for none.
+_BACKENDS = ("aten", "inductor", "eager")
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
-_capturing = threading.local()
+_functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
 class Break(NamedTuple):
@@ -57,6 +61,7 @@ class CompiledFunction:
         self.breaks: list[str] = []
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
         update_wrapper(self, function, updated=())
+        _functions.add(self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
@@ -64,7 +69,7 @@ class CompiledFunction:
         raise TypeError("aten.compile: compile a bound method, or the function that it calls")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_capturing() or are_entered():
+        if state.capturing or are_entered():
             return self.function(*args, **kwargs)
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
@@ -75,6 +80,12 @@ class CompiledFunction:
         if isinstance(entry.program, Break):
             return self.function(*args, **kwargs)
         return entry.program(tensors)
+
+    def forget(self) -> None:
+        """Drop all programs and what was said of them."""
+        self._entries.clear()
+        self.recompilations.clear()
+        self.breaks.clear()
 
     def programs(self) -> list[CompiledProgram]:
         """The programs in use, the latest last."""
@@ -100,16 +111,14 @@ class CompiledFunction:
         reason = _unfit(tensors)
         if reason:
             return self._break(reason, None)
-        _capturing.active = True
+        state.capturing = True
         try:
             recording = captured(self.function, leaves, structure)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             return self._break(_place_of(error), error)
         finally:
-            _capturing.active = False
-        if is_grad_enabled() and any(
-            one.requires_grad for one in (*tensors, *recording.constants)
-        ):
+            state.capturing = False
+        if is_grad_enabled() and any(one.requires_grad for one in (*tensors, *recording.constants)):
             return self._break("gradients are asked for", None)
         return CompiledProgram(recording)
 
@@ -124,16 +133,13 @@ class CompiledFunction:
             changed = [one.name for one in self._entries[key].watched if not one.holds()]
             return f"changed: {', '.join(changed)}"
         latest = next(reversed(self._entries))
-        places = [place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]]
+        places = [
+            place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]
+        ]
         if places and places[0] >= 3:
             place = places[0]
             return f"argument {place - 3}: {latest[place]} became {key[place]}"
         return "arguments of another structure, or another state of gradients or default type"
-
-
-def is_capturing() -> bool:
-    """Whether this thread captures a function."""
-    return getattr(_capturing, "active", False)
 
 
 def _described(value: Any) -> Any:
@@ -181,27 +187,81 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "aten",
+    backend: str = "aten",
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """`model`, a function or module, captured and replayed with its operators fused."""
-    if model is None:
-        return lambda function: compile(
-            function,
-            fullgraph=fullgraph,
-            dynamic=dynamic,
-            backend=backend,
-            mode=mode,
-            options=options,
-            disable=disable,
+    """`model`, a function or module, captured when it is called and replayed with fused operators.
+
+    The first call with arguments of a kind (structure, dtypes, sizes, strides, values of what is no
+    tensor) captures what the function calls, without data; later ones replay it. What a function
+    does by Python alone, printing say, is done once. Calls that cannot be captured as a whole run
+    eagerly, and `aten.compiler.explain` says which and why. Without a model, a decorator.
+
+    Args:
+        fullgraph: raise RuntimeError in the place of running eagerly.
+        dynamic: not used yet: each size has a program of its own.
+        backend: "aten"; torch's "inductor" is taken for it, and "eager" compiles nothing.
+        mode, options: not used: there is one way.
+        disable: give the model itself.
+
+    Raises:
+        ValueError: there is no backend of the name.
+
+    Example:
+
+        >>> @aten.compile
+        ... def normalized(x, weight):
+        ...     hidden = aten.nn.functional.gelu(x * weight)
+        ...     return hidden / hidden.norm(dim=-1, keepdim=True)
+        >>> normalized(aten.ones(2, 4), aten.ones(4))
+        tensor([[0.5000, 0.5000, 0.5000, 0.5000],
+                [0.5000, 0.5000, 0.5000, 0.5000]])
+    """
+    if backend not in _BACKENDS:
+        raise ValueError(f"aten.compile: expected a backend of {_BACKENDS}, got {backend!r}")
+
+    def compiled(function: Any) -> Any:
+        if disable or backend == "eager":
+            return function
+        made = CompiledFunction(function, fullgraph)
+        return CompiledModule(function, made) if isinstance(function, Module) else made
+
+    return compiled if model is None else compiled(model)
+
+
+def explain(compiled: Any) -> str:
+    """What was fused, what was not and why, and which calls ran eagerly, as text.
+
+    Args:
+        compiled: what `aten.compile` gave.
+
+    Example:
+
+        >>> doubled = aten.compile(lambda x: (x + x).relu())
+        >>> _ = doubled(aten.ones(3))
+        >>> print(aten.compiler.explain(doubled))
+        program 1: 2 operators in 1 call
+          one kernel for add, relu
+    """
+    function = compiled._compiled if isinstance(compiled, CompiledModule) else compiled
+    if not isinstance(function, CompiledFunction):
+        raise TypeError(
+            f"aten.compiler.explain: expected what aten.compile gave, got {type(compiled).__name__}"
         )
-    if disable:
-        return model
-    if isinstance(model, Module):
-        return CompiledModule(model, CompiledFunction(model, fullgraph))
-    return CompiledFunction(model, fullgraph)
+    return explained(function.programs(), function.breaks, function.recompilations)
+
+
+def reset() -> None:
+    """Forget all captured programs.
+
+    Example:
+
+        >>> aten.compiler.reset()
+    """
+    for one in list(_functions):
+        one.forget()
 
 
 class CompiledModule(Module):
@@ -220,3 +280,6 @@ class CompiledModule(Module):
             return super().__getattr__(name)
         except AttributeError:
             return getattr(super().__getattr__("_orig_mod"), name)
+
+
+compile.explain = explain  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Any
 
 from aten._core.base.keys import DispatchKey
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.folding.plan import FusedKernel, Plan
+from aten.backends.cpu.kernels.folding.plan import FusedKernel, Plan, is_plain
 from aten.backends.plans import Memory, plan_graph
 from aten.backends.structured import loop_backend
 from aten.compiler.values import Composition, composed
@@ -74,7 +74,7 @@ class FusedGroup:
         plain = []
         for place, one in enumerate(tensors):
             made = one.resolve_conj().resolve_neg()
-            if not made.is_cpu or type(made).__torch_function__ is not Tensor.__torch_function__:
+            if not is_plain(made):
                 raise RuntimeError(
                     f"{self.label}: expected plain tensors on the CPU, got a "
                     f"{type(one).__name__} on {one.device} as operand {place}"

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from aten._core.base.device import device
-from aten._core.tensor.construct import empty_strided
-from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
+from aten.compiler.passes import described, has_effect
 from aten.compiler.values import Composition, composed, is_over_elements, operator_of
-from aten.graph.ir import Graph, Node, TensorMeta, concrete
+from aten.graph.ir import Graph, Node, TensorMeta
 from aten.loops.geometry import UnsupportedGraphError
 
-_META = device("meta")
 # Operators whose one kernel does more than its own definition: they are fused with others only.
 _LEAST_OPERATORS = 2
 
@@ -73,7 +70,7 @@ class _Partitioner:
             if node.op in ("placeholder", "get_attr", "output"):
                 continue
             group = self._placed(node)
-            if _has_effect(node):
+            if has_effect(node):
                 # What draws or writes stays in its order.
                 if last_effect is not None:
                     self._put_before(group, last_effect)
@@ -139,9 +136,9 @@ class _Partitioner:
             self.home[one] = other
         self.groups[group.place.bit_length() - 1] = other
         before = (group.before | other.before) & ~other.place & ~group.place
-        for one in self.groups:
-            if one.before & (group.place | other.place):
-                one.before = (one.before & ~group.place) | other.place | before
+        for waiting in self.groups:
+            if waiting.before & (group.place | other.place):
+                waiting.before = (waiting.before & ~group.place) | other.place | before
         other.before = before
         return other
 
@@ -201,18 +198,3 @@ class _Partitioner:
             done |= group.place
             ordered.append(group)
         return ordered
-
-
-def described(meta: TensorMeta) -> Tensor:
-    """A tensor of the meta device that is like what was recorded."""
-    sizes = [concrete(one, {}) for one in meta.shape]
-    strides = [concrete(one, {}) for one in meta.stride]
-    return empty_strided(sizes, strides, meta.dtype, _META)
-
-
-def _has_effect(node: Node) -> bool:
-    op = operator_of(node)
-    if op is None:
-        return True
-    tags = getattr(op.entry, "tags", ())
-    return "nondeterministic_seeded" in tags or any(one.is_write for one in op._schema.arguments)

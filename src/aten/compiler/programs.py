@@ -8,6 +8,8 @@ from typing import Any
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import Partition, partition
+from aten.compiler.passes import Rewriting, constant_part, prepared
+from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes
 from aten.graph.operators import resolve_graph
@@ -19,6 +21,7 @@ class CompiledProgram:
     """A recorded function whose groups of operators run as one kernel each.
 
     Attributes:
+        recorded: the program as it was captured.
         graph: the program as it runs.
         partition: what was fused.
         constants: tensors that the function used besides its arguments.
@@ -26,20 +29,71 @@ class CompiledProgram:
 
     def __init__(self, recording: Recording) -> None:
         self.recorded = recording.graph
-        self.partition = partition(recording.graph)
         self.constants = recording.constants
-        self._results = recording.results
-        self.graph, functions = _with_kernels(recording.graph, self.partition)
+        graph, self._preparation = _parted(prepared(recording.graph), self.constants)
+        self.partition = partition(graph)
+        self.graph, functions = _with_kernels(graph, self.partition)
         self._interpreter = Interpreter(self.graph, functions)
+        self._results = recording.results
         self._returns_tensor = isinstance(self._results, Tensor)
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's results for these tensors."""
-        values = self._interpreter.run([*tensors, *self.constants])
+        values = self._interpreter.run([*tensors, *self.constants, *self._preparation()])
         if self._returns_tensor:
             return values[0]
         remaining = iter(values)
         return map_tensors(lambda _: next(remaining), self._results)
+
+
+class _Preparation:
+    """What a program computes of constants alone: once, and again where these were written to."""
+
+    def __init__(self, graph: Graph, constants: Sequence[Tensor]) -> None:
+        self._constants = constants
+        self._interpreter = Interpreter(graph, resolve_graph(graph))
+        read = {one for node in graph.nodes for one in node.all_input_nodes}
+        self._sources = [
+            one for node, one in zip(graph.placeholders, constants, strict=True) if node in read
+        ]
+        self._seen: list[tuple[int, int]] = []
+        self._values: tuple[Any, ...] = ()
+
+    def __call__(self) -> tuple[Any, ...]:
+        seen = [(one._version, id(one.untyped_storage())) for one in self._sources]
+        if seen != self._seen:
+            with no_grad():
+                values = self._interpreter.run(self._constants)
+            # In this order: another thread sees values that are at least as new.
+            self._values, self._seen = values, seen
+        return self._values
+
+
+def _parted(graph: Graph, constants: Sequence[Tensor]) -> tuple[Graph, _Preparation]:
+    """The graph without what depends on constants alone, which it takes as further inputs, and what
+    computes these."""
+    same = constant_part(graph)
+    members = set(same)
+    rest = [node for node in graph.nodes if node not in members]
+    wanted = dict.fromkeys(one for node in rest for one in node.all_input_nodes if one in members)
+    first = Graph()
+    first.nodes = [
+        *(node for node in graph.placeholders if node.target.startswith("constant_")),
+        *same,
+        Node("output", "output", "output", (tuple(wanted),)),
+    ]
+    inputs = {
+        node: Node(f"prepared_{place}", "placeholder", f"prepared_{place}", meta=node.meta)
+        for place, node in enumerate(wanted)
+    }
+    rewriting = Rewriting(graph)
+    rewriting.current.update(inputs)
+    rewriting.nodes += graph.placeholders
+    rewriting.nodes += inputs.values()
+    for node in rest:
+        if node.op != "placeholder":
+            rewriting.keep(node)
+    return rewriting.finished(), _Preparation(first, constants)
 
 
 def _with_kernels(graph: Graph, parted: Partition) -> tuple[Graph, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Operators of a program, run on graph values: several of them become one graph of primitives.
 
-Each operator's definition is called as for its own kernel, with values in the place of tensors. What
-it gives has the type that eager calls give, so that what is computed between two operators is
+Each operator's definition is called as for its own kernel, with values in the place of tensors.
+What it gives has the type that eager calls give, so that what is computed between two operators is
 rounded as if it had been in memory.
 """
 
