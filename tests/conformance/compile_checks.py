@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -15,15 +16,18 @@ def compare(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     """A program around the operator gives what it gives eagerly: values, dtypes, sizes and strides,
     when it is captured and when it is replayed."""
     compiled = aten.compile(lambda *args, **kwargs: program(function, args, kwargs))
+    written, written_by_name = copied(args), copied(kwargs)
     aten.manual_seed(0)
     try:
-        expected = program(function, args, kwargs)
+        expected = program(function, written, written_by_name)
     except Exception as error:
         _compare_errors(compiled, args, kwargs, type(error))
         return
     for _ in range(2):
+        given, given_by_name = copied(args), copied(kwargs)
         aten.manual_seed(0)
-        _compare(compiled(*args, **kwargs), expected)
+        _compare(compiled(*given, **given_by_name), expected)
+        _compare(tensors((given, given_by_name)), tensors((written, written_by_name)))
 
 
 def program(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> list[Any]:
@@ -35,6 +39,19 @@ def _after(value: Any) -> Any:
     if value.dtype is aten.bool:
         return value ^ (value == value)
     return (value * 3 - value) * value
+
+
+def copied(value: Any) -> Any:
+    """A nest with tensors of their own, of the same sizes, strides and values."""
+    if isinstance(value, aten.Tensor):
+        return copy.deepcopy(value)
+    if isinstance(value, dict):
+        return {key: copied(one) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(copied, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(copied, value))
+    return value
 
 
 def tensors(value: Any) -> list[Any]:
@@ -54,9 +71,15 @@ def _compare(given: list[Any], expected: list[Any]) -> None:
         found, wanted = _described(one), _described(other)
         assert found == wanted, f"result {place}: {found}, expected {wanted}"
         tolerance = TOLERANCES.get(one.dtype.name, 1e-13)
-        scale = float(other.abs().nan_to_num(0, 0, 0).max()) if other.numel() else 0
+        scale = _largest(other)
         close = aten.isclose(one, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
         assert bool(close.all()), f"result {place}: {one}, expected {other}"
+
+
+def _largest(value: Any) -> float:
+    """The largest finite magnitude."""
+    wide = value.to(aten.complex128 if value.dtype.is_complex else aten.float64)
+    return float(wide.abs().nan_to_num(0, 0, 0).max()) if value.numel() else 0.0
 
 
 def _described(value: Any) -> tuple[Any, ...]:

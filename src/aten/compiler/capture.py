@@ -6,7 +6,7 @@ there, so that nothing of a program depends on the values it was captured with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -50,8 +50,16 @@ class Watched(NamedTuple):
 _MISSING = object()
 
 
-def captured(function: Callable[..., Any], leaves: list[Any], structure: TreeSpec) -> Recording:
+def captured(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: TreeSpec,
+    constants: Sequence[Tensor] = (),
+) -> Recording:
     """The function on these arguments, as a graph over those of them that are tensors.
+
+    `constants` are tensors that the function is known to read besides: what it uses of them is
+    theirs whatever is done to them later.
 
     Raises DataDependentOutputException or DynamicOutputShapeException where what it does depends on
     data, and whatever the function raises.
@@ -68,7 +76,7 @@ def captured(function: Callable[..., Any], leaves: list[Any], structure: TreeSpe
         return function(*args, **kwargs)
 
     with no_grad(), mode:
-        recording = record(functionalize(over_tensors), *fakes)
+        recording = record(functionalize(over_tensors), *fakes, constants=constants)
     if any(is_fake(one) for one in recording.constants):
         raise RuntimeError("the function keeps tensors of one call for another")
     return recording

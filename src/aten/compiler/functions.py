@@ -5,19 +5,27 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
 from aten._core.base.dtypes import get_default_dtype
 from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
+from aten._core.dispatch.dispatcher import registrations_so_far
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.backends.modes import are_entered
 from aten.compiler import state
 from aten.compiler.capture import Watched, captured, watched
+from aten.compiler.differentiation import (
+    DifferentiableProgram,
+    UnsupportedProgramError,
+    differentiable,
+)
 from aten.compiler.explaining import explained
+from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
-from aten.grad_mode import is_grad_enabled
+from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from aten.nn.modules.module import Module
 from aten.utils._pytree import tree_flatten
 
@@ -33,12 +41,24 @@ class Break(NamedTuple):
 
     reason: str
 
+    def stands(self) -> bool:
+        return True
 
-class _Entry(NamedTuple):
-    program: CompiledProgram | Break
+
+@dataclass(slots=True)
+class _Entry:
+    """A program, what it was captured with, and the registrations it was last looked at with."""
+
+    program: CompiledProgram | DifferentiableProgram | Break
     watched: list[Watched]
+    registrations: int
 
     def holds(self) -> bool:
+        now = registrations_so_far()
+        if now != self.registrations:
+            if not self.program.stands():
+                return False
+            self.registrations = now
         return all(one.holds() for one in self.watched)
 
 
@@ -73,7 +93,7 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
-        key = (structure, is_grad_enabled(), get_default_dtype(), *map(_described, leaves))
+        key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
         entry = self._entries.get(key)
         if entry is None or not entry.holds():
             entry = self._compiled(key, leaves, structure, tensors)
@@ -87,17 +107,30 @@ class CompiledFunction:
         self.recompilations.clear()
         self.breaks.clear()
 
+    def _state(self) -> tuple[Any, ...]:
+        """What besides arguments decides what a call does, and changes often."""
+        training = getattr(self.function, "training", None)
+        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), training
+
     def programs(self) -> list[CompiledProgram]:
         """The programs in use, the latest last."""
-        found = [entry.program for entry in self._entries.values()]
-        return [one for one in found if isinstance(one, CompiledProgram)]
+        found: list[CompiledProgram] = []
+        for entry in self._entries.values():
+            if isinstance(entry.program, DifferentiableProgram):
+                found += (entry.program.onward, entry.program.back)
+            elif isinstance(entry.program, CompiledProgram):
+                found.append(entry.program)
+        return found
 
     def _compiled(
         self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]
     ) -> _Entry:
         if self._entries:
             self.recompilations.append(self._difference(key))
-        entry = _Entry(self._program(leaves, structure, tensors), watched(self.function))
+        places = watched(self.function)
+        constants = [one.value for one in places if isinstance(one.value, Tensor)]
+        now = registrations_so_far()
+        entry = _Entry(self._program(leaves, structure, tensors, constants), places, now)
         if isinstance(entry.program, Break):
             self.breaks.append(entry.program.reason)
         self._entries[key] = entry
@@ -106,21 +139,26 @@ class CompiledFunction:
         return entry
 
     def _program(
-        self, leaves: list[Any], structure: Any, tensors: list[Tensor]
-    ) -> CompiledProgram | Break:
+        self, leaves: list[Any], structure: Any, tensors: list[Tensor], constants: list[Tensor]
+    ) -> CompiledProgram | DifferentiableProgram | Break:
         reason = _unfit(tensors)
         if reason:
             return self._break(reason, None)
         state.capturing = True
         try:
-            recording = captured(self.function, leaves, structure)
+            recording = captured(self.function, leaves, structure, constants)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             return self._break(_place_of(error), error)
         finally:
             state.capturing = False
+        if _share_memory(tensors) and writes(recording.graph):
+            return self._break("arguments share memory, and are written to", None)
         if is_grad_enabled() and any(one.requires_grad for one in (*tensors, *recording.constants)):
-            return self._break("gradients are asked for", None)
-        return CompiledProgram(recording)
+            try:
+                return differentiable(recording, tensors)
+            except UnsupportedProgramError as error:
+                return self._break(str(error), error)
+        return CompiledProgram(recording.graph, recording.constants, recording.results)
 
     def _break(self, reason: str, error: Exception | None) -> Break:
         if self.fullgraph:
@@ -131,14 +169,14 @@ class CompiledFunction:
     def _difference(self, key: Any) -> str:
         if key in self._entries:
             changed = [one.name for one in self._entries[key].watched if not one.holds()]
-            return f"changed: {', '.join(changed)}"
+            return f"changed: {', '.join(changed) or 'kernels of operators'}"
         latest = next(reversed(self._entries))
         places = [
             place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]
         ]
-        if places and places[0] >= 3:
+        if places and places[0] >= 2:
             place = places[0]
-            return f"argument {place - 3}: {latest[place]} became {key[place]}"
+            return f"argument {place - 2}: {latest[place]} became {key[place]}"
         return "arguments of another structure, or another state of gradients or default type"
 
 
@@ -164,10 +202,11 @@ def _unfit(tensors: list[Tensor]) -> str:
     for place, one in enumerate(tensors):
         if not is_plain(one):
             return f"argument {place} is not a plain tensor on the CPU"
-    storages = [id(one.untyped_storage()) for one in tensors]
-    if len(set(storages)) != len(storages):
-        return "arguments share memory"
     return ""
+
+
+def _share_memory(tensors: list[Tensor]) -> bool:
+    return len({id(one.untyped_storage()) for one in tensors}) < len(tensors)
 
 
 def _place_of(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
 from aten.compiler.passes import described, has_effect
-from aten.compiler.values import Composition, composed, is_over_elements, operator_of
+from aten.compiler.values import Composition, composed, is_as_made, is_over_elements, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.loops.geometry import UnsupportedGraphError
 
@@ -99,6 +99,9 @@ class _Partitioner:
         op = operator_of(node)
         if op is None or not is_over_elements(op) or not self._is_known(node):
             return group
+        if not is_as_made(op):
+            self.refusals[node] = "the operator has kernels of others"
+            return group
         group.fused = True
         for one in node.all_input_nodes:
             other = self.home.get(one)
@@ -134,7 +137,7 @@ class _Partitioner:
         other.nodes = nodes
         for one in group.nodes:
             self.home[one] = other
-        self.groups[group.place.bit_length() - 1] = other
+        self.groups = [other if one is group else one for one in self.groups]
         before = (group.before | other.before) & ~other.place & ~group.place
         for waiting in self.groups:
             if waiting.before & (group.place | other.place):

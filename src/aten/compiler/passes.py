@@ -234,6 +234,11 @@ def has_effect(node: Node) -> bool:
     )
 
 
+def writes(graph: Graph) -> bool:
+    """Whether a graph writes to its inputs."""
+    return any(map(_writes, graph.nodes))
+
+
 def _writes(node: Node) -> bool:
     op = operator_of(node)
     return op is not None and any(one.is_write for one in op._schema.arguments)

@@ -9,16 +9,19 @@ from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import Partition, partition
 from aten.compiler.passes import Rewriting, constant_part, prepared
+from aten.compiler.values import is_as_made, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
-from aten.transforms.recording import Recording
 
 
 class CompiledProgram:
-    """A recorded function whose groups of operators run as one kernel each.
+    """A recorded graph whose groups of operators run as one kernel each.
+
+    Its first inputs are arguments, the others are `constants`; `results` is a nest with a tensor in
+    the place of each of its results.
 
     Attributes:
         recorded: the program as it was captured.
@@ -27,15 +30,23 @@ class CompiledProgram:
         constants: tensors that the function used besides its arguments.
     """
 
-    def __init__(self, recording: Recording) -> None:
-        self.recorded = recording.graph
-        self.constants = recording.constants
-        graph, self._preparation = _parted(prepared(recording.graph), self.constants)
+    def __init__(self, graph: Graph, constants: Sequence[Tensor], results: Any) -> None:
+        self.recorded = graph
+        self.constants = constants
+        graph, self._preparation = _parted(prepared(graph), constants)
         self.partition = partition(graph)
+        fused = [
+            operator_of(node) for group in self.partition.fused.values() for node in group.nodes
+        ]
+        self._fused_operators = frozenset(one for one in fused if one is not None)
         self.graph, functions = _with_kernels(graph, self.partition)
         self._interpreter = Interpreter(self.graph, functions)
-        self._results = recording.results
+        self._results = results
         self._returns_tensor = isinstance(self._results, Tensor)
+
+    def stands(self) -> bool:
+        """Whether the kernels stand for what their operators' rows hold."""
+        return all(map(is_as_made, self._fused_operators))
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's results for these tensors."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES
 from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.backends.decomposition import pointwise_value
@@ -29,6 +32,14 @@ def operator_of(node: Node) -> OpOverload | None:
         return None
     namespace, _, name = node.target.partition(".")
     return find_operator(f"{namespace}::{name}")
+
+
+_ON_THE_HOST = empty_strided((0,), (1,), DTYPES["float32"], device("cpu"))
+
+
+def is_as_made(op: OpOverload) -> bool:
+    """Whether calls with tensors of the host end in the kernel that the operator came with."""
+    return op.is_plain(_ON_THE_HOST)
 
 
 def is_over_elements(op: OpOverload) -> bool:

@@ -109,11 +109,12 @@ class _Recorder(DispatchMode):
             return made if isinstance(value, list) else tuple(made)
         if not isinstance(value, Tensor):
             return value
-        node = self.find(value)
-        if node is None:
-            self.constants.append(value)
-            node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
-            self.name(value, node)
+        return self.find(value) or self.add_constant(value)
+
+    def add_constant(self, value: Tensor) -> Node:
+        self.constants.append(value)
+        node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
+        self.name(value, node)
         return node
 
 
@@ -135,13 +136,18 @@ def _described(value: Any) -> Any:
     )
 
 
-def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
+def record(
+    function: Callable[..., Any], *inputs: Tensor, constants: Sequence[Tensor] = ()
+) -> Recording:
     """The operators that `function` calls for these tensors, as a graph.
 
     The function runs once, writes included. What is recorded is what modes see: composites as what
     they call. Under `functionalize`, and taken apart by `Decompose` inside of the function, it is a
     graph of functional operators of the set. Numbers that Python code read from tensors are
     constants of the graph.
+
+    Tensors that the function uses besides its arguments are the recording's `constants`: of those
+    given here, as many as it uses, and those it finds or makes itself.
 
     Example:
 
@@ -164,14 +170,21 @@ def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
     recorder = _Recorder()
     for place, one in enumerate(inputs):
         recorder.name(one, recorder.add("placeholder", f"input_{place}"))
+    for one in constants:
+        if recorder.find(one) is None:
+            recorder.add_constant(one)
     with recorder:
         results = function(*inputs)
     returned: list[Any] = []
     map_tensors(lambda one: returned.append(recorder.noted(one)), results)
     output = Node("output", "output", "output", (tuple(returned),))
     kept = _used(recorder.calls, output)
-    recorder.graph.nodes = [*recorder.inputs, *kept, output]
-    return Recording(recorder.graph, recorder.constants, results)
+    used = {one for node in (*kept, output) for one in node.all_input_nodes}
+    pairs = zip(recorder.inputs[len(inputs) :], recorder.constants, strict=True)
+    found = [(node, one) for node, one in pairs if node in used]
+    given = [*recorder.inputs[: len(inputs)], *(node for node, _ in found)]
+    recorder.graph.nodes = [*given, *kept, output]
+    return Recording(recorder.graph, [one for _, one in found], results)
 
 
 def _used(calls: Sequence[Node], output: Node) -> list[Node]:
