@@ -75,9 +75,9 @@ class DispatchMode:
         _modes.guards.pop().__exit__(*exc_info)
 
 
-def are_entered() -> bool:
-    """Whether a mode of this thread sees operators."""
-    return bool(_modes.entered)
+def entered() -> tuple[DispatchMode, ...]:
+    """The modes of this thread that see operators, the outermost first."""
+    return tuple(_modes.entered)
 
 
 def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:

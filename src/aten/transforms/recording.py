@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from aten._core.base.errors import DataDependentOutputException
 from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.making import is_fake, when_data_is_missing
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import DispatchMode
+from aten.backends.modes import DispatchMode, entered
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta, nodes_in
 from aten.graph.operators import resolve_graph
@@ -116,6 +118,16 @@ class _Recorder(DispatchMode):
         node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
         self.name(value, node)
         return node
+
+
+def _refuse_without_data(tensor: Tensor) -> None:
+    """Raises DataDependentOutputException where a composite of a recorded function looks at data:
+    what it calls without is not what it calls with data."""
+    if is_fake(tensor) and any(isinstance(one, _Recorder) for one in entered()):
+        raise DataDependentOutputException("an operator that is made of others", tensor)
+
+
+when_data_is_missing(_refuse_without_data)
 
 
 def _target(op: OpOverload) -> str:
