@@ -14,7 +14,7 @@ from aten._core.base.errors import DataDependentOutputException, DynamicOutputSh
 from aten._core.dispatch.dispatcher import registrations_so_far
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.backends.modes import entered
+from aten.backends.modes import in_force
 from aten.compiler import state
 from aten.compiler.capture import Watched, captured, watched
 from aten.compiler.differentiation import (
@@ -89,7 +89,7 @@ class CompiledFunction:
         raise TypeError("aten.compile: compile a bound method, or the function that it calls")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.capturing or entered():
+        if state.capturing or in_force():
             return self.function(*args, **kwargs)
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]

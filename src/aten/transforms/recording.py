@@ -11,7 +11,7 @@ from aten._core.base.errors import DataDependentOutputException
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.making import is_fake, when_data_is_missing
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import DispatchMode, entered
+from aten.backends.modes import DispatchMode, in_force
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta, nodes_in
 from aten.graph.operators import resolve_graph
@@ -123,7 +123,7 @@ class _Recorder(DispatchMode):
 def _refuse_without_data(tensor: Tensor) -> None:
     """Raises DataDependentOutputException where a composite of a recorded function looks at data:
     what it calls without is not what it calls with data."""
-    if is_fake(tensor) and any(isinstance(one, _Recorder) for one in entered()):
+    if is_fake(tensor) and any(isinstance(one, _Recorder) for one in in_force()):
         raise DataDependentOutputException("an operator that is made of others", tensor)
 
 
