@@ -37,6 +37,7 @@ GROUPS = (
     "lstm",
     "training",
     "programs",
+    "compiled",
     "everyday",
     "models",
     "busy",

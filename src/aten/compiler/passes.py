@@ -191,7 +191,7 @@ def without_unused(graph: Graph) -> Graph:
     return rewriting.finished()
 
 
-def constant_part(graph: Graph) -> list[Node]:
+def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
     """Calls that depend on nothing but constants, which the program does not write to: they give
     the same whenever it runs. Random numbers and factories are none of them."""
     written = {
@@ -201,11 +201,7 @@ def constant_part(graph: Graph) -> list[Node]:
         for one in node.all_input_nodes
         if one.op == "placeholder"
     }
-    same = {
-        node
-        for node in graph.placeholders
-        if node.target.startswith("constant_") and node not in written
-    }
+    same = constants - written
     found = []
     for node in graph.nodes:
         operands = node.all_input_nodes

@@ -83,24 +83,27 @@ class _Preparation:
 def _parted(graph: Graph, constants: Sequence[Tensor]) -> tuple[Graph, _Preparation]:
     """The graph without what depends on constants alone, which it takes as further inputs, and what
     computes these."""
-    same = constant_part(graph)
+    # Writes to tensors of inference mode are not counted: nobody could tell that one has changed.
+    inputs = graph.placeholders[-len(constants) :] if constants else []
+    pairs = zip(inputs, constants, strict=True)
+    same = constant_part(graph, {node for node, one in pairs if not one.is_inference()})
     members = set(same)
     rest = [node for node in graph.nodes if node not in members]
     wanted = dict.fromkeys(one for node in rest for one in node.all_input_nodes if one in members)
     first = Graph()
     first.nodes = [
-        *(node for node in graph.placeholders if node.target.startswith("constant_")),
+        *inputs,
         *same,
         Node("output", "output", "output", (tuple(wanted),)),
     ]
-    inputs = {
+    given = {
         node: Node(f"prepared_{place}", "placeholder", f"prepared_{place}", meta=node.meta)
         for place, node in enumerate(wanted)
     }
     rewriting = Rewriting(graph)
-    rewriting.current.update(inputs)
+    rewriting.current.update(given)
     rewriting.nodes += graph.placeholders
-    rewriting.nodes += inputs.values()
+    rewriting.nodes += given.values()
     for node in rest:
         if node.op != "placeholder":
             rewriting.keep(node)
