@@ -7,7 +7,7 @@ there, so that nothing of a program depends on the values it was captured with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from aten._core.dispatch.dispatcher import OpOverload
@@ -33,21 +33,14 @@ class _Capturing(FakeTensorMode):
 
 
 class Watched(NamedTuple):
-    """A place that a function read while it was captured: a namespace, a name and what it held."""
+    """A place that a function read while it was captured, and what it held.
 
-    namespace: dict[str, Any]
+    `namespace` is a dict, or the cell of a variable of an enclosing function.
+    """
+
+    namespace: Any
     name: str
     value: Any
-
-    def holds(self) -> bool:
-        """Whether the place still has the value, or, of numbers and texts, an equal one."""
-        found = self.namespace.get(self.name, _MISSING)
-        return found is self.value or (
-            type(found) in _PLAIN_VALUES and type(found) is type(self.value) and found == self.value
-        )
-
-
-_MISSING = object()
 
 
 def captured(
@@ -109,9 +102,7 @@ def _watch(value: Any, found: list[Watched], seen: set[int]) -> None:
                 _note(value.__globals__, name, value.__globals__[name], found, seen)
 
 
-def _note(
-    namespace: dict[str, Any], name: str, value: Any, found: list[Watched], seen: set[int]
-) -> None:
+def _note(namespace: Any, name: str, value: Any, found: list[Watched], seen: set[int]) -> None:
     if isinstance(value, (*_PLAIN_VALUES, Tensor)):
         found.append(Watched(namespace, name, value))
     elif isinstance(value, Module) or _is_ours(value):
@@ -119,26 +110,12 @@ def _note(
         _watch(value, found, seen)
 
 
-def _note_cell(name: str, cell: Any, found: list[Watched], seen: set[int]) -> None:
+def _note_cell(name: str, cell: CellType, found: list[Watched], seen: set[int]) -> None:
     try:
         value = cell.cell_contents
     except ValueError:
         return
-    _note(_CellContents(cell), name, value, found, seen)
-
-
-class _CellContents(dict[str, Any]):
-    """A variable of an enclosing function, read as a namespace of one name."""
-
-    def __init__(self, cell: Any) -> None:
-        super().__init__()
-        self.cell = cell
-
-    def get(self, name: str, default: Any = None) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return default
+    _note(cell, name, value, found, seen)
 
 
 def _is_ours(value: Any) -> bool:

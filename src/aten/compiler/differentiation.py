@@ -57,6 +57,11 @@ class DifferentiableProgram:
     wanted: list[int]
     gradients: list[Tensor]
 
+    @property
+    def writes(self) -> bool:
+        """No: such programs have no gradients here."""
+        return False
+
     def stands(self) -> bool:
         """Whether the kernels stand for what their operators' rows hold."""
         return self.onward.stands() and self.back.stands()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from aten._core.base.dtypes import get_default_dtype
 from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
 from aten._core.dispatch.dispatcher import registrations_so_far
+from aten._core.dispatch.replaying import CallGuard, holds
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.backends.modes import in_force
@@ -33,6 +34,8 @@ from aten.utils._pytree import tree_flatten
 _BACKENDS = ("aten", "inductor", "eager")
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
+# Kinds of calls that are found without looking for them.
+MAXIMUM_GUARDS = 4
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
@@ -59,7 +62,7 @@ class _Entry:
             if not self.program.stands():
                 return False
             self.registrations = now
-        return all(one.holds() for one in self.watched)
+        return holds(self.watched)
 
 
 class CompiledFunction:
@@ -80,6 +83,7 @@ class CompiledFunction:
         self.recompilations: list[str] = []
         self.breaks: list[str] = []
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+        self._latest: tuple[tuple[CallGuard, CompiledProgram | DifferentiableProgram], ...] = ()
         update_wrapper(self, function, updated=())
         _functions.add(self)
 
@@ -89,6 +93,10 @@ class CompiledFunction:
         raise TypeError("aten.compile: compile a bound method, or the function that it calls")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for guard, program in () if kwargs else self._latest:
+            found = guard.tensors(args)
+            if found is not None:
+                return program(found)
         if state.capturing or in_force():
             return self.function(*args, **kwargs)
         leaves, structure = tree_flatten((args, kwargs))
@@ -99,11 +107,25 @@ class CompiledFunction:
             entry = self._compiled(key, leaves, structure, tensors)
         if isinstance(entry.program, Break):
             return self.function(*args, **kwargs)
+        if not kwargs:
+            self._expect(args, tensors, entry)
         return entry.program(tensors)
+
+    def _expect(self, args: tuple[Any, ...], tensors: list[Tensor], entry: _Entry) -> None:
+        """Let calls like this one find the program at once, if nothing else is to be looked at."""
+        program = entry.program
+        if isinstance(program, Break) or (program.writes and len(tensors) > 1):
+            return
+        try:
+            guard = CallGuard(args, entry.watched)
+        except TypeError:
+            return
+        self._latest = ((guard, program), *self._latest[: MAXIMUM_GUARDS - 1])
 
     def forget(self) -> None:
         """Drop all programs and what was said of them."""
         self._entries.clear()
+        self._latest = ()
         self.recompilations.clear()
         self.breaks.clear()
 
@@ -168,7 +190,7 @@ class CompiledFunction:
 
     def _difference(self, key: Any) -> str:
         if key in self._entries:
-            changed = [one.name for one in self._entries[key].watched if not one.holds()]
+            changed = [one.name for one in self._entries[key].watched if not holds([one])]
             return f"changed: {', '.join(changed) or 'kernels of operators'}"
         latest = next(reversed(self._entries))
         places = [

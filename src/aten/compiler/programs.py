@@ -8,7 +8,7 @@ from typing import Any
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import Partition, partition
-from aten.compiler.passes import Rewriting, constant_part, prepared
+from aten.compiler.passes import Rewriting, constant_part, prepared, writes
 from aten.compiler.values import is_as_made, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
@@ -28,10 +28,12 @@ class CompiledProgram:
         graph: the program as it runs.
         partition: what was fused.
         constants: tensors that the function used besides its arguments.
+        writes: whether it writes to arguments or constants.
     """
 
     def __init__(self, graph: Graph, constants: Sequence[Tensor], results: Any) -> None:
         self.recorded = graph
+        self.writes = writes(graph)
         self.constants = constants
         graph, self._preparation = _parted(prepared(graph), constants)
         self.partition = partition(graph)
