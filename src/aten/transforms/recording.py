@@ -17,6 +17,7 @@ from aten.graph.ir import Graph, Node, TensorMeta, nodes_in
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
 from aten.registry import find_operator
+from aten.transforms.symbols.numbers import SymInt
 from aten.transforms.view_steps import same_window
 
 
@@ -27,18 +28,19 @@ class Recording:
         graph: the graph. Its first inputs are the tensors given; what else the function used, as it
             was, are the others.
         constants: these.
+        results: what the function returned, with tensors of the sizes that the graph's have.
     """
 
     def __init__(self, graph: Graph, constants: list[Tensor], results: Any) -> None:
         self.graph = graph
         self.constants = constants
-        self._results = results
+        self.results = results
         self._interpreter = Interpreter(graph, resolve_graph(graph))
 
     def __call__(self, *inputs: Tensor) -> Any:
         """The function's results, by the graph."""
         values = iter(self._interpreter.run([*inputs, *self.constants]))
-        return map_tensors(lambda _: next(values), self._results)
+        return map_tensors(lambda _: next(values), self.results)
 
     def __str__(self) -> str:
         return str(self.graph)
@@ -121,11 +123,12 @@ class Recorder(DispatchMode):
             return made if isinstance(value, list) else tuple(made)
         if not isinstance(value, Tensor):
             return value
-        node = self.find(value)
-        if node is None:
-            self.constants.append(value)
-            node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
-            self.name(value, node)
+        return self.find(value) or self.add_constant(value)
+
+    def add_constant(self, value: Tensor) -> Node:
+        self.constants.append(value)
+        node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
+        self.name(value, node)
         return node
 
 
@@ -149,22 +152,32 @@ def described(value: Any) -> Any:
         return value
     return TensorMeta(
         value.dtype,
-        tuple(value.shape),
-        value.stride(),
-        value.storage_offset(),
+        tuple(map(_spelled, value.shape)),
+        tuple(map(_spelled, value.stride())),
+        _spelled(value.storage_offset()),
         value.device,
         value.layout,
         value.requires_grad,
     )
 
 
-def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
+def _spelled(size: Any) -> Any:
+    """A size as it stands in graphs: a symbolic one as its expression."""
+    return size.expression if isinstance(size, SymInt) else size
+
+
+def record(
+    function: Callable[..., Any], *inputs: Tensor, constants: Sequence[Tensor] = ()
+) -> Recording:
     """The operators that `function` calls for these tensors, as a graph.
 
     The function runs once, writes included. What is recorded is what modes see: composites as what
     they call. Under `functionalize`, and taken apart by `Decompose` inside of the function, it is a
     graph of functional operators of the set. Numbers that Python code read from tensors are
     constants of the graph.
+
+    Tensors that the function uses besides its arguments are the recording's `constants`: of those
+    given here, as many as it uses, and those it finds or makes itself.
 
     Example:
 
@@ -187,14 +200,21 @@ def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
     recorder = Recorder()
     for place, one in enumerate(inputs):
         recorder.name(one, recorder.add("placeholder", f"input_{place}"))
+    for one in constants:
+        if recorder.find(one) is None:
+            recorder.add_constant(one)
     with recorder:
         results = function(*inputs)
     returned: list[Any] = []
     map_tensors(lambda one: returned.append(recorder.noted(one)), results)
     output = Node("output", "output", "output", (tuple(returned),))
     kept = used_calls(recorder.calls, output)
-    recorder.graph.nodes = [*recorder.inputs, *kept, output]
-    return Recording(recorder.graph, recorder.constants, results)
+    used = {one for node in (*kept, output) for one in node.all_input_nodes}
+    pairs = zip(recorder.inputs[len(inputs) :], recorder.constants, strict=True)
+    found = [(node, one) for node, one in pairs if node in used]
+    given = [*recorder.inputs[: len(inputs)], *(node for node, _ in found)]
+    recorder.graph.nodes = [*given, *kept, output]
+    return Recording(recorder.graph, [one for _, one in found], results)
 
 
 def used_calls(calls: Sequence[Node], output: Node) -> list[Node]:

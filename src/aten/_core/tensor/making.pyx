@@ -111,7 +111,16 @@ cdef Tensor make_alias(TensorImpl base):
     tensor.device_index = base.device_index
     tensor.keys = keys_of_views(base)
     note_base(tensor, base)
+    if base.keys & _PYTHON:
+        _hand_on_symbols(tensor, base)
     return tensor
+
+
+cdef _hand_on_symbols(Tensor tensor, TensorImpl base):
+    """What a fake tensor says of its sizes in symbols holds for another one on the same window."""
+    known = getattr(base, _SYMBOLIC, None) if type(base) is Tensor else None
+    if known is not None:
+        setattr(tensor, _SYMBOLIC, known)
 
 
 cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
@@ -207,6 +216,7 @@ cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* 
 cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 cdef uint64_t _BATCHED = (<DispatchKeySet>DispatchKeySet(DispatchKey.FuncTorchBatched)).bits
 cdef str _ROW_OF = "_batched"
+cdef str _SYMBOLIC = "_symbolic"
 cdef uint64_t _LAZY = (<DispatchKeySet>DispatchKeySet(
     DispatchKey.Conjugate, DispatchKey.Negative)).bits
 
@@ -250,6 +260,14 @@ def meta_window(TensorImpl tensor not None, Storage storage=None):
     made.keys = dense_keys(META) | lazy
     made.wrapped_number = tensor.wrapped_number
     return made
+
+
+def meta_storage(int64_t nbytes):
+    """A storage of the meta device, which has no memory. Raises ValueError for less than no bytes.
+    """
+    if nbytes < 0:
+        raise ValueError(f"meta_storage: the number of bytes must not be negative, got {nbytes}")
+    return allocate(nbytes, META, -1)
 
 
 def row_window(TensorImpl tensor not None, DispatchKeySet keys not None):
