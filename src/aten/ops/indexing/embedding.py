@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aten._core.base.dtypes import dtype
-from aten._core.tensor.making import is_fake
+from aten._core.tensor.making import has_data
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.indexing.scatter import INDEX_TYPES, INT64, integer
@@ -55,10 +55,11 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """
     if self.dtype is not INT64:
         raise RuntimeError(f"one_hot: expected int64, got {self.dtype.scalar_type_name}")
+    if num_classes >= 0 and not has_data(self):
+        return self.new_empty((*self.shape, num_classes))
     if self.numel() == 0 and num_classes <= 0:
         raise RuntimeError("one_hot: no elements say how many classes there are")
-    # The same operators are called without data, where nothing can be checked.
-    if self.numel() and not (num_classes >= 0 and (self.is_meta or is_fake(self))):
+    if self.numel():
         least, greatest = integer(self.min()), integer(self.max())
         if num_classes == -1:
             num_classes = greatest + 1
