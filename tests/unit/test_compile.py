@@ -313,18 +313,35 @@ def test_some_results_without_gradients():
     assert aten.allclose(found, weight.grad)
 
 
-def test_writes_with_gradients_run_eagerly():
+def test_writes_to_what_is_read_on_the_way_back_run_eagerly():
     weight = nn.Parameter(aten.ones(2))
 
     def program(x):
-        x.mul_(2)
-        return x * weight
+        return x.mul_(2) * weight
 
     compiled = aten.compile(program)
     x = aten.ones(2)
     compiled(x).sum().backward()
     assert weight.grad.tolist() == [2, 2]
+    assert x.tolist() == [2, 2]
     assert "written to" in explain(compiled)
+
+
+def test_moments_are_counted_with_gradients():
+    modules = [nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU()) for _ in range(2)]
+    modules[1].load_state_dict(modules[0].state_dict())
+    x = aten.randn(4, 2, 6, 6)
+    compiled = aten.compile(modules[0])
+    for _ in range(3):
+        for module, call in zip(modules, (compiled, modules[1]), strict=True):
+            for one in module.parameters():
+                one.grad = None
+            call(x).square().mean().backward()
+        for one, other in zip(*(module.parameters() for module in modules), strict=True):
+            assert aten.allclose(one.grad, other.grad, rtol=1e-4, atol=1e-6)
+    assert not compiled._compiled.breaks
+    for one, other in zip(*(module.buffers() for module in modules), strict=True):
+        assert aten.allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
 def test_wrong_calls():

@@ -18,7 +18,7 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
-from aten.compiler.passes import described, has_effect, writes
+from aten.compiler.passes import described, has_effect, is_written, written_inputs
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.values import is_over_elements, operator_of
 from aten.grad_mode import enable_grad, is_grad_enabled, no_grad
@@ -59,8 +59,8 @@ class DifferentiableProgram:
 
     @property
     def writes(self) -> bool:
-        """No: such programs have no gradients here."""
-        return False
+        """Whether it writes to arguments or constants."""
+        return self.onward.writes
 
     def stands(self) -> bool:
         """Whether the kernels stand for what their operators' rows hold."""
@@ -133,8 +133,8 @@ def differentiable(recording: Recording, tensors: Sequence[Tensor]) -> Different
 
     Raises UnsupportedProgramError where it writes to what it reads, or returns it.
     """
-    _require_fresh_results(recording.graph)
     operands = [*tensors, *recording.constants]
+    _require_fresh_results(recording.graph, operands)
     wanted = [place for place, one in enumerate(operands) if one.requires_grad]
     joint, reached, found = _joint(recording, operands, wanted)
     count = len(recording.graph.output_node.args[0])
@@ -157,9 +157,11 @@ def _likes(graph: Graph) -> list[Tensor]:
     return [described(one.meta["val"]) for one in graph.output_node.args[0]]
 
 
-def _require_fresh_results(graph: Graph) -> None:
-    if writes(graph):
-        raise UnsupportedProgramError("what is written to is read with gradients")
+def _require_fresh_results(graph: Graph, operands: Sequence[Tensor]) -> None:
+    written = written_inputs(graph)
+    for node, one in zip(graph.placeholders, operands, strict=True):
+        if node in written and one.requires_grad:
+            raise UnsupportedProgramError("what is written to requires gradients")
     for one in graph.output_node.args[0]:
         if _root(one).op == "placeholder":
             raise UnsupportedProgramError("an argument, or a view of one, is returned")
@@ -258,8 +260,11 @@ def _cut(joint: Graph, operands: int, count: int) -> tuple[Graph, Graph]:
             behind.add(node)
     back_outputs = outputs[count:]
     saved = _saved(joint, back_outputs, behind)
-    onward = _between(joint, inputs[:operands], [*outputs[:count], *saved])
-    back = _between(joint, [*saved, *gradients], back_outputs)
+    if not written_inputs(joint).isdisjoint(saved):
+        raise UnsupportedProgramError("what is written to is read with gradients")
+    written = [node for node in joint.nodes if is_written(node)]
+    onward = _between(joint, inputs[:operands], [*outputs[:count], *saved], written)
+    back = _between(joint, [*saved, *gradients], back_outputs, ())
     return onward, back
 
 
@@ -313,10 +318,12 @@ def _bytes(node: Node) -> int:
     return prod(int(concrete(size, {})) for size in meta.shape) * meta.dtype.itemsize
 
 
-def _between(joint: Graph, inputs: Sequence[Node], outputs: Sequence[Node]) -> Graph:
-    """What computes `outputs` from `inputs`, with the inputs in this order."""
+def _between(
+    joint: Graph, inputs: Sequence[Node], outputs: Sequence[Node], effects: Iterable[Node]
+) -> Graph:
+    """What computes `outputs` from `inputs`, with the inputs in this order, and the `effects`."""
     given = set(inputs)
-    wanted = {one for one in outputs if one not in given}
+    wanted = {one for one in (*outputs, *effects) if one not in given}
     kept: list[Node] = []
     for node in reversed(joint.nodes):
         if node in wanted and node not in given:

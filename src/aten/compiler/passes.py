@@ -182,7 +182,7 @@ def without_unused(graph: Graph) -> Graph:
     wanted: set[Node] = set()
     kept = []
     for node in reversed(graph.nodes):
-        if node.op == "call_function" and node not in wanted and not _writes(node):
+        if node.op == "call_function" and node not in wanted and not is_written(node):
             continue
         wanted.update(node.all_input_nodes)
         kept.append(node)
@@ -194,14 +194,7 @@ def without_unused(graph: Graph) -> Graph:
 def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
     """Calls that depend on nothing but constants, which the program does not write to: they give
     the same whenever it runs. Random numbers and factories are none of them."""
-    written = {
-        one
-        for node in graph.nodes
-        if _writes(node)
-        for one in node.all_input_nodes
-        if one.op == "placeholder"
-    }
-    same = constants - written
+    same = constants - written_inputs(graph)
     found = []
     for node in graph.nodes:
         operands = node.all_input_nodes
@@ -226,16 +219,30 @@ def has_effect(node: Node) -> bool:
     if op is None:
         return node.target != "operator.getitem"
     return (
-        op.entry.kind == USER_DEFINED or "nondeterministic_seeded" in op.entry.tags or _writes(node)
+        op.entry.kind == USER_DEFINED
+        or "nondeterministic_seeded" in op.entry.tags
+        or is_written(node)
     )
 
 
 def writes(graph: Graph) -> bool:
     """Whether a graph writes to its inputs."""
-    return any(map(_writes, graph.nodes))
+    return any(map(is_written, graph.nodes))
 
 
-def _writes(node: Node) -> bool:
+def written_inputs(graph: Graph) -> set[Node]:
+    """The inputs that calls with written arguments have among these."""
+    return {
+        one
+        for node in graph.nodes
+        if is_written(node)
+        for one in node.all_input_nodes
+        if one.op == "placeholder"
+    }
+
+
+def is_written(node: Node) -> bool:
+    """Whether a call writes to an argument."""
     op = operator_of(node)
     return op is not None and any(one.is_write for one in op._schema.arguments)
 
