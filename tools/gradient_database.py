@@ -171,8 +171,8 @@ def section() -> str:
         lines += [
             "",
             f"`gradcheck` reaches {reached} of the {checked['written']} operators with formulas in",
-            f"`derivatives.yaml` and {checked['derived']} rules that are derived. The others are in",
-            "`tests/unit/test_derivative_lines.py` and `tests/unit/test_derived_rules.py`:",
+            f"`derivatives.yaml` and {checked['derived']} rules that are derived.",
+            "The others, in `tests/unit/test_derivative_lines.py`, `tests/unit/test_derived_rules.py`:",
             f"{unreached}.",
         ]
     return "\n".join(lines)
