@@ -172,7 +172,7 @@ def section() -> str:
             "",
             f"`gradcheck` reaches {reached} of the {checked['written']} operators with formulas in",
             f"`derivatives.yaml` and {checked['derived']} rules that are derived.",
-            "The others, in `tests/unit/test_derivative_lines.py`, `tests/unit/test_derived_rules.py`:",
+            "The others, in `tests/unit/test_derivative_lines.py`:",
             f"{unreached}.",
         ]
     return "\n".join(lines)
