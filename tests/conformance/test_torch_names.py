@@ -57,7 +57,7 @@ def test_imports_say_why_too():
         ("from aten.nn.functional import scaled_mm", "8-bit"),
         ("from aten.optim import SparseAdam", "optimizer"),
         ("from aten.utils import tensorboard", "training"),
-        ("from aten.jit import script", "scripting"),
+        ("from aten.jit import fork", "compiling"),
     ):
         with pytest.raises(ImportError) as error:
             exec(line, {})

@@ -17,6 +17,7 @@ from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.memory.storage cimport is_aligned
 from aten._core.tensor.making cimport make_alias, make_tensor
+from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, conjugate_bit, is_lazy, keys_of_views, negative_bit, note_base,
     set_base_field, share_versions, wrap_dim,
@@ -360,9 +361,13 @@ cdef Tensor _view(TensorImpl base, PyObject** stack, Py_ssize_t count):
 def try_view(Tensor base not None, sizes):
     """A view of `base` with `sizes`, or None where elements would have to move.
 
-    Raises RuntimeError where the number of elements differs.
+    Of a fake tensor with symbolic sizes, the tensor itself stands for the view. Raises RuntimeError
+    where the number of elements differs.
     """
     cdef int64_t size_values[MAXIMUM_DIMS]
+    known = getattr(base, "_symbolic", None) if is_fake(base) else None
+    if known is not None:
+        return base if known.has_view(sizes) else None
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int rank = inferred_sizes(base, sizes, size_values)
     if not view_strides(base, rank, size_values, strides):
