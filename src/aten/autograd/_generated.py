@@ -1597,7 +1597,6 @@ DERIVATIVES: dict[str, Any] = {
     'special_spherical_bessel_j0': ((
         (('x',), ('gradient', 'x', 'result'), special_spherical_bessel_j0_x, None, ()),
     ), (), ()),
-    'special_airy_ai': 'refused',
     'special_ndtr': ((
         (('self',), ('gradient', 'self'), special_ndtr_self, None, ()),
     ), (), ()),
@@ -2032,6 +2031,7 @@ DERIVATIVES: dict[str, Any] = {
         (('log_probs',), ('gradient', 'log_probs', 'targets', 'input_lengths', 'target_lengths', 'result', 'result1', 'blank', 'zero_infinity'), _ctc_loss_log_probs, '_ctc_loss_backward', ('gradient', 'log_probs', 'targets', 'input_lengths', 'target_lengths', 'result', 'result1', 'blank', 'zero_infinity')),
     ), (1,), ()),
     '_ctc_loss_backward': 'refused',
+    'special_airy_ai': 'refused',
     'mm': ((
         (('self',), ('gradient', 'mat2'), mm_self, None, ()),
         (('mat2',), ('self', 'gradient'), mm_mat2, None, ()),
