@@ -9,6 +9,7 @@
                values are those of the function, whatever torch does there; a dtype to which the
                result cannot be cast is refused, and what torch takes is taken
     fake       on tensors without data: dtypes, sizes and strides; only where it is asked for
+    compiled   in a program that is compiled: what the program gives eagerly; likewise
     errors     samples that torch refuses: the same type of exception, operands untouched
 
 Values agree within torch.testing's own tolerance for the dtype; or they are at most twice as far
@@ -24,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import compile_checks
 import fake_checks
 import torch
 from database_translation import DEVICE, MissingError, Translator
@@ -517,6 +519,17 @@ def _error_inputs(entry: Any) -> Iterable[Any]:
     return list(entry.error_inputs("cpu"))
 
 
+def _check_compiled(entry: Any, dtype: Any, limit: int | None) -> None:
+    # Functions that seed themselves do so when they are captured, and not when they are replayed.
+    values = not _draws(entry.op) and not entry.name.startswith(_WITHOUT_VALUES)
+    ours = Translator()(entry.op)
+    for number, sample in enumerate(_samples(entry, dtype, limit)):
+        translate = Translator()
+        args, kwargs = translate((sample.input, *sample.args)), translate(sample.kwargs)
+        with _named(f"sample {number}"):
+            compile_checks.compare(ours, args, kwargs, values)
+
+
 def _check_fake(entry: Any, dtype: Any, limit: int | None) -> None:
     ours = Translator()(entry.op)
     for number, sample in enumerate(_samples(entry, dtype, limit)):
@@ -532,6 +545,7 @@ _CHECKS = {
     "out": _check_out,
     "errors": _check_errors,
     "fake": _check_fake,
+    "compiled": _check_compiled,
 }
 
 __all__ = [

@@ -45,6 +45,10 @@ def matrix(*sizes: int, element: Any = aten.float32) -> Any:
 PLACES = (0, 2)
 # Where drawn calls seldom are ordinary ones, or not all of them.
 SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
+    "_fft_c2r": (
+        lambda: (matrix(element=aten.complex64), (0, 1), 1, 6),
+        lambda: (matrix(element=aten.complex128).T, (1, 0), 2, 5),
+    ),
     "arange": (lambda: (0,), lambda: (3.5,)),
     "atleast_2d": (lambda: (matrix(1)[0],), lambda: (matrix(4),), lambda: (matrix(),)),
     "atleast_3d": (lambda: (matrix(1)[0],), lambda: (matrix(4),), lambda: (matrix(),)),
@@ -54,6 +58,11 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         lambda: (matrix(1, 2, 3, 4), (1, 1)),
         lambda: (matrix(element=aten.int64), (1, 1)),
         lambda: (matrix().T, (0, 0, 1, 0)),
+    ),
+    "fft_fft2": (
+        lambda: (matrix(element=aten.complex64),),
+        lambda: (matrix(2, 3, 4, element=aten.complex128), None, (0, 2), "ortho"),
+        lambda: (matrix(),),
     ),
     "flatten.using_ints": (lambda: (matrix(),), lambda: (matrix(2, 3, 4), 1, 1)),
     "index.Tensor": (

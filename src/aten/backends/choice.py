@@ -10,7 +10,9 @@ from collections.abc import Callable
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
+from aten.backends.cpu.kernels.fourier import spectra
 from aten.backends.cpu.kernels.indexing import elements
+from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
 from aten.backends.cpu.kernels.moving.conversion import (
@@ -19,6 +21,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
+from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
 
 
@@ -110,6 +113,24 @@ def _move_elements(op: OpOverload, otherwise: Kernel) -> Kernel:
     return elements.ElementKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
 
 
+def _spectrum(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return spectra.SpectrumKernel(op.entry.options["native"], _replaced(op), operator, otherwise)
+
+
+def _small_matrices(op: OpOverload, otherwise: Kernel) -> Kernel:
+    native = op.entry.options["native"]
+    if not _replaced(op):
+        return small_matrices.SmallMatrixKernel(native, otherwise)
+    return small_matrices.SmallMatrixStandIn(native, _replaced(op), operator, otherwise)
+
+
+def _small_spectra(op: OpOverload, otherwise: Kernel) -> Kernel:
+    native = op.entry.options["native"]
+    if not _replaced(op):
+        return small_spectra.SpectrumOfSmall(native, address_of, otherwise)
+    return small_spectra.SpectrumStandIn(native, address_of, _replaced(op), operator, otherwise)
+
+
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "linear": _linear,
@@ -123,4 +144,7 @@ _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     **dict.fromkeys(sequences.NAMES, _sequence),
     **dict.fromkeys(drawing.NAMES, _draw),
     **dict.fromkeys(elements.NAMES, _move_elements),
+    **dict.fromkeys(small_matrices.NAMES, _small_matrices),
+    **dict.fromkeys(small_spectra.NAMES, _small_spectra),
+    **dict.fromkeys(spectra.NAMES, _spectrum),
 }

@@ -15,6 +15,7 @@ from aten._core.base.keys import (
     DispatchKeySet,
     ExcludeDispatchKeyGuard,
     IncludeDispatchKeyGuard,
+    thread_excluded,
 )
 from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.dispatch.overriding import not_asked
@@ -81,6 +82,11 @@ class DispatchMode:
             raise RuntimeError(f"{type(self).__name__}: modes are left in the order of their entry")
         _modes.entered.pop()
         _modes.guards.pop().__exit__(*exc_info)
+
+
+def in_force() -> tuple[DispatchMode, ...]:
+    """The modes that see operators of this thread, the outermost first."""
+    return () if thread_excluded().has(_KEY) else tuple(_modes.entered)
 
 
 def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:

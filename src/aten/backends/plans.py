@@ -84,15 +84,23 @@ def plan_graph(
     device_type: int,
     single: bool,
     target: Target = HOST,
+    strides: Sequence[tuple[int, ...]] | None = None,
 ) -> Plan:
     """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only.
 
-    `generate` makes code for `target`, which says how folds are cut.
+    `generate` makes code for `target`, which says how folds are cut. `strides` are those of the
+    results, which have no gaps; without them, results lie as folds leave them, or as the first
+    operand of their shape.
 
     Raises UnsupportedGraphError where one walk cannot fill its results, for metadata alike.
     """
     outputs = [
-        Memory(len(inputs) + place, node.dtype, node.shape, _output_strides(graph, node, inputs))
+        Memory(
+            len(inputs) + place,
+            node.dtype,
+            node.shape,
+            strides[place] if strides is not None else _output_strides(graph, node, inputs),
+        )
         for place, node in enumerate(graph.outputs)
     ]
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]

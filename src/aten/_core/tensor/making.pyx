@@ -287,12 +287,26 @@ def row_window(TensorImpl tensor not None, DispatchKeySet keys not None):
     return made
 
 
+cdef object asked_without_data = None
+
+
+def when_data_is_missing(function):
+    """Lets `function(tensor)` know, before the answer, of each tensor that has no data."""
+    global asked_without_data
+    asked_without_data = function
+
+
 def has_data(TensorImpl tensor not None):
     """Whether the tensor has elements to ask for: not one on the meta device, nor a fake one.
 
     A row of a batch has some, though not here: who asks for them is told so.
     """
-    return tensor.storage.device_type != META or tensor.keys & _BATCHED != 0
+    if tensor.storage.device_type != META or tensor.keys & _BATCHED != 0:
+        return True
+    function = asked_without_data
+    if function is not None:
+        function(tensor)
+    return False
 
 
 def with_keys(TensorImpl tensor not None, DispatchKeySet keys not None):

@@ -11,7 +11,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
 from aten._core.base.device cimport META
 from aten._core.base.dtypes cimport dtype, item_size
-
+from aten._core.base.keys cimport recording_bit
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
@@ -43,18 +43,25 @@ cdef class ViewKernel(Kernel):
         return (<ViewFunction>self.function)(<TensorImpl>stack[0], stack, op.count)
 
 
+cdef inline uint64_t _keys_of_view(TensorImpl base) noexcept:
+    # With the bit of recording, whether or not the view is recorded: a write to it has to be.
+    return keys_of_views(base) | base.keys & recording_bit()
+
+
 cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64_t* strides,
                     int64_t offset):
     """A view; the caller vouches that it stays inside the storage."""
     cdef Tensor made = make_tensor(base.storage, base.dtype_code, rank, sizes, strides, offset)
-    made.keys = keys_of_views(base)
+    made.keys = _keys_of_view(base)
     share_versions(made, base)
     note_base(made, base)
     return made
 
 
 cdef Tensor _alias(TensorImpl base, PyObject** stack, Py_ssize_t count):
-    return make_alias(base)
+    cdef Tensor made = make_alias(base)
+    made.keys = _keys_of_view(base)
+    return made
 
 
 cdef Tensor _detached(TensorImpl base, PyObject** stack, Py_ssize_t count):
@@ -495,7 +502,7 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
             strides[dim] = strides[dim] * old // new
         sizes[last] = sizes[last] * old // new
     made = make_tensor(base.storage, wanted.code, base.rank, sizes, strides, offset // new)
-    made.keys = keys_of_views(base)
+    made.keys = _keys_of_view(base)
     share_versions(made, base)
     note_base(made, base)
     return made

@@ -54,7 +54,7 @@ def _linalg_eigh(matrix: Tensor, triangle: str = "L", compute_v: bool = True) ->
 
 @op
 def linalg_eigh(self: Tensor, triangle: str = "L") -> Pair:
-    return ops.aten._linalg_eigh(self, triangle, True)
+    return ops.aten._linalg_eigh(self, triangle, True)[:2]
 
 
 @op
@@ -87,7 +87,7 @@ def _linalg_svd(
 
 @op
 def linalg_svd(matrix: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Triple:
-    return ops.aten._linalg_svd(matrix, full_matrices, True, driver=driver)
+    return ops.aten._linalg_svd(matrix, full_matrices, True, driver=driver)[:3]
 
 
 @op

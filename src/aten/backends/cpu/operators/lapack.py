@@ -73,7 +73,7 @@ def call(routine: str, *arguments: Argument, reports: bool = True) -> Tensor:
     info = zeros((count,), _INT64)
     if not count:
         return info
-    address = _address(f"scipy_{_PREFIXES[first.dtype.name]}{name}_64_")
+    address = address_of(_PREFIXES[first.dtype.name] + name)
     least = run_routine(address, arguments, info, reports)
     if least < 0:
         raise RuntimeError(f"LAPACK's {name} refuses its argument {-least}")
@@ -81,12 +81,13 @@ def call(routine: str, *arguments: Argument, reports: bool = True) -> Tensor:
 
 
 @cache
-def _address(symbol: str) -> int:
+def address_of(routine: str) -> int:
+    """Where a routine, with its type's letter, lies in the library."""
     import ctypes
 
     if _opener is None:
         raise RuntimeError("linear algebra needs a LAPACK library, and none was named")
-    address = ctypes.cast(getattr(_opener(), symbol), ctypes.c_void_p).value
+    address = ctypes.cast(getattr(_opener(), f"scipy_{routine}_64_"), ctypes.c_void_p).value
     assert address is not None
     return address
 

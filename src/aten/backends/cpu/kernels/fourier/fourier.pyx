@@ -16,7 +16,7 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor, count_write, data_pointer
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
-    FourierHalves, FourierPlan, Plan, is_alone, room_of, run_doubles, run_floats, table_for,
+    FourierHalves, FourierPlan, Plan, aten_passes, is_alone, room_of, run_doubles, run_floats, table_for,
 )
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder, run_walk)
@@ -30,11 +30,29 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
                            double* pairs) noexcept
 
+    int aten_lanes(int wide) noexcept
+    void aten_floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
+                             const float* roots, float* out, int64_t out_apart, int swapped,
+                             float scale, float* a, float* b) noexcept
+    void aten_doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
+                              const double* roots, double* out, int64_t out_apart, int swapped,
+                              double scale, double* a, double* b) noexcept
+    int aten_lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
+                         float scale, float* a, float* b) noexcept
+    int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
+                          double scale, double* a, double* b) noexcept
+    void aten_spectrum_floats(const float* real, const float* imaginary, int64_t count,
+                              const float* roots, float halved, float* pairs) noexcept
+    void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
+                               const double* roots, double halved, double* pairs) noexcept
+
 cdef enum:
     OUT = 0
     GIVEN = 1
     # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
     ABREAST = 32
+    # Rows of no more numbers are gone through side by side, too.
+    SHORT = 128
     # Numbers in one chunk of work for the threads.
     GRAIN = 8192
 
@@ -196,8 +214,19 @@ cdef void _store_spectrum(const Line* line, const Real* a, char* out, int64_t ap
     cdef const Real* roots = <const Real*>line.halves
     cdef Real scale = <Real>line.scale, real_part, imaginary_part, pr, pi, mr, mi
     cdef Real halved = <Real>(line.scale / 2)
-    cdef int64_t one, other
-    for place in range(half + 1):
+    cdef int64_t one, other, first = 0
+    if (roots != NULL and lanes == 1 and line.results == half + 1
+            and line.steps[OUT] == 2 * line.width):
+        # All but both ends, at once.
+        if Real is float and Element is float:
+            aten_spectrum_floats(a, imaginary, count, roots, halved, <float*>out)
+            first = half
+        elif Real is double and Element is double:
+            aten_spectrum_doubles(a, imaginary, count, roots, halved, <double*>out)
+            first = half
+        if first:
+            _put_number(line, out, (a[0] + imaginary[0]) * scale, 0, element)
+    for place in range(first, half + 1):
         for lane in range(lanes):
             one = place * lanes + lane
             if roots == NULL:
@@ -226,11 +255,37 @@ cdef inline void _put_number(const Line* line, char* target, Real real, Real ima
     (<Element*>(target + line.width))[0] = <Element>imaginary
 
 
+cdef inline bint _reads_pairs(const Line* line) noexcept nogil:
+    """Whether a line lies in memory as pairs, and goes through passes as it is."""
+    if line.plan.columns != NULL or line.plan.inner != NULL or line.real_output:
+        return False
+    if line.real_input:
+        return line.halves != NULL and line.steps[GIVEN] == line.width
+    return line.steps[GIVEN] == 2 * line.width
+
+
 cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_t lanes, Real* a,
                            int64_t held, Element element) noexcept nogil:
     """A few lines, which are `apart` by so many bytes."""
     cdef Real* b = a + held
     cdef int failed = 0
+    cdef bint whole = not line.real_input and line.steps[OUT] == 2 * line.width
+    if lanes == 1 and _reads_pairs(line):
+        if Real is float and Element is float:
+            if aten_lone_floats(&line.plan.passes, <const float*>data[GIVEN],
+                                <float*>data[OUT] if whole else NULL, line.inverse,
+                                <float>line.scale, a, b):
+                a = b
+        elif Real is double and Element is double:
+            if aten_lone_doubles(&line.plan.passes, <const double*>data[GIVEN],
+                                 <double*>data[OUT] if whole else NULL, line.inverse,
+                                 line.scale, a, b):
+                a = b
+        if line.real_input:
+            _store_spectrum(line, a, data[OUT], apart[OUT], 1, element)
+        elif not whole:
+            _store(line, a, data[OUT], apart[OUT], 1, element)
+        return
     if line.real_output:
         _load_spectrum(line, data[GIVEN], apart[GIVEN], lanes, a, element)
     else:
@@ -248,14 +303,39 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
         _store(line, a, data[OUT], apart[OUT], lanes, element)
 
 
+cdef inline bint _goes_abreast(const Line* line, const int64_t* apart) noexcept nogil:
+    """Whether lines are short ones of pairs, whose results are pairs as well, or half a spectrum."""
+    return (_reads_pairs(line) and line.plan.length <= SHORT and line.steps[OUT] == 2 * line.width
+            and (not line.real_input or line.results == line.length // 2 + 1)
+            and apart[GIVEN] % line.width == 0 and apart[OUT] % line.width == 0)
+
+
+cdef void _transform_abreast(const Line* line, char** data, const int64_t* apart, Real* a,
+                             int64_t held) noexcept nogil:
+    """As many lines as a vector has lanes."""
+    cdef const Real* roots = <const Real*>line.halves if line.real_input else NULL
+    cdef int64_t given = apart[GIVEN] // line.width, out = apart[OUT] // line.width
+    cdef Real scale = <Real>line.scale
+    if Real is float:
+        aten_floats_abreast(&line.plan.passes, <const float*>data[GIVEN], given, roots,
+                            <float*>data[OUT], out, line.inverse, scale, a, a + held)
+    else:
+        aten_doubles_abreast(&line.plan.passes, <const double*>data[GIVEN], given, roots,
+                             <double*>data[OUT], out, line.inverse, scale, a, a + held)
+
+
 cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, Real unused, Element element) noexcept nogil:
     cdef int64_t lanes = ABREAST // sizeof(Real), outer, first, count, held
     cdef char* places[2]
     cdef Real* room
+    cdef bint abreast = False
     # Lines that lie side by side are gone through together; one by one, those that lie in rows.
     if line.steps[GIVEN] <= s0[GIVEN] and line.steps[OUT] <= s0[OUT] or is_alone(line.plan):
         lanes = 1
+    if lanes == 1 and _goes_abreast(line, s0) and n0 >= aten_lanes(sizeof(Real) == 8):
+        lanes = aten_lanes(sizeof(Real) == 8)
+        abreast = True
     lanes = min(lanes, n0)
     held = 2 * line.plan.length * lanes
     room = <Real*>line.room
@@ -270,7 +350,13 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
             count = min(lanes, n0 - first)
             places[OUT] = data[OUT] + outer * s1[OUT] + first * s0[OUT]
             places[GIVEN] = data[GIVEN] + outer * s1[GIVEN] + first * s0[GIVEN]
-            _transform_lines(line, places, s0, count, room, held, element)
+            if not abreast:
+                _transform_lines(line, places, s0, count, room, held, element)
+            elif count == lanes:
+                _transform_abreast(line, places, s0, room, held)
+            else:
+                count = 1
+                _transform_lines(line, places, s0, count, room, held, element)
             first += count
     if line.room == NULL:
         free(room)
@@ -303,6 +389,11 @@ def transform(Tensor given not None, Tensor out not None, int dim, int64_t lengt
     `inverse` only, length // 2 + 1 complex numbers to real ones. `out` may be `given`. Raises
     ValueError for other operands, MemoryError where there is none.
     """
+    transform_lines(given, out, dim, length, inverse, scale)
+
+
+cdef int transform_lines(Tensor given, Tensor out, int dim, int64_t length, bint inverse,
+                         double scale) except -1:
     cdef Walk walk
     cdef Line line
     cdef FourierPlan plan
@@ -360,3 +451,4 @@ def transform(Tensor given not None, Tensor out not None, int dim, int64_t lengt
             run_walk(&walk, max(GRAIN // length, 1))
     if line.failed:
         raise MemoryError(f"fft: no memory for a transform of {length} numbers")
+    return 0

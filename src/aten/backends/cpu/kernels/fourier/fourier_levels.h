@@ -20,12 +20,43 @@ typedef struct {
     const void *roots;
 } aten_passes;
 
+/* Two vectors' numbers by turns: those of the lower halves, and of the upper ones. */
+#define ATEN_LOW_2(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ATEN_HIGH_2(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define ATEN_LOW_4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ATEN_HIGH_4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define ATEN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ATEN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+
+/* The even and the odd ones of two vectors' numbers; and a vector backwards. */
+#define ATEN_EVEN_2(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ATEN_ODD_2(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define ATEN_BACK_2(a) __builtin_shufflevector(a, a, 1, 0)
+#define ATEN_EVEN_4(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define ATEN_ODD_4(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7)
+#define ATEN_BACK_4(a) __builtin_shufflevector(a, a, 3, 2, 1, 0)
+#define ATEN_EVEN_8(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ATEN_ODD_8(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+#define ATEN_BACK_8(a) __builtin_shufflevector(a, a, 7, 6, 5, 4, 3, 2, 1, 0)
+
 #define TARGET
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_16
+#define LANES 4
+#define LOW ATEN_LOW_4
+#define HIGH ATEN_HIGH_4
+#define EVEN ATEN_EVEN_4
+#define ODD ATEN_ODD_4
+#define BACK ATEN_BACK_4
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_16
+#define LANES 2
+#define LOW ATEN_LOW_2
+#define HIGH ATEN_HIGH_2
+#define EVEN ATEN_EVEN_2
+#define ODD ATEN_ODD_2
+#define BACK ATEN_BACK_2
 #include "fourier_passes.h"
 #undef TARGET
 
@@ -33,9 +64,21 @@ typedef struct {
 #define TARGET __attribute__((target("avx2")))
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_32
+#define LANES 8
+#define LOW ATEN_LOW_8
+#define HIGH ATEN_HIGH_8
+#define EVEN ATEN_EVEN_8
+#define ODD ATEN_ODD_8
+#define BACK ATEN_BACK_8
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_32
+#define LANES 4
+#define LOW ATEN_LOW_4
+#define HIGH ATEN_HIGH_4
+#define EVEN ATEN_EVEN_4
+#define ODD ATEN_ODD_4
+#define BACK ATEN_BACK_4
 #include "fourier_passes.h"
 #undef TARGET
 #define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
@@ -45,6 +88,16 @@ typedef struct {
 #define ATEN_CALL_LEVEL(stem, type, ...) return aten_fourier_##stem##_##type##_16(__VA_ARGS__);
 #endif
 
+/* How many REALs a vector has. */
+static int aten_lanes(int wide)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return wide ? 4 : 8;
+#endif
+    return wide ? 2 : 4;
+}
+
 static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, float *b)
 {
     ATEN_CALL_LEVEL(run, float, passes, lanes, a, b)
@@ -53,6 +106,13 @@ static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, f
 static int aten_run_doubles(const aten_passes *passes, int64_t lanes, double *a, double *b)
 {
     ATEN_CALL_LEVEL(run, double, passes, lanes, a, b)
+}
+
+static void aten_multiply_doubles(const double *xr, const double *xi, const double *wr,
+                                  const double *wi, int64_t count, int64_t lanes, double *yr,
+                                  double *yi)
+{
+    ATEN_CALL_LEVEL(multiply, double, xr, xi, wr, wi, count, lanes, yr, yi)
 }
 
 static void aten_columns_of_floats(const aten_passes *passes, int64_t wide, const float *turns,
@@ -82,6 +142,32 @@ static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const 
     ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, begin, count, room)
 }
 
+static int aten_lone_doubles(const aten_passes *passes, const double *pairs, double *out, int swapped,
+                           double scale, double *a, double *b)
+{
+    ATEN_CALL_LEVEL(lone, double, passes, pairs, out, swapped, scale, a, b)
+}
+
+static int aten_lone_floats(const aten_passes *passes, const float *pairs, float *out, int swapped,
+                           float scale, float *a, float *b)
+{
+    ATEN_CALL_LEVEL(lone, float, passes, pairs, out, swapped, scale, a, b)
+}
+
+static void aten_doubles_abreast(const aten_passes *passes, const double *pairs, int64_t apart,
+                               const double *roots, double *out, int64_t out_apart, int swapped,
+                               double scale, double *a, double *b)
+{
+    ATEN_CALL_LEVEL(abreast, double, passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+}
+
+static void aten_floats_abreast(const aten_passes *passes, const float *pairs, int64_t apart,
+                               const float *roots, float *out, int64_t out_apart, int swapped,
+                               float scale, float *a, float *b)
+{
+    ATEN_CALL_LEVEL(abreast, float, passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+}
+
 static void aten_part_floats(const float *pairs, int64_t count, float *real, float *imaginary)
 {
     ATEN_CALL_LEVEL(part, float, pairs, count, real, imaginary)
@@ -90,6 +176,18 @@ static void aten_part_floats(const float *pairs, int64_t count, float *real, flo
 static void aten_part_doubles(const double *pairs, int64_t count, double *real, double *imaginary)
 {
     ATEN_CALL_LEVEL(part, double, pairs, count, real, imaginary)
+}
+
+static void aten_spectrum_floats(const float *real, const float *imaginary, int64_t count,
+                                 const float *roots, float halved, float *pairs)
+{
+    ATEN_CALL_LEVEL(spectrum, float, real, imaginary, count, roots, halved, pairs)
+}
+
+static void aten_spectrum_doubles(const double *real, const double *imaginary, int64_t count,
+                                  const double *roots, double halved, double *pairs)
+{
+    ATEN_CALL_LEVEL(spectrum, double, real, imaginary, count, roots, halved, pairs)
 }
 
 static void aten_join_floats(const float *real, const float *imaginary, int64_t count, float scale,

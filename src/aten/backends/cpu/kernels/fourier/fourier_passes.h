@@ -4,98 +4,226 @@
    of radix r takes what lies m * s apart to where it lies s apart, and turns it; s grows from
    `lanes` to all there is, m falls to one. Stockham's order: nothing is left to be sorted.
 
-   Expects REAL, NAME(stem) and TARGET. */
+   Expects REAL, NAME(stem), TARGET, and LANES, how many REALs a vector has. */
+
+typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL)),
+                                         may_alias));
+typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), aligned(sizeof(REAL)),
+                                       may_alias));
+
+#define IN(plane, place) (*(const VECTOR *)((plane) + (place)))
+#define OUT(plane, place) (*(VECTOR *)((plane) + (place)))
 
 #define TURNED(k, real, imaginary, wr, wi)                                                          \
-    yr[o + (k) * e] = (real) * (wr) - (imaginary) * (wi);                                           \
-    yi[o + (k) * e] = (real) * (wi) + (imaginary) * (wr);
+    OUT(yr, o + (k) * e) = (real) * (wr) - (imaginary) * (wi);                                      \
+    OUT(yi, o + (k) * e) = (real) * (wi) + (imaginary) * (wr);
 #define UNTURNED(k, real, imaginary, wr, wi)                                                        \
-    yr[o + (k) * e] = (real);                                                                       \
-    yi[o + (k) * e] = (imaginary);
+    OUT(yr, o + (k) * e) = (real);                                                                  \
+    OUT(yi, o + (k) * e) = (imaginary);
+#define KEPT(k, real, imaginary, wr, wi)                                                            \
+    made[0][k] = (real) * (wr) - (imaginary) * (wi);                                                \
+    made[1][k] = (real) * (wi) + (imaginary) * (wr);
+
+#define ALIKE(k, real, imaginary, wr, wi)                                                           \
+    made[0][k] = (real);                                                                            \
+    made[1][k] = (imaginary);
 
 #define PASS(stem) NAME(stem)(int64_t m, int64_t s, const REAL *restrict xr,                        \
     const REAL *restrict xi, REAL *restrict yr, REAL *restrict yi, const REAL *restrict w)
 
-/* Goes through all groups: the first is not turned; lone transforms are done a group a lane. */
+/* What of a group's s numbers is left, as many at a time as `type` holds. */
+#define STRETCH(type, count, BUTTERFLY, PUT)                                                        \
+    for (; q + (count) <= s; q += (count)) {                                                        \
+        typedef type VECTOR;                                                                        \
+        const int64_t i = s * p + q, o = by * p + q;                                                \
+        BUTTERFLY(PUT, UNTURNED)                                                                    \
+    }
+
+/* A group, all of whose numbers turn alike. */
+#define GROUP(BUTTERFLY, PUT)                                                                       \
+    {                                                                                               \
+        int64_t q = 0;                                                                              \
+        STRETCH(NAME(vector), LANES, BUTTERFLY, PUT)                                                \
+        STRETCH(NAME(half), LANES / 2, BUTTERFLY, PUT)                                              \
+        STRETCH(REAL, 1, BUTTERFLY, PUT)                                                            \
+    }
+
+/* Goes through all groups: the first is not turned. */
 #define GROUPS(radix, BUTTERFLY, LOAD)                                                              \
     {                                                                                               \
-        const int64_t d = s * m, e = s;                                                             \
-        for (int64_t q = 0; q < s; q++) {                                                           \
-            const int64_t i = q, o = q;                                                             \
-            BUTTERFLY(UNTURNED)                                                                     \
+        const int64_t d = s * m, e = s, by = (radix) * s;                                           \
+        {                                                                                           \
+            const int64_t p = 0;                                                                    \
+            GROUP(BUTTERFLY, UNTURNED)                                                              \
         }                                                                                           \
-    }                                                                                               \
-    if (s == 1) {                                                                                   \
-        const int64_t d = m, e = 1;                                                                 \
         for (int64_t p = 1; p < m; p++) {                                                           \
-            const int64_t i = p, o = radix * p;                                                     \
-            LOAD                                                                                    \
-            BUTTERFLY(TURNED)                                                                       \
-        }                                                                                           \
-    } else {                                                                                        \
-        const int64_t d = s * m, e = s;                                                             \
-        for (int64_t p = 1; p < m; p++) {                                                           \
-            LOAD                                                                                    \
-            for (int64_t q = 0; q < s; q++) {                                                       \
-                const int64_t i = s * p + q, o = radix * s * p + q;                                 \
-                BUTTERFLY(TURNED)                                                                   \
-            }                                                                                       \
+            LOAD(REAL)                                                                              \
+            GROUP(BUTTERFLY, TURNED)                                                                \
         }                                                                                           \
     }
 
-#define ROOT(k) const REAL w##k##r = w[(2 * (k) - 2) * m + p], w##k##i = w[(2 * (k) - 1) * m + p];
+/* The first pass of a lone transform: a group in each lane. What they give lies by radices, and is
+   to lie by groups: each riffle of all numbers moves one bit of their places. The last vector may
+   do again what the one before has done. LOADED and LONE say where numbers come from. */
+#define FIRST(radix, BUTTERFLY, LOAD, LOADED, LONE)                                                 \
+    {                                                                                               \
+        for (int64_t next = 0; next < m; next += LANES) {                                           \
+            typedef NAME(vector) VECTOR;                                                            \
+            const int64_t p = next + LANES <= m ? next : m - LANES;                                 \
+            VECTOR made[2][radix];                                                                  \
+            LOAD(VECTOR)                                                                            \
+            LOADED(radix, BUTTERFLY)                                                                \
+            for (int plane = 0; plane < 2; plane++) {                                               \
+                for (int width = 1; width < (radix); width *= 2) {                                  \
+                    VECTOR held[radix];                                                             \
+                    for (int k = 0; k < (radix) / 2; k++) {                                         \
+                        held[2 * k] = LOW(made[plane][k], made[plane][k + (radix) / 2]);            \
+                        held[2 * k + 1] = HIGH(made[plane][k], made[plane][k + (radix) / 2]);       \
+                    }                                                                               \
+                    for (int k = 0; k < (radix); k++)                                               \
+                        made[plane][k] = held[k];                                                   \
+                }                                                                                   \
+                for (int k = 0; k < (radix); k++)                                                   \
+                    OUT(plane ? yi : yr, (radix) * p + k * LANES) = made[plane][k];                 \
+            }                                                                                       \
+        }                                                                                           \
+        typedef REAL VECTOR;                                                                        \
+        const int64_t o = 0, e = 1;                                                                 \
+        LONE(radix, BUTTERFLY)                                                                      \
+    }
 
-#define BUTTERFLY_2(PUT)                                                                            \
-    const REAL ar = xr[i], ai = xi[i], br = xr[i + d], bi = xi[i + d];                              \
-    UNTURNED(0, ar + br, ai + bi, 1, 0)                                                             \
+/* From planes. */
+#define PLANES(radix, BUTTERFLY)                                                                    \
+    const int64_t i = p, d = m;                                                                     \
+    BUTTERFLY(KEPT, ALIKE)
+#define LONE_PLANES(radix, BUTTERFLY)                                                               \
+    const int64_t i = 0, d = m;                                                                     \
+    BUTTERFLY(UNTURNED, UNTURNED)
+
+/* From pairs, whose planes are parted in registers. */
+#define PAIRS(radix, BUTTERFLY)                                                                     \
+    VECTOR given[2][radix];                                                                         \
+    for (int k = 0; k < (radix); k++) {                                                             \
+        const VECTOR one = IN(pairs, 2 * (p + k * m)), other = IN(pairs, 2 * (p + k * m) + LANES);  \
+        given[0][k] = EVEN(one, other);                                                             \
+        given[1][k] = ODD(one, other);                                                              \
+    }                                                                                               \
+    const REAL *xr = (const REAL *)given[swapped], *xi = (const REAL *)given[1 - swapped];          \
+    const int64_t i = 0, d = LANES;                                                                 \
+    BUTTERFLY(KEPT, ALIKE)
+#define LONE_PAIRS(radix, BUTTERFLY)                                                                \
+    REAL given[2][radix];                                                                           \
+    for (int k = 0; k < (radix); k++) {                                                             \
+        given[0][k] = pairs[2 * k * m];                                                             \
+        given[1][k] = pairs[2 * k * m + 1];                                                         \
+    }                                                                                               \
+    const REAL *xr = given[swapped], *xi = given[1 - swapped];                                      \
+    const int64_t i = 0, d = 1;                                                                     \
+    BUTTERFLY(UNTURNED, UNTURNED)
+
+#define FROM_PAIRS(stem) NAME(stem)(int64_t m, const REAL *restrict pairs, int swapped,             \
+    REAL *restrict yr, REAL *restrict yi, const REAL *restrict w)
+
+/* The last pass of a lone transform: its results are scaled, and stored as pairs. */
+#define PAIRED(k, real, imaginary, wr, wi)                                                          \
+    {                                                                                               \
+        const VECTOR x = (real) * scale, y = (imaginary) * scale;                                   \
+        OUT(pairs, 2 * (i + (k) * s)) = swapped ? LOW(y, x) : LOW(x, y);                            \
+        OUT(pairs, 2 * (i + (k) * s) + LANES) = swapped ? HIGH(y, x) : HIGH(x, y);                  \
+    }
+#define LAST(BUTTERFLY)                                                                             \
+    {                                                                                               \
+        typedef NAME(vector) VECTOR;                                                                \
+        const int64_t d = s;                                                                        \
+        if (swapped) {                                                                              \
+            const int swapped = 1;                                                                  \
+            for (int64_t i = 0; i < s; i += LANES) {                                                \
+                BUTTERFLY(PAIRED, PAIRED)                                                           \
+            }                                                                                       \
+        } else {                                                                                    \
+            const int swapped = 0;                                                                  \
+            for (int64_t i = 0; i < s; i += LANES) {                                                \
+                BUTTERFLY(PAIRED, PAIRED)                                                           \
+            }                                                                                       \
+        }                                                                                           \
+    }
+#define TO_PAIRS(stem) NAME(stem)(int64_t s, const REAL *restrict xr, const REAL *restrict xi,      \
+    REAL *restrict pairs, int swapped, REAL scale)
+
+#define GROUPS_OR_FIRST(radix, BUTTERFLY, LOAD)                                                     \
+    if (s == 1 && m >= LANES)                                                                       \
+        FIRST(radix, BUTTERFLY, LOAD, PLANES, LONE_PLANES)                                          \
+    else                                                                                            \
+        GROUPS(radix, BUTTERFLY, LOAD)
+
+/* Roots of a group, or, with vectors, of neighbouring ones. */
+#define ROOT(type, k)                                                                               \
+    const type w##k##r = *(const type *)(w + (2 * (k) - 2) * m + p);                                \
+    const type w##k##i = *(const type *)(w + (2 * (k) - 1) * m + p);
+#define ROOTS_2(type) ROOT(type, 1)
+#define ROOTS_3(type) ROOTS_2(type) ROOT(type, 2)
+#define ROOTS_4(type) ROOTS_3(type) ROOT(type, 3)
+#define ROOTS_5(type) ROOTS_4(type) ROOT(type, 4)
+#define ROOTS_8(type) ROOTS_5(type) ROOT(type, 5) ROOT(type, 6) ROOT(type, 7)
+
+#define BUTTERFLY_2(PUT, SET)                                                                       \
+    const VECTOR ar = IN(xr, i), ai = IN(xi, i), br = IN(xr, i + d), bi = IN(xi, i + d);            \
+    SET(0, ar + br, ai + bi, 1, 0)                                                                  \
     PUT(1, (ar - br), (ai - bi), w1r, w1i)
 
-static TARGET void PASS(pass_2) { GROUPS(2, BUTTERFLY_2, ROOT(1)) }
+static TARGET void PASS(pass_2) { GROUPS_OR_FIRST(2, BUTTERFLY_2, ROOTS_2) }
+static TARGET void TO_PAIRS(last_2) { LAST(BUTTERFLY_2) }
 
-#define BUTTERFLY_3(PUT)                                                                            \
-    const REAL ar = xr[i], ai = xi[i];                                                              \
-    const REAL sr = xr[i + d] + xr[i + 2 * d], si = xi[i + d] + xi[i + 2 * d];                      \
-    const REAL tr = (xr[i + d] - xr[i + 2 * d]) * (REAL)0.86602540378443864676;                     \
-    const REAL ti = (xi[i + d] - xi[i + 2 * d]) * (REAL)0.86602540378443864676;                     \
-    const REAL hr = ar - (REAL)0.5 * sr, hi = ai - (REAL)0.5 * si;                                  \
-    UNTURNED(0, ar + sr, ai + si, 1, 0)                                                             \
+#define BUTTERFLY_3(PUT, SET)                                                                       \
+    const VECTOR ar = IN(xr, i), ai = IN(xi, i);                                                    \
+    const VECTOR sr = IN(xr, i + d) + IN(xr, i + 2 * d), si = IN(xi, i + d) + IN(xi, i + 2 * d);    \
+    const VECTOR tr = (IN(xr, i + d) - IN(xr, i + 2 * d)) * (REAL)0.86602540378443864676;           \
+    const VECTOR ti = (IN(xi, i + d) - IN(xi, i + 2 * d)) * (REAL)0.86602540378443864676;           \
+    const VECTOR hr = ar - (REAL)0.5 * sr, hi = ai - (REAL)0.5 * si;                                \
+    SET(0, ar + sr, ai + si, 1, 0)                                                                  \
     PUT(1, (hr + ti), (hi - tr), w1r, w1i)                                                          \
     PUT(2, (hr - ti), (hi + tr), w2r, w2i)
 
-static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOT(1) ROOT(2)) }
+static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOTS_3) }
+static TARGET void TO_PAIRS(last_3) { LAST(BUTTERFLY_3) }
 
 /* The four sums of every other of eight numbers, or of four that lie `by` * d apart. */
 #define FOUR(from, by, name)                                                                        \
-    const REAL name##pr = xr[i + (from) * d] + xr[i + (from + 2 * by) * d];                         \
-    const REAL name##pi = xi[i + (from) * d] + xi[i + (from + 2 * by) * d];                         \
-    const REAL name##mr = xr[i + (from) * d] - xr[i + (from + 2 * by) * d];                         \
-    const REAL name##mi = xi[i + (from) * d] - xi[i + (from + 2 * by) * d];                         \
-    const REAL name##qr = xr[i + (from + by) * d] + xr[i + (from + 3 * by) * d];                    \
-    const REAL name##qi = xi[i + (from + by) * d] + xi[i + (from + 3 * by) * d];                    \
-    const REAL name##nr = xr[i + (from + by) * d] - xr[i + (from + 3 * by) * d];                    \
-    const REAL name##ni = xi[i + (from + by) * d] - xi[i + (from + 3 * by) * d];                    \
-    const REAL name##0r = name##pr + name##qr, name##0i = name##pi + name##qi;                      \
-    const REAL name##1r = name##mr + name##ni, name##1i = name##mi - name##nr;                      \
-    const REAL name##2r = name##pr - name##qr, name##2i = name##pi - name##qi;                      \
-    const REAL name##3r = name##mr - name##ni, name##3i = name##mi + name##nr;
+    const VECTOR name##pr = IN(xr, i + (from) * d) + IN(xr, i + (from + 2 * by) * d);               \
+    const VECTOR name##pi = IN(xi, i + (from) * d) + IN(xi, i + (from + 2 * by) * d);               \
+    const VECTOR name##mr = IN(xr, i + (from) * d) - IN(xr, i + (from + 2 * by) * d);               \
+    const VECTOR name##mi = IN(xi, i + (from) * d) - IN(xi, i + (from + 2 * by) * d);               \
+    const VECTOR name##qr = IN(xr, i + (from + by) * d) + IN(xr, i + (from + 3 * by) * d);          \
+    const VECTOR name##qi = IN(xi, i + (from + by) * d) + IN(xi, i + (from + 3 * by) * d);          \
+    const VECTOR name##nr = IN(xr, i + (from + by) * d) - IN(xr, i + (from + 3 * by) * d);          \
+    const VECTOR name##ni = IN(xi, i + (from + by) * d) - IN(xi, i + (from + 3 * by) * d);          \
+    const VECTOR name##0r = name##pr + name##qr, name##0i = name##pi + name##qi;                    \
+    const VECTOR name##1r = name##mr + name##ni, name##1i = name##mi - name##nr;                    \
+    const VECTOR name##2r = name##pr - name##qr, name##2i = name##pi - name##qi;                    \
+    const VECTOR name##3r = name##mr - name##ni, name##3i = name##mi + name##nr;
 
-#define BUTTERFLY_4(PUT)                                                                            \
+#define BUTTERFLY_4(PUT, SET)                                                                       \
     FOUR(0, 1, a)                                                                                   \
-    UNTURNED(0, a0r, a0i, 1, 0)                                                                     \
+    SET(0, a0r, a0i, 1, 0)                                                                          \
     PUT(1, a1r, a1i, w1r, w1i)                                                                      \
     PUT(2, a2r, a2i, w2r, w2i)                                                                      \
     PUT(3, a3r, a3i, w3r, w3i)
 
-static TARGET void PASS(pass_4) { GROUPS(4, BUTTERFLY_4, ROOT(1) ROOT(2) ROOT(3)) }
+static TARGET void PASS(pass_4) { GROUPS_OR_FIRST(4, BUTTERFLY_4, ROOTS_4) }
+static TARGET void FROM_PAIRS(first_4)
+{
+    FIRST(4, BUTTERFLY_4, ROOTS_4, PAIRS, LONE_PAIRS)
+}
+static TARGET void TO_PAIRS(last_4) { LAST(BUTTERFLY_4) }
 
 #define HALF_TURN (REAL)0.70710678118654752440
 
-#define BUTTERFLY_8(PUT)                                                                            \
+#define BUTTERFLY_8(PUT, SET)                                                                       \
     FOUR(0, 2, a)                                                                                   \
     FOUR(1, 2, b)                                                                                   \
-    const REAL c1r = (b1r + b1i) * HALF_TURN, c1i = (b1i - b1r) * HALF_TURN;                        \
-    const REAL c3r = (b3i - b3r) * HALF_TURN, c3i = -(b3r + b3i) * HALF_TURN;                       \
-    UNTURNED(0, a0r + b0r, a0i + b0i, 1, 0)                                                         \
+    const VECTOR c1r = (b1r + b1i) * HALF_TURN, c1i = (b1i - b1r) * HALF_TURN;                      \
+    const VECTOR c3r = (b3i - b3r) * HALF_TURN, c3i = -(b3r + b3i) * HALF_TURN;                     \
+    SET(0, a0r + b0r, a0i + b0i, 1, 0)                                                              \
     PUT(1, (a1r + c1r), (a1i + c1i), w1r, w1i)                                                      \
     PUT(2, (a2r + b2i), (a2i - b2r), w2r, w2i)                                                      \
     PUT(3, (a3r + c3r), (a3i + c3i), w3r, w3i)                                                      \
@@ -104,10 +232,12 @@ static TARGET void PASS(pass_4) { GROUPS(4, BUTTERFLY_4, ROOT(1) ROOT(2) ROOT(3)
     PUT(6, (a2r - b2i), (a2i + b2r), w6r, w6i)                                                      \
     PUT(7, (a3r - c3r), (a3i - c3i), w7r, w7i)
 
-static TARGET void PASS(pass_8)
+static TARGET void PASS(pass_8) { GROUPS_OR_FIRST(8, BUTTERFLY_8, ROOTS_8) }
+static TARGET void FROM_PAIRS(first_8)
 {
-    GROUPS(8, BUTTERFLY_8, ROOT(1) ROOT(2) ROOT(3) ROOT(4) ROOT(5) ROOT(6) ROOT(7))
+    FIRST(8, BUTTERFLY_8, ROOTS_8, PAIRS, LONE_PAIRS)
 }
+static TARGET void TO_PAIRS(last_8) { LAST(BUTTERFLY_8) }
 
 /* cos and sin of a fifth and of two fifths of a turn */
 #define C1 (REAL)0.30901699437494742410
@@ -115,23 +245,24 @@ static TARGET void PASS(pass_8)
 #define S1 (REAL)0.95105651629515357212
 #define S2 (REAL)0.58778525229247312917
 
-#define BUTTERFLY_5(PUT)                                                                            \
-    const REAL ar = xr[i], ai = xi[i];                                                              \
-    const REAL pr = xr[i + d] + xr[i + 4 * d], pi = xi[i + d] + xi[i + 4 * d];                      \
-    const REAL mr = xr[i + d] - xr[i + 4 * d], mi = xi[i + d] - xi[i + 4 * d];                      \
-    const REAL qr = xr[i + 2 * d] + xr[i + 3 * d], qi = xi[i + 2 * d] + xi[i + 3 * d];              \
-    const REAL nr = xr[i + 2 * d] - xr[i + 3 * d], ni = xi[i + 2 * d] - xi[i + 3 * d];              \
-    const REAL ur = ar + C1 * pr + C2 * qr, ui = ai + C1 * pi + C2 * qi;                            \
-    const REAL vr = ar + C2 * pr + C1 * qr, vi = ai + C2 * pi + C1 * qi;                            \
-    const REAL gr = S1 * mr + S2 * nr, gi = S1 * mi + S2 * ni;                                      \
-    const REAL hr = S2 * mr - S1 * nr, hi = S2 * mi - S1 * ni;                                      \
-    UNTURNED(0, ar + pr + qr, ai + pi + qi, 1, 0)                                                   \
+#define BUTTERFLY_5(PUT, SET)                                                                       \
+    const VECTOR ar = IN(xr, i), ai = IN(xi, i);                                                    \
+    const VECTOR pr = IN(xr, i + d) + IN(xr, i + 4 * d), pi = IN(xi, i + d) + IN(xi, i + 4 * d);    \
+    const VECTOR mr = IN(xr, i + d) - IN(xr, i + 4 * d), mi = IN(xi, i + d) - IN(xi, i + 4 * d);    \
+    const VECTOR qr = IN(xr, i + 2 * d) + IN(xr, i + 3 * d), qi = IN(xi, i + 2 * d) + IN(xi, i + 3 * d);              \
+    const VECTOR nr = IN(xr, i + 2 * d) - IN(xr, i + 3 * d), ni = IN(xi, i + 2 * d) - IN(xi, i + 3 * d);              \
+    const VECTOR ur = ar + C1 * pr + C2 * qr, ui = ai + C1 * pi + C2 * qi;                          \
+    const VECTOR vr = ar + C2 * pr + C1 * qr, vi = ai + C2 * pi + C1 * qi;                          \
+    const VECTOR gr = S1 * mr + S2 * nr, gi = S1 * mi + S2 * ni;                                    \
+    const VECTOR hr = S2 * mr - S1 * nr, hi = S2 * mi - S1 * ni;                                    \
+    SET(0, ar + pr + qr, ai + pi + qi, 1, 0)                                                        \
     PUT(1, (ur + gi), (ui - gr), w1r, w1i)                                                          \
     PUT(2, (vr + hi), (vi - hr), w2r, w2i)                                                          \
     PUT(3, (vr - hi), (vi + hr), w3r, w3i)                                                          \
     PUT(4, (ur - gi), (ui + gr), w4r, w4i)
 
-static TARGET void PASS(pass_5) { GROUPS(5, BUTTERFLY_5, ROOT(1) ROOT(2) ROOT(3) ROOT(4)) }
+static TARGET void PASS(pass_5) { GROUPS(5, BUTTERFLY_5, ROOTS_5) }
+static TARGET void TO_PAIRS(last_5) { LAST(BUTTERFLY_5) }
 
 #undef C1
 #undef C2
@@ -200,80 +331,6 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
         }
 }
 
-/* All passes, between `a` and `b`, two planes each; returns whether the result lies in `b`. */
-static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, REAL *b)
-{
-    const int64_t all = passes->length * lanes;
-    int64_t m = passes->length, s = lanes;
-    for (int index = 0; index < passes->count; index++) {
-        const int radix = passes->radices[index];
-        const REAL *w = (const REAL *)passes->roots + passes->begins[index];
-        const REAL *table = (const REAL *)passes->roots + passes->tables[index];
-        m /= radix;
-        switch (radix) {
-        case 2: NAME(pass_2)(m, s, a, a + all, b, b + all, w); break;
-        case 3: NAME(pass_3)(m, s, a, a + all, b, b + all, w); break;
-        case 4: NAME(pass_4)(m, s, a, a + all, b, b + all, w); break;
-        case 5: NAME(pass_5)(m, s, a, a + all, b, b + all, w); break;
-        case 8: NAME(pass_8)(m, s, a, a + all, b, b + all, w); break;
-        default: NAME(pass_odd)(m, s, a, a + all, b, b + all, w, table, radix);
-        }
-        s *= radix;
-        REAL *other = a;
-        a = b;
-        b = other;
-    }
-    return passes->count & 1;
-}
-
-/* A few columns, of neighbours, of the matrix that a long transform is: `wide` numbers in a row.
-   They are transformed, turned, and go to rows that lie `pitch` apart: were it a power of two, the
-   rows would push each other out of the cache. `turns` has two planes. `room` is for 4 * count
-   numbers for each row. */
-static TARGET void NAME(columns)(const aten_passes *passes, int64_t wide, const REAL *restrict turns,
-                                 const REAL *restrict given, REAL *restrict out, int64_t pitch,
-                                 int64_t begin, int64_t count, REAL *room)
-{
-    const int64_t rows = passes->length, all = rows * wide, held = rows * count;
-    REAL *a = room;
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t lane = 0; lane < count; lane++) {
-            a[row * count + lane] = given[row * wide + begin + lane];
-            a[held + row * count + lane] = given[all + row * wide + begin + lane];
-        }
-    if (NAME(run)(passes, count, a, a + 2 * held))
-        a += 2 * held;
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t lane = 0; lane < count; lane++) {
-            const REAL real = a[row * count + lane], imaginary = a[held + row * count + lane];
-            const REAL tr = turns[row * wide + begin + lane];
-            const REAL ti = turns[all + row * wide + begin + lane];
-            out[row * pitch + begin + lane] = real * tr - imaginary * ti;
-            out[(rows + row) * pitch + begin + lane] = real * ti + imaginary * tr;
-        }
-}
-
-/* A few rows of the turned matrix, of `rows` rows: their results are columns of the result. */
-static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REAL *restrict given,
-                              int64_t pitch, REAL *restrict out, int64_t begin, int64_t count,
-                              REAL *room)
-{
-    const int64_t wide = passes->length, held = wide * count;
-    REAL *a = room;
-    for (int64_t plane = 0; plane < 2; plane++)
-        for (int64_t column = 0; column < wide; column++)
-            for (int64_t lane = 0; lane < count; lane++)
-                a[plane * held + column * count + lane]
-                    = given[(plane * rows + begin + lane) * pitch + column];
-    if (NAME(run)(passes, count, a, a + 2 * held))
-        a += 2 * held;
-    for (int64_t plane = 0; plane < 2; plane++)
-        for (int64_t column = 0; column < wide; column++)
-            for (int64_t lane = 0; lane < count; lane++)
-                out[(plane * wide + column) * rows + begin + lane]
-                    = a[plane * held + column * count + lane];
-}
-
 /* Pairs of neighbours to two planes, and back. */
 static TARGET void NAME(part)(const REAL *restrict pairs, int64_t count, REAL *restrict real,
                               REAL *restrict imaginary)
@@ -293,11 +350,354 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
     }
 }
 
+/* The passes from `begin` to `end`, between `a` and `b`, two planes each; returns whether the result
+   lies in `b`. */
+static TARGET int NAME(run_part)(const aten_passes *passes, int begin, int end, int64_t m, int64_t s,
+                                 REAL *a, REAL *b)
+{
+    const int64_t all = m * s;
+    for (int index = begin; index < end; index++) {
+        const int radix = passes->radices[index];
+        const REAL *w = (const REAL *)passes->roots + passes->begins[index];
+        const REAL *table = (const REAL *)passes->roots + passes->tables[index];
+        m /= radix;
+        switch (radix) {
+        case 2: NAME(pass_2)(m, s, a, a + all, b, b + all, w); break;
+        case 3: NAME(pass_3)(m, s, a, a + all, b, b + all, w); break;
+        case 4: NAME(pass_4)(m, s, a, a + all, b, b + all, w); break;
+        case 5: NAME(pass_5)(m, s, a, a + all, b, b + all, w); break;
+        case 8: NAME(pass_8)(m, s, a, a + all, b, b + all, w); break;
+        default: NAME(pass_odd)(m, s, a, a + all, b, b + all, w, table, radix);
+        }
+        s *= radix;
+        REAL *other = a;
+        a = b;
+        b = other;
+    }
+    return (end - begin) & 1;
+}
+
+/* All passes. */
+static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, REAL *b)
+{
+    return NAME(run_part)(passes, 0, passes->count, passes->length, lanes, a, b);
+}
+
+/* All passes of one line of pairs, whose parts are exchanged if `swapped`: to pairs, scaled, or, to
+   no `out`, to planes. Returns whether these lie in `b`. */
+static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, REAL *out, int swapped,
+                             REAL scale, REAL *a, REAL *b)
+{
+    const int64_t all = passes->length;
+    int64_t m = passes->length, s = 1;
+    int begin = 0, end = passes->count, in_b = 0;
+    const int first = end ? passes->radices[0] : 1, last = end ? passes->radices[end - 1] : 1;
+    if ((first == 8 || first == 4) && m / first >= LANES) {
+        m /= first;
+        if (first == 8)
+            NAME(first_8)(m, pairs, swapped, a, a + all, (const REAL *)passes->roots);
+        else
+            NAME(first_4)(m, pairs, swapped, a, a + all, (const REAL *)passes->roots);
+        s = first;
+        begin = 1;
+    } else
+        NAME(part)(pairs, all, swapped ? a + all : a, swapped ? a : a + all);
+    const int joined = out && end > begin && all / last % LANES == 0 && (last <= 5 || last == 8);
+    end -= joined;
+    if (NAME(run_part)(passes, begin, end, m, s, a, b)) {
+        in_b = 1;
+        a = b;
+    }
+    s = all / last;
+    if (!joined) {
+        if (out)
+            NAME(join)(swapped ? a + all : a, swapped ? a : a + all, all, scale, out);
+        return in_b;
+    }
+    switch (last) {
+    case 2: NAME(last_2)(s, a, a + all, out, swapped, scale); break;
+    case 3: NAME(last_3)(s, a, a + all, out, swapped, scale); break;
+    case 4: NAME(last_4)(s, a, a + all, out, swapped, scale); break;
+    case 5: NAME(last_5)(s, a, a + all, out, swapped, scale); break;
+    default: NAME(last_8)(s, a, a + all, out, swapped, scale);
+    }
+    return in_b;
+}
+
+/* Turns a square of numbers in registers. */
+#define TURN_SQUARE                                                                                 \
+    for (int width = 1; width < LANES; width *= 2) {                                                \
+        VECTOR held[LANES];                                                                         \
+        for (int k = 0; k < LANES / 2; k++) {                                                       \
+            held[2 * k] = LOW(made[k], made[k + LANES / 2]);                                        \
+            held[2 * k + 1] = HIGH(made[k], made[k + LANES / 2]);                                   \
+        }                                                                                           \
+        for (int k = 0; k < LANES; k++)                                                             \
+            made[k] = held[k];                                                                      \
+    }
+
+/* A block of `rows` rows, of `columns` numbers, as columns of another. */
+static TARGET void NAME(transpose)(const REAL *restrict from, int64_t from_pitch, REAL *restrict to,
+                                   int64_t to_pitch, int64_t rows, int64_t columns)
+{
+    typedef NAME(vector) VECTOR;
+    int64_t row = 0;
+    for (; row + LANES <= rows; row += LANES) {
+        int64_t column = 0;
+        for (; column + LANES <= columns; column += LANES) {
+            VECTOR made[LANES];
+            for (int k = 0; k < LANES; k++)
+                made[k] = IN(from, (row + k) * from_pitch + column);
+            TURN_SQUARE
+            for (int k = 0; k < LANES; k++)
+                OUT(to, (column + k) * to_pitch + row) = made[k];
+        }
+        for (; column < columns; column++)
+            for (int k = 0; k < LANES; k++)
+                to[column * to_pitch + row + k] = from[(row + k) * from_pitch + column];
+    }
+    for (; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            to[column * to_pitch + row] = from[row * from_pitch + column];
+}
+
+/* Rows of `count` numbers that lie one pitch apart, to where they lie another apart. */
+static TARGET void NAME(copy)(const REAL *restrict from, int64_t from_pitch, REAL *restrict to,
+                              int64_t to_pitch, int64_t rows, int64_t count)
+{
+    typedef NAME(vector) VECTOR;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t lane = 0;
+        for (; lane + LANES <= count; lane += LANES)
+            OUT(to, row * to_pitch + lane) = IN(from, row * from_pitch + lane);
+        for (; lane < count; lane++)
+            to[row * to_pitch + lane] = from[row * from_pitch + lane];
+    }
+}
+
+#define TURN                                                                                        \
+    const VECTOR real = IN(a, row * count + lane), imaginary = IN(a, held + row * count + lane);    \
+    const VECTOR tr = IN(turns, row * wide + begin + lane);                                         \
+    const VECTOR ti = IN(turns, all + row * wide + begin + lane);                                   \
+    OUT(out, row * pitch + begin + lane) = real * tr - imaginary * ti;                              \
+    OUT(out, (rows + row) * pitch + begin + lane) = real * ti + imaginary * tr;
+
+#define UNFOLD(real, imaginary)                                                                     \
+    const VECTOR pr = xr + yr, pi = xi - yi, mr = xr - yr, mi = xi + yi;                            \
+    const VECTOR real = (pr + (wr * mi - wi * mr)) * halved;                                        \
+    const VECTOR imaginary = (pi - (wr * mr + wi * mi)) * halved;
+
+/* LANES rows of pairs, `apart` numbers from each other, side by side in planes, and back. */
+static TARGET void NAME(gather)(const REAL *restrict pairs, int64_t apart, int64_t count,
+                                REAL *restrict real, REAL *restrict imaginary)
+{
+    typedef NAME(vector) VECTOR;
+    int64_t place = 0;
+    for (; place + LANES / 2 <= count; place += LANES / 2) {
+        VECTOR made[LANES];
+        for (int k = 0; k < LANES; k++)
+            made[k] = IN(pairs, k * apart + 2 * place);
+        TURN_SQUARE
+        for (int k = 0; k < LANES / 2; k++) {
+            OUT(real, (place + k) * LANES) = made[2 * k];
+            OUT(imaginary, (place + k) * LANES) = made[2 * k + 1];
+        }
+    }
+    for (; place < count; place++)
+        for (int k = 0; k < LANES; k++) {
+            real[place * LANES + k] = pairs[k * apart + 2 * place];
+            imaginary[place * LANES + k] = pairs[k * apart + 2 * place + 1];
+        }
+}
+
+static TARGET void NAME(scatter)(const REAL *restrict real, const REAL *restrict imaginary,
+                                 int64_t count, REAL scale, REAL *restrict pairs, int64_t apart)
+{
+    typedef NAME(vector) VECTOR;
+    int64_t place = 0;
+    for (; place + LANES / 2 <= count; place += LANES / 2) {
+        VECTOR made[LANES];
+        for (int k = 0; k < LANES / 2; k++) {
+            made[2 * k] = IN(real, (place + k) * LANES) * scale;
+            made[2 * k + 1] = IN(imaginary, (place + k) * LANES) * scale;
+        }
+        TURN_SQUARE
+        for (int k = 0; k < LANES; k++)
+            OUT(pairs, k * apart + 2 * place) = made[k];
+    }
+    for (; place < count; place++)
+        for (int k = 0; k < LANES; k++) {
+            pairs[k * apart + 2 * place] = real[place * LANES + k] * scale;
+            pairs[k * apart + 2 * place + 1] = imaginary[place * LANES + k] * scale;
+        }
+}
+
+/* LANES short lines of pairs at once; `out` has their results, or, with `roots`, the spectra of
+   real numbers in pairs, one number longer. */
+static TARGET void NAME(abreast)(const aten_passes *passes, const REAL *pairs, int64_t apart,
+                                 const REAL *roots, REAL *out, int64_t out_apart, int swapped,
+                                 REAL scale, REAL *a, REAL *b)
+{
+    typedef NAME(vector) VECTOR;
+    const int64_t count = passes->length, all = count * LANES;
+    const REAL halved = scale / 2;
+    NAME(gather)(pairs, apart, count, swapped ? a + all : a, swapped ? a : a + all);
+    if (NAME(run)(passes, LANES, a, b)) {
+        REAL *other = a;
+        a = b;
+        b = other;
+    }
+    if (!roots) {
+        NAME(scatter)(swapped ? a + all : a, swapped ? a : a + all, count, scale, out, out_apart);
+        return;
+    }
+    REAL *real = b, *imaginary = b + all, last[LANES];
+    const VECTOR first = IN(a, 0), second = IN(a, all);
+    OUT(real, 0) = (first + second) * scale;
+    OUT(imaginary, 0) = first;
+    OUT(last, 0) = (first - second) * scale;
+    for (int64_t place = 1; place < count; place++) {
+        const VECTOR xr = IN(a, place * LANES), xi = IN(a, all + place * LANES);
+        const VECTOR yr = IN(a, (count - place) * LANES), yi = IN(a, all + (count - place) * LANES);
+        const REAL wr = roots[2 * place], wi = roots[2 * place + 1];
+        UNFOLD(one, other)
+        OUT(real, place * LANES) = one;
+        OUT(imaginary, place * LANES) = other;
+    }
+    NAME(scatter)(real, imaginary, count, 1, out, out_apart);
+    for (int k = 0; k < LANES; k++) {
+        out[k * out_apart] = real[k];
+        out[k * out_apart + 1] = 0;
+        out[k * out_apart + 2 * count] = last[k];
+        out[k * out_apart + 2 * count + 1] = 0;
+    }
+}
+
+/* A few columns, of neighbours, of the matrix that a long transform is: `wide` numbers in a row.
+   They are transformed, turned, and go to rows that lie `pitch` apart: were it a power of two, the
+   rows would push each other out of the cache. `turns` has two planes. `room` is for 4 * count
+   numbers for each row. */
+static TARGET void NAME(columns)(const aten_passes *passes, int64_t wide, const REAL *restrict turns,
+                                 const REAL *restrict given, REAL *restrict out, int64_t pitch,
+                                 int64_t begin, int64_t count, REAL *room)
+{
+    const int64_t rows = passes->length, all = rows * wide, held = rows * count;
+    REAL *a = room;
+    NAME(copy)(given + begin, wide, a, count, rows, count);
+    NAME(copy)(given + all + begin, wide, a + held, count, rows, count);
+    if (NAME(run)(passes, count, a, a + 2 * held))
+        a += 2 * held;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t lane = 0;
+        for (; lane + LANES <= count; lane += LANES) {
+            typedef NAME(vector) VECTOR;
+            TURN
+        }
+        for (; lane < count; lane++) {
+            typedef REAL VECTOR;
+            TURN
+        }
+    }
+}
+
+/* A few rows of the turned matrix, of `rows` rows: their results are columns of the result. */
+static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REAL *restrict given,
+                              int64_t pitch, REAL *restrict out, int64_t begin, int64_t count,
+                              REAL *room)
+{
+    const int64_t wide = passes->length, held = wide * count;
+    REAL *a = room;
+    for (int plane = 0; plane < 2; plane++)
+        NAME(transpose)(given + (plane * rows + begin) * pitch, pitch, a + plane * held, count,
+                        count, wide);
+    if (NAME(run)(passes, count, a, a + 2 * held))
+        a += 2 * held;
+    for (int plane = 0; plane < 2; plane++)
+        NAME(copy)(a + plane * held, count, out + plane * wide * rows + begin, rows, wide, count);
+}
+
+#define MULTIPLY(at, root)                                                                          \
+    {                                                                                               \
+        const VECTOR real = IN(xr, at), imaginary = IN(xi, at);                                     \
+        OUT(yr, at) = real * IN(wr, root) - imaginary * IN(wi, root);                               \
+        OUT(yi, at) = real * IN(wi, root) + imaginary * IN(wr, root);                               \
+    }
+
+/* Numbers of `lanes` lines times those of one; y may be x, or have its planes exchanged. */
+static TARGET void NAME(multiply)(const REAL *xr, const REAL *xi, const REAL *restrict wr,
+                                  const REAL *restrict wi, int64_t count, int64_t lanes, REAL *yr,
+                                  REAL *yi)
+{
+    int64_t place = 0;
+    if (lanes == 1)
+        for (; place + LANES <= count; place += LANES) {
+            typedef NAME(vector) VECTOR;
+            MULTIPLY(place, place)
+        }
+    for (; place < count; place++)
+        for (int64_t lane = 0; lane < lanes; lane++) {
+            typedef REAL VECTOR;
+            MULTIPLY(place * lanes + lane, place)
+        }
+}
+
+/* The spectrum of 2 * count real numbers, all but its ends, of that of as many pairs: x at a place,
+   y at the one opposite. `roots` are pairs. */
+static TARGET void NAME(spectrum)(const REAL *restrict a, const REAL *restrict b, int64_t count,
+                                  const REAL *restrict roots, REAL halved, REAL *restrict pairs)
+{
+    int64_t place = 1;
+    for (; place + LANES <= count; place += LANES) {
+        typedef NAME(vector) VECTOR;
+        const int64_t other = count - place - LANES + 1;
+        const VECTOR xr = IN(a, place), xi = IN(b, place);
+        const VECTOR yr = BACK(IN(a, other)), yi = BACK(IN(b, other));
+        const VECTOR one = IN(roots, 2 * place), next = IN(roots, 2 * place + LANES);
+        const VECTOR wr = EVEN(one, next), wi = ODD(one, next);
+        UNFOLD(real, imaginary)
+        OUT(pairs, 2 * place) = LOW(real, imaginary);
+        OUT(pairs, 2 * place + LANES) = HIGH(real, imaginary);
+    }
+    for (; place < count; place++) {
+        typedef REAL VECTOR;
+        const REAL xr = a[place], xi = b[place], yr = a[count - place], yi = b[count - place];
+        const REAL wr = roots[2 * place], wi = roots[2 * place + 1];
+        UNFOLD(real, imaginary)
+        pairs[2 * place] = real;
+        pairs[2 * place + 1] = imaginary;
+    }
+}
+
+#undef IN
+#undef OUT
+#undef UNFOLD
+#undef MULTIPLY
+#undef TURN_SQUARE
+#undef TURN
 #undef TURNED
 #undef UNTURNED
+#undef KEPT
+#undef ALIKE
 #undef PASS
+#undef STRETCH
+#undef GROUP
 #undef GROUPS
+#undef FIRST
+#undef PLANES
+#undef LONE_PLANES
+#undef PAIRS
+#undef LONE_PAIRS
+#undef FROM_PAIRS
+#undef PAIRED
+#undef LAST
+#undef TO_PAIRS
+#undef GROUPS_OR_FIRST
 #undef ROOT
+#undef ROOTS_2
+#undef ROOTS_3
+#undef ROOTS_4
+#undef ROOTS_5
+#undef ROOTS_8
 #undef BUTTERFLY_2
 #undef BUTTERFLY_3
 #undef BUTTERFLY_4
@@ -305,5 +705,11 @@ static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict im
 #undef BUTTERFLY_8
 #undef FOUR
 #undef HALF_TURN
+#undef LOW
+#undef HIGH
+#undef EVEN
+#undef ODD
+#undef BACK
+#undef LANES
 #undef REAL
 #undef NAME

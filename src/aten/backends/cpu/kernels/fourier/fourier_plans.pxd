@@ -21,7 +21,7 @@ cdef struct Plan:
     const Plan* columns
     const Plan* rows
     const void* turns
-    # A convolution with `chirp`, of pairs, by way of transforms of another length: its spectrum.
+    # A convolution with `chirp`, in two planes, by way of transforms of another length: its spectrum.
     const Plan* inner
     const double* chirp
     const double* spectrum

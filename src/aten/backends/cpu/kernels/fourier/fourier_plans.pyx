@@ -11,6 +11,7 @@ external or hierarchical memory, 1990).
 from libc.math cimport cos, sin
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from aten._core.base.device cimport CPU
 from aten._core.memory.storage cimport Storage, allocate
@@ -22,6 +23,9 @@ cdef extern from "fourier_levels.h" nogil:
     const int ATEN_LARGEST_RADIX
     int aten_run_floats(const aten_passes* passes, int64_t lanes, float* a, float* b) noexcept
     int aten_run_doubles(const aten_passes* passes, int64_t lanes, double* a, double* b) noexcept
+    void aten_multiply_doubles(const double* xr, const double* xi, const double* wr,
+                               const double* wi, int64_t count, int64_t lanes, double* yr,
+                               double* yi) noexcept
     void aten_columns_of_floats(const aten_passes* passes, int64_t wide, const float* turns,
                                 const float* given, float* out, int64_t pitch, int64_t begin,
                                 int64_t count, float* room) noexcept
@@ -239,8 +243,8 @@ cdef class FourierPlan:
                 spectrum[place] = 0
             for place in range(length):
                 turn(part, 2 * length, &cosine, &sine)
-                chirp[2 * place] = cosine
-                chirp[2 * place + 1] = -sine
+                chirp[place] = cosine
+                chirp[length + place] = -sine
                 spectrum[place] = cosine / <double>padded
                 spectrum[padded + place] = sine / <double>padded
                 if place:
@@ -340,32 +344,22 @@ cdef int run_doubles(const Plan* plan, int64_t lanes, double* a, double* b,
 cdef void _convolve_lanes(const Plan* plan, int64_t lanes, double* a, double* room,
                           int* failed) noexcept nogil:
     """x_j c_j, convolved with 1 / c_j, times c_k: with c_j = exp(-πi j²/n), the transform of x."""
-    cdef int64_t all = plan.length * lanes, padded = plan.inner.length * lanes, place, one
+    cdef int64_t length = plan.length, wide = plan.inner.length
+    cdef int64_t all = length * lanes, padded = wide * lanes
+    cdef const double* chirp = plan.chirp
+    cdef const double* spectrum = plan.spectrum
     cdef double* x = room
     cdef double* y = room + 2 * padded
-    cdef double* made
-    cdef double real, imaginary, given
-    for place in range(all):
-        one = 2 * (place // lanes)
-        x[place] = a[place] * plan.chirp[one] - a[all + place] * plan.chirp[one + 1]
-        x[padded + place] = a[place] * plan.chirp[one + 1] + a[all + place] * plan.chirp[one]
-    for place in range(all, padded):
-        x[place] = x[padded + place] = 0
+    aten_multiply_doubles(a, a + all, chirp, chirp + length, length, lanes, x, x + padded)
+    memset(x + all, 0, (padded - all) * sizeof(double))
+    memset(x + padded + all, 0, (padded - all) * sizeof(double))
     if run_doubles(plan.inner, lanes, x, y, failed):
         x, y = y, x
-    for place in range(padded):
-        one = place // lanes
-        real, imaginary = plan.spectrum[one], plan.spectrum[plan.inner.length + one]
-        # Planes change places: what is transformed once more is transformed back.
-        given = x[padded + place]
-        x[padded + place] = x[place] * real - given * imaginary
-        x[place] = x[place] * imaginary + given * real
-    made = y if run_doubles(plan.inner, lanes, x, y, failed) else x
-    for place in range(all):
-        one = 2 * (place // lanes)
-        real, imaginary = made[padded + place], made[place]
-        a[place] = real * plan.chirp[one] - imaginary * plan.chirp[one + 1]
-        a[all + place] = real * plan.chirp[one + 1] + imaginary * plan.chirp[one]
+    # Planes change places: what is transformed once more is transformed back.
+    aten_multiply_doubles(x, x + padded, spectrum, spectrum + wide, wide, lanes, x + padded, x)
+    if run_doubles(plan.inner, lanes, x, y, failed):
+        x = y
+    aten_multiply_doubles(x + padded, x, chirp, chirp + length, length, lanes, a, a + all)
 
 
 cdef int _by_matrix(const Plan* plan, Real* a, Real* b, int* failed) noexcept nogil:
