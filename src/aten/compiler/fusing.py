@@ -9,13 +9,14 @@ from typing import Any
 from aten._core.base.keys import DispatchKey
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import FusedKernel, Plan, is_plain
+from aten.backends.cpu.target import HOST
 from aten.backends.plans import Memory, plan_graph
 from aten.backends.structured import loop_backend
 from aten.compiler.values import Composition, composed
 from aten.graph.ir import Node
 from aten.loops.expand import without_index_folds
 from aten.loops.geometry import Space, find_space
-from aten.loops.program import BUFFERED, FOLDS
+from aten.loops.program import FOLDS
 from aten.prims import Graph
 
 # Operands of one kernel, and of one program graph; what is joined beyond is not faster.
@@ -24,8 +25,6 @@ MAXIMUM_NODES = 96
 # Points of a fold that threads share, and elements that one thread may well fold alone.
 _LEAST_POINTS = 8
 _FEW_ELEMENTS = 1 << 14
-# Instructions of a value that is not worth computing again for each fold of a long row.
-_COSTLY = 12
 
 
 class FusedGroup:
@@ -108,7 +107,7 @@ def _loss(graph: Graph, space: Space) -> str:
     rows = all(not _moves(node, space) for node in graph.outputs)
     if points < _LEAST_POINTS and folded * points > _FEW_ELEMENTS and not rows:
         return "a fold to few elements beside results that threads share"
-    if folded > BUFFERED and _is_computed_again(graph):
+    if folded > HOST.buffered and _is_computed_again(graph):
         return "costly values that would be computed again after the fold of a long row"
     return ""
 
@@ -132,6 +131,6 @@ def _is_computed_again(graph: Graph) -> bool:
             if node.prim in FOLDS:
                 levels[one].add(False)
     return any(
-        cost[key] >= _COSTLY and not after[key] and found == {True, False}
+        cost[key] >= HOST.costly and not after[key] and found == {True, False}
         for key, found in levels.items()
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.tensor.tensor import Tensor
+from aten.backends.modes import KEYS_OF_MODES
 from aten.export.dimensions import CaptureError, Dynamic
 from aten.export.solving import Solver, UnsolvedError
 from aten.export.tracing import Trace
@@ -21,7 +22,6 @@ from aten.graph.symbolic import Expression
 from aten.graph.writing.expressions import kind_of
 from aten.registry import ops
 from aten.transforms.recording import used_calls
-from aten.transforms.view_steps import WITHOUT_MODES
 
 _OPERATORS = {"Add": "operator.add", "Mul": "operator.mul", "FloorDiv": "operator.floordiv"}
 _REAL_OPERATORS = {"FloatTrueDiv": "operator.truediv", "FloatPow": "operator.pow"}
@@ -352,7 +352,7 @@ def _arguments(nodes: Sequence[Node]) -> list[tuple[Any, Any]]:
 
 
 def _equal(left: Tensor, right: Tensor) -> bool:
-    with ExcludeDispatchKeyGuard(WITHOUT_MODES):
+    with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
         return (
             left.dtype is right.dtype
             and left.shape == right.shape
