@@ -59,8 +59,8 @@ FAMILIES = (
     ),
     Family(
         PLANNED,
-        "this part of compiling and scripting is not in aten; programs are compiled, exported, traced and "
-        "scripted, see aten.compile, aten.export and aten.jit",
+        "this part of compiling and scripting is not in aten yet; programs are compiled, exported, "
+        "traced and scripted, see aten.compile, aten.export and aten.jit",
         torch="fx SymInt SymFloat SymBool sym_constrain_range* "
         "sym_fresh_size cpp Graph Node fork wait Future futures package monitor onnx",
         compiler="set_stance cudagraph_mark_step_begin "
