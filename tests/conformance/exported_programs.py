@@ -244,6 +244,18 @@ def cases() -> dict[str, Case]:
             ({2: Dim("time", min=12)},),
             (r(2, 2, 52),),
         ),
+        "losses": Case(
+            _function(lambda x, t: (functional.cross_entropy(x, t), x.median(1))),
+            (r(3, 4), aten.tensor([0, 1, 3])),
+            ({0: batch}, {0: batch}),
+            (r(5, 4), aten.tensor([0, 1, 3, 2, 0])),
+        ),
+        "factors": Case(
+            _function(lambda x: (aten.linalg.inv(x + 5 * aten.eye(3)), x.cummax(0)[0], x.sort(1))),
+            (r(4, 3, 3),),
+            ({0: batch},),
+            (r(2, 3, 3),),
+        ),
         "cond": Case(
             _function(_either),
             (aten.ones(2, 3), r(2, 3)),

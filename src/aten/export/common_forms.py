@@ -42,11 +42,20 @@ def common_form(op: OpOverload) -> Callable[..., Any] | None:
     return like if asked == given else None
 
 
+# What they are made of has no name in ATen; torch's core programs have them whole.
+_WHOLE = (
+    *("linalg_", "_linalg_", "cholesky", "lu_", "geqrf", "orgqr", "ormqr", "triangular_"),
+    *("cummax", "cummin", "cumprod", "copysign", "median", "nanmedian", "kthvalue", "mode"),
+    "nll_loss",
+)
+
+
 class DecomposeForFiles(Decompose):
     """Takes operators apart to a set, but for those that `core_form` has a form of."""
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.to == "core" and op.qualified_name in _CORE_FORMS:
+        whole = op.qualified_name in _CORE_FORMS or op.name.startswith(_WHOLE)
+        if self.to == "core" and whole:
             return op(*args, **kwargs)
         return super().call(op, args, kwargs)
 

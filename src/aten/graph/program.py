@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from aten._core.base.device import device
+from aten._core.base.keys import gradient_modes, set_gradient_modes
 from aten._core.tensor.tensor import Tensor
 from aten.graph import pytree
 from aten.graph.errors import FormatError, InputError
@@ -271,7 +272,7 @@ class ExportedProgram:
             written = spec.kind is OutputKind.USER_INPUT_MUTATION
             target = user_values.get(spec.target) if written else self._state(spec.target)
             if target is not result:
-                self._copy(target, result)
+                _write(self._copy, target, result)
 
     def to(self, place: str | device) -> ExportedProgram:
         """The program on a device: its weights there, and `place` wherever a step names a device.
@@ -342,6 +343,17 @@ class ExportedProgram:
         return "\n\n".join(
             "\n".join([f"{title}:", *_indented(text)]) for title, text in parts.items()
         )
+
+
+def _write(copy: Any, target: Any, result: Any) -> None:
+    """Copies to a tensor of the program's state; parameters are written to unrecorded."""
+    recording, inference = gradient_modes()
+    trained = isinstance(target, Tensor) and target.requires_grad and target.is_leaf
+    set_gradient_modes(recording and not trained, inference)
+    try:
+        copy(target, result)
+    finally:
+        set_gradient_modes(recording, inference)
 
 
 def _indented(text: str) -> list[str]:

@@ -122,6 +122,8 @@ def flattened(value: Any) -> tuple[list[Any], TreeSpec]:
     Containers are tuples, named tuples, lists and dicts, by their type and no subclass.
     """
     kind = type(value)
+    if kind.__module__ == "aten.return_types":
+        kind = tuple  # files have no name for what operators return
     if _is_named_tuple(kind):
         name = f"{kind.__module__}.{kind.__qualname__}"
         return _flattened_items(_NAMED_TUPLE, [name, *kind._fields], list(value))
