@@ -82,3 +82,11 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=r"row-major"):
             call()
+
+
+def test_numbers_in_tensors_are_numbers_to_fill_with() -> None:
+    x = aten.tensor([1, 2])
+    filled = aten.ops.aten.masked_fill.Scalar(x, x > 1, aten.tensor(-3))
+    assert filled.tolist() == [1, -3]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        aten.ops.aten.masked_fill.Scalar(x.to(aten.int8), x > 1, aten.tensor(300))

@@ -10,6 +10,8 @@ import pytest
 
 import aten
 from aten import registry
+from aten.conformance.examination import FAILED, FORMS, MISSING, Limits, check_forms
+from aten.transforms import is_leaf
 
 LISTS = json.loads((Path(__file__).parents[1] / "data" / "model_ops.json").read_text())
 
@@ -36,3 +38,16 @@ def test_rows_times_the_matrix_of_their_group() -> None:
     assert out.tolist() == [[0, 1], [6, 9], [12, 15], [0, 0]]
     with pytest.raises(RuntimeError, match="grouped_mm: expected rows"):
         grouped(rows, matrices, aten.tensor([1]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sample_in_every_form(form: str) -> None:
+    names = [entry["op"] for entry in LISTS["core_ir"] if not _missing(entry["op"])]
+    names = [name for name in names if name.startswith("aten::")][::4]
+    if form in ("core", "prims"):
+        names = [name for name in names if not is_leaf(registry.operator(name), form)]
+    found = [*check_forms(form, names, ("float32",), limits=Limits(1))]
+    assert [one for one in found if one.status in (FAILED, MISSING)] == []
+    assert sum(one.calls > 0 for one in found) * 4 >= len(names) * 3
+    with pytest.raises(ValueError, match="form must be one of"):
+        next(check_forms("most", names))

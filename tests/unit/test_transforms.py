@@ -178,3 +178,15 @@ def test_the_table_of_decompositions() -> None:
     assert aten.ops.aten.relu.default not in table
     halves = table[aten.ops.aten.square.default](aten.tensor([1.5, 2.0]))
     assert halves.tolist() == [2.25, 4.0]
+
+
+@pytest.mark.parametrize("to", ["core", "prims"])
+def test_quotients_of_integers_and_sequences_are_taken_apart(to: str) -> None:
+    left, right = aten.tensor([7, -8]), aten.tensor([2, 3])
+    layer, steps = aten.nn.LSTM(4, 3), aten.randn(5, 2, 4)
+    expected = layer(steps)[0]
+    with Decompose(to) as taken_apart:
+        assert aten.floor_divide(left, right).tolist() == [3, -3]
+        assert aten.floor_divide(left, 3).tolist() == [2, -3]
+        aten.testing.assert_close(layer(steps)[0], expected)
+    assert not any(name.startswith("fused::") for name in taken_apart.called)

@@ -254,3 +254,11 @@ def test_all_devices_refuse_the_same(place, name, arguments, error):
     image = moved(numbers(2, 3, 5, 7), place)
     with pytest.raises(error):
         operator(f"aten::{name}")(image, *arguments)
+
+
+def test_volumes_without_a_batch_in_any_order() -> None:
+    volume = aten.arange(4 * 8 * 4 * 8).view(4, 8, 4, 8).permute(0, 3, 1, 2)
+    for one in (volume, volume.float(), volume.transpose(0, 1)):
+        assert aten.nn.functional.max_pool3d(one, 1).tolist() == one.tolist()
+        pooled = aten.nn.functional.max_pool3d(one, 2)
+        assert pooled.tolist() == aten.nn.functional.max_pool3d(one.contiguous(), 2).tolist()

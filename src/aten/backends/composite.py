@@ -174,7 +174,8 @@ def variant_function(op: OpOverload, location: str) -> Callable[..., Any]:
 
 def is_variant(op: OpOverload) -> bool:
     """Whether the table has no entry of its own for the overload, which follows from another."""
-    return bool(op.entry.base != op.qualified_name.partition("::")[2])
+    base = op.entry.base
+    return bool(base) and bool(base != op.qualified_name.partition("::")[2])
 
 
 def _install_function(op: OpOverload, key: DispatchKey, location: str) -> None:

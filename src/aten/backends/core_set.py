@@ -44,6 +44,8 @@ def kernels_by_operators(direct: frozenset[str]) -> dict[str, Kernel]:
     for name, core in elementwise_operators().items():
         if f"aten::{core}" in direct:
             made[f"prims::{name}"] = registry.operator(f"aten::{core}")
+    if {"aten::div.Tensor", "aten::div.Tensor_mode"} <= direct:
+        made["prims::div"] = _quotient
     for name in _FOLDS:
         if f"aten::{name}" in direct:
             made[f"prims::{name}"] = _fold(registry.operator(f"aten::{name}"))
@@ -105,6 +107,14 @@ def broadcast_in_dim(
 def copy_to(a: Tensor, b: Tensor) -> Tensor:
     """The primitive of this name."""
     return registry.operator("aten::copy_")(a, b)  # type: ignore[no-any-return]
+
+
+def _quotient(left: Tensor, right: Tensor) -> Tensor:
+    """The primitive `div`: of integers, the quotient toward zero."""
+    if left.dtype.kind in ("signed", "unsigned"):
+        rounded = registry.operator("aten::div.Tensor_mode")
+        return rounded(left, right, rounding_mode="trunc")  # type: ignore[no-any-return]
+    return registry.operator("aten::div.Tensor")(left, right)  # type: ignore[no-any-return]
 
 
 def _fold(operator: Any) -> Kernel:

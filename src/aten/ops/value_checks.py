@@ -65,9 +65,11 @@ _C_NAMES = {
 }
 
 
-def fits(self: Tensor, value: Number) -> None:
+def fits(self: Tensor, value: Tensor | Number) -> None:
     """A number written into a tensor must be one that its dtype can hold."""
     element = self.dtype
+    if isinstance(value, Tensor):
+        value = value.item()
     if element.kind == "bool" or element.is_complex:
         return
     if isinstance(value, complex):

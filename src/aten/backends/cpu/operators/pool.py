@@ -83,6 +83,8 @@ def largest_in_windows(
     """
     rank = len(windows)
     source = wide(self)
+    # Without a batch, the second dimension is none of channels.
+    ordered = ordered and source.dim() == rank + 2
     out, indices = (_empty(source, sizes, one, ordered) for one in (source.dtype, INT64))
     max_pool(
         batched(source, rank),
