@@ -38,6 +38,7 @@ GROUPS = (
     "lstm",
     "training",
     "programs",
+    "compiled",
     "everyday",
     "models",
     "busy",

@@ -31,6 +31,7 @@ PAGES = {
         "interop",
         "programs",
         "transforms",
+        "compile",
         "random",
         "profiler",
     ),

@@ -46,13 +46,11 @@ FAMILIES = (
         "this layer, optimizer or helper of training is not in aten yet; aten.nn.functional has "
         "what layers compute",
         torch="ModuleDict ParameterDict BufferDict hub",
-        nn="Lazy* Uninitialized* LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel "
-        "DataParallel",
-        optim="SparseAdam Adafactor Muon swa_utils",
+        nn="LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel DataParallel",
+        optim="SparseAdam",
         utils="tensorboard",
-        nn_utils="prune "
-        "spectral_norm weight_norm remove_spectral_norm remove_weight_norm skip_init stateless "
-        "fuse_* convert_conv*",
+        nn_utils="spectral_norm weight_norm remove_spectral_norm remove_weight_norm stateless "
+        "convert_conv*",
     ),
     Family(
         PLANNED,
@@ -61,15 +59,14 @@ FAMILIES = (
     ),
     Family(
         PLANNED,
-        "compiling, tracing and scripting programs is not in aten yet; exported ones run, see "
-        "aten.export",
-        torch="compile fx SymInt SymFloat SymBool sym_constrain_range* "
+        "this part of compiling and scripting is not in aten yet; programs are compiled, exported, "
+        "traced and scripted, see aten.compile, aten.export and aten.jit",
+        torch="fx SymInt SymFloat SymBool sym_constrain_range* "
         "sym_fresh_size cpp Graph Node fork wait Future futures package monitor onnx",
-        compiler="compile reset set_stance cudagraph_mark_step_begin list_backends "
+        compiler="set_stance cudagraph_mark_step_begin "
         "assume_constant_result wrap_numpy substitute_in_graph",
-        jit="script trace load save freeze trace_module ScriptModule ScriptFunction fork wait "
-        "optimize_for_inference optimized_execution script_method annotate isinstance "
-        "enable_onednn_fusion fuser",
+        jit="trace_module fork wait optimize_for_inference optimized_execution script_method "
+        "annotate isinstance enable_onednn_fusion fuser",
     ),
     Family(
         PLANNED,

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from aten._core.base.dtypes import dtype, get_default_dtype
-from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.tensor.making import is_fake, row_of
 from aten._core.tensor.tensor import Tensor
+from aten.backends.modes import KEYS_OF_MODES
 
-_PYTHON = DispatchKeySet(DispatchKey.__members__["Python"])
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
@@ -160,7 +160,7 @@ def text_of(tensor: Tensor) -> str:
     history = _history_of(tensor)
     # A window of our own: lists are made on the way, and finalizers may change the caller's tensor.
     cls = type(tensor)
-    with ExcludeDispatchKeyGuard(_PYTHON):
+    with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
         tensor = tensor.detach().as_subclass(Tensor)
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     fake = is_fake(tensor)

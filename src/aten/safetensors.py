@@ -9,9 +9,7 @@ leave the file, and unknown element types are refused with `aten.export.FormatEr
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 from collections.abc import Mapping
 
 from aten._core.base.device import device
@@ -23,6 +21,7 @@ from aten.graph.safetensors_format import (
     read_metadata,
     written,
 )
+from aten.graph.writing.members import replace_file
 
 __all__ = ["load", "load_file", "load_metadata", "save", "save_file"]
 
@@ -117,20 +116,7 @@ def save_file(
         ['w']
         >>> folder.cleanup()
     """
-    pieces = written(tensors, metadata)
-    header = next(iter(pieces))
-    path = os.path.abspath(os.fspath(filename))
-    temporary = f"{path}.{secrets.token_hex(8)}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(header)
-            for piece in pieces:
-                file.write(piece)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    replace_file(filename, lambda file: file.writelines(written(tensors, metadata)))
 
 
 def _placed(tensors: dict[str, Tensor], place: device | str) -> dict[str, Tensor]:

@@ -13,13 +13,12 @@ from aten._core.autograd import engine, node
 from aten._core.base.device import LAYOUTS, device
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.errors import NoDeviceError
-from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from aten._core.tensor.making import fake_window, row_of
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import has_torch_dispatch
+from aten.backends.modes import KEYS_OF_MODES, has_torch_dispatch
 
-_PYTHON = DispatchKeySet(DispatchKey.__members__["Python"])
 _device = device
 # Attributes that are the same for every tensor there is.
 _ANSWERS = {
@@ -562,7 +561,7 @@ def _make_wrapper_subclass(
     import_module("aten.transforms")
     if layout is not LAYOUTS["strided"]:
         raise RuntimeError(f"_make_wrapper_subclass: layout must be aten.strided, not {layout}")
-    with DisableTorchFunction(), ExcludeDispatchKeyGuard(_PYTHON):
+    with DisableTorchFunction(), ExcludeDispatchKeyGuard(KEYS_OF_MODES):
         described = _described(size, strides, storage_offset or 0, memory_format, dtype)
         made = fake_window(described, _device(device)).as_subclass(cls)
         made.requires_grad_(requires_grad)

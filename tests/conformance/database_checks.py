@@ -9,6 +9,7 @@
                values are those of the function, whatever torch does there; a dtype to which the
                result cannot be cast is refused, and what torch takes is taken
     fake       on tensors without data: dtypes, sizes and strides; only where it is asked for
+    compiled   in a program that is compiled: what the program gives eagerly; likewise
     errors     samples that torch refuses: the same type of exception, operands untouched
 
 Values agree within torch.testing's own tolerance for the dtype; or they are at most twice as far
@@ -24,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import compile_checks
 import fake_checks
 import torch
 from database_translation import DEVICE, MissingError, Translator
@@ -50,6 +52,10 @@ _WIDER = {
     torch.complex128: torch.complex128,
 }
 _OTHER_DTYPES = (torch.int32, torch.float64, torch.complex64)
+
+
+# Where the argument `dim` stands of what chooses elements and leaves open which of equal ones.
+_DIMENSION_OF_CHOICE = {"sort": 1, "argsort": 1, "mode": 1, "topk": 2, "kthvalue": 2}
 
 
 def dtypes_of(entry: Any, among: Iterable[str] = DTYPES) -> tuple[Any, ...]:
@@ -118,6 +124,9 @@ def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool
     aten.manual_seed(0)
     given = ours(*our_arguments, **our_keywords)
     values = not entry.name.startswith(_WITHOUT_VALUES)
+    if DEVICE != "cpu" and entry.name in _DIMENSION_OF_CHOICE and not keywords.get("stable"):
+        given = _chosen(entry.name, our_arguments, our_keywords, given)
+        expected = _chosen(entry.name, arguments, keywords, expected)
     compare(given, expected, values, lambda: wide_result(theirs, originals))
     if values:
         written = None if _draws(theirs) else lambda: wide_operands(theirs, originals)
@@ -125,6 +134,28 @@ def _compare_call(entry: Any, ours: Any, theirs: Any, sample: Any, inplace: bool
     compare_sharing((our_arguments, our_keywords, given), (arguments, keywords, expected))
     if inplace and isinstance(arguments[0], torch.Tensor) and expected is arguments[0]:
         assert given is our_arguments[0], "an in-place call returns its first operand"
+
+
+def _chosen(name: str, arguments: Any, keywords: Any, results: Any) -> Any:
+    """Results with the elements that they chose in the place of indices.
+
+    Which of equal elements are chosen is left open, and depends on the device.
+    """
+    operand, place = arguments[0], _DIMENSION_OF_CHOICE[name]
+    dim = keywords.get("dim", arguments[place] if len(arguments) > place else -1)
+    if operand.dim() == 0 or operand.numel() == 0:
+        return results
+
+    def elements(one: Any) -> Any:
+        if "int64" not in str(one.dtype) or one is first:
+            return one
+        dropped = one.dim() < operand.dim()
+        found = operand.gather(dim, one.unsqueeze(dim) if dropped else one)
+        return found.squeeze(dim) if dropped else found
+
+    made = results if isinstance(results, tuple) else (results,)
+    first = made[0] if len(made) > 1 else None
+    return [elements(one) for one in made]
 
 
 def wide_result(function: Any, originals: Any) -> Any:
@@ -488,6 +519,17 @@ def _error_inputs(entry: Any) -> Iterable[Any]:
     return list(entry.error_inputs("cpu"))
 
 
+def _check_compiled(entry: Any, dtype: Any, limit: int | None) -> None:
+    # Functions that seed themselves do so when they are captured, and not when they are replayed.
+    values = not _draws(entry.op) and not entry.name.startswith(_WITHOUT_VALUES)
+    ours = Translator()(entry.op)
+    for number, sample in enumerate(_samples(entry, dtype, limit)):
+        translate = Translator()
+        args, kwargs = translate((sample.input, *sample.args)), translate(sample.kwargs)
+        with _named(f"sample {number}"):
+            compile_checks.compare(ours, args, kwargs, values)
+
+
 def _check_fake(entry: Any, dtype: Any, limit: int | None) -> None:
     ours = Translator()(entry.op)
     for number, sample in enumerate(_samples(entry, dtype, limit)):
@@ -503,6 +545,7 @@ _CHECKS = {
     "out": _check_out,
     "errors": _check_errors,
     "fake": _check_fake,
+    "compiled": _check_compiled,
 }
 
 __all__ = [

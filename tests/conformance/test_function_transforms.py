@@ -163,8 +163,11 @@ def test_modules_as_functions():
     assert module.weight is before
     with pytest.raises(RuntimeError, match="lack"):
         aten.func.functional_call(module, {"bias": aten.zeros(3)}, aten.ones(4), strict=True)
-    with pytest.raises(AttributeError, match="wei"):
-        aten.func.functional_call(module, {"wei": aten.zeros(3)}, aten.ones(4))
+    aten.func.functional_call(module, {"wei": aten.zeros(3)}, aten.ones(4))
+    assert not hasattr(module, "wei")
+    for name, kind in (("inner.weight", AttributeError), ("in_features", TypeError)):
+        with pytest.raises(kind):
+            aten.func.functional_call(module, {name: aten.zeros(3)}, aten.ones(4))
     with pytest.raises(RuntimeError):
         aten.func.functional_call(module, {"weight": aten.zeros(3, 3)}, aten.ones(4))
     assert module.weight is before
@@ -308,3 +311,34 @@ def test_gradients_in_batches():
         return found[0].detach(), again
 
     _same(run(aten), run(torch))
+
+
+def test_rows_stay_inside():
+    kept = []
+    aten.vmap(lambda row: kept.append(row) or row)(aten.ones(3))
+    with pytest.raises(RuntimeError, match="outside"):
+        kept[0] + 1
+
+
+@pytest.mark.parametrize("lib", [aten, torch])
+def test_statistics_of_all_rows_are_not_written_to(lib):
+    rows = lib.rand(3, 4, 2)
+    model = lib.nn.BatchNorm1d(2)
+    with pytest.raises(RuntimeError):
+        lib.func.vmap(model)(rows)
+    assert lib.func.vmap(model.eval())(rows).shape == (3, 4, 2)
+    lib.func.replace_all_batch_norm_modules_(model.train())
+    found = lib.func.vmap(model)(rows)
+    assert lib.allclose(found[1], model(rows[1]), atol=1e-5)
+
+
+def test_what_rows_stand_for():
+    shapes = []
+
+    def look(row):
+        shapes.append(tuple(aten.func.debug_unwrap(row, recurse=False).shape))
+        shapes.append(tuple(aten.func.debug_unwrap(row).shape))
+        return row
+
+    aten.vmap(aten.vmap(look))(aten.ones(3, 4, 2))
+    assert shapes == [(4, 2), (3, 4, 2)]

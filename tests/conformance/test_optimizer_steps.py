@@ -287,6 +287,7 @@ def test_schedules(name, optimizer):
             schedule.step()
 
 
+@pytest.mark.filterwarnings("ignore:lr_scheduler.step")
 @pytest.mark.parametrize("name", schedules(torch))
 def test_states_of_schedules(name):
     first, fresh = rated(aten, name), rated(aten, name)
@@ -322,6 +323,7 @@ def test_plateaus(settings):
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:lr_scheduler.step")
 def test_wrong_schedules():
     for library in (aten, torch):
         rates = library.optim.lr_scheduler

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aten.export import ExportError, load
+from aten.export import ExportError, load, save
 
 DATA = Path(__file__).parent.parent / "data" / "programs"
 KINDS = (DATA / "kinds.pt2").read_bytes()
@@ -28,6 +28,8 @@ def read(data: bytes, *, verify: bool) -> None:
     with contextlib.suppress(ExportError):
         program = load(io.BytesIO(data), verify=verify)
         compile(str(program.graph), "<graph>", "exec")
+        # What could be read can be written, or the error says why not.
+        save(program, io.BytesIO())
 
 
 @bounded

@@ -85,7 +85,19 @@ def _product(pieces):
     return sum((place + 1) * piece**2 for place, piece in enumerate(pieces))
 
 
+def _special(name):
+    return getattr(_aten, f"special_{name}").default, [numbers(3, 2)]
+
+
+_BESSEL = (
+    *("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "spherical_bessel_j0"),
+    *("modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"),
+    *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
+)
+
+
 CALLS = {
+    **{f"special_{name}": _special(name) for name in _BESSEL},
     "fused::lstm_sequence": (
         lambda *given: _fused.lstm_sequence(*given),
         [numbers(3, 2, 8), numbers(2, 2), numbers(2, 2), numbers(8, 2)],

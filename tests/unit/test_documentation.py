@@ -19,6 +19,7 @@ NAMESPACES = (
     *("aten", "aten.fft", "aten.linalg", "aten.masked", "aten.memory", "aten.nn.functional"),
     *(
         "aten.export",
+        "aten.jit",
         "aten.profiler",
         "aten.random",
         "aten.safetensors",
@@ -37,7 +38,7 @@ def is_public(name, value, namespace):
         return False
     place = getattr(value, "__module__", None) or ""
     # What a module merely uses is not its own.
-    return namespace in ("aten", "aten.nn.functional", "aten.export") or not (
+    return namespace in ("aten", "aten.nn.functional", "aten.export", "aten.jit") or not (
         isinstance(value, types.FunctionType) and place not in (namespace, "aten.random")
     )
 

@@ -69,10 +69,12 @@ def test_a_backend_on_memory_of_its_own():
     assert lines[-1] == "[10.0, 5.0]"
 
 
-def test_a_network_learns_to_read_digits():
-    accuracy = re.search(r"accuracy ([\d.]+)", output_of("train_digits.py"))
+def test_a_network_learns_to_read_digits(tmp_path):
+    accuracy = re.search(r"accuracy ([\d.]+)", output_of("train_digits.py", str(tmp_path)))
     assert accuracy is not None
     assert float(accuracy[1]) >= 0.97
+    for name in ("digits_loss.png", "digits_confusion.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_transformer_learns_to_write():

@@ -12,6 +12,7 @@ from program_files import DATA
 import aten
 from aten.export import load
 from aten.graph.tensor_files import read_tensors
+from aten.library import Library
 from aten.transforms import Decompose, DispatchMode, Functionalize, functionalize, record
 
 MODELS = ("bert", "clip", "gpt2", "llama", "resnet18", "static_kv_cache_decode", "unet")
@@ -157,3 +158,29 @@ def test_what_folds_rows_is_recorded() -> None:
     weight = aten.ones(4, 4)
     recorded = record(lambda x: aten.nn.functional.linear(x + 1, weight), aten.ones(1, 3, 4))
     assert len(recorded.constants) == 1
+
+
+def test_operators_say_what_they_do_under_the_key() -> None:
+    with Library("test_functionalize_key", "DEF") as library:
+        library.define("twice_(Tensor(a!) x) -> Tensor(a!)")
+        library.impl("twice_", lambda x: x.mul_(2), "CompositeExplicitAutograd")
+        asked = []
+
+        def rule(x: Any) -> Any:
+            asked.append(tuple(x.shape))
+            return x.add_(x)
+
+        library.impl("twice_", rule, "Functionalize")
+        twice = aten.ops.test_functionalize_key.twice_
+        x = aten.ones(2, 2)
+        watching = Watching()
+        with watching, Functionalize():
+            twice(x[0])
+            # A mode that was entered later comes first.
+            with Decompose("prims"):
+                x.t()[0].add_(1)
+        assert asked == [(2,)]
+        assert x.tolist() == [[3, 2], [2, 1]]
+        assert watching.written == ["copy_"]
+        assert twice(x).tolist() == [[6, 4], [4, 2]]
+        assert asked == [(2,)]

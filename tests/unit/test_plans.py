@@ -5,16 +5,16 @@ import pytest
 
 import aten
 from aten._core.base.dtypes import DTYPES
-from aten.backends import plans
+from aten.backends.cpu.target import HOST
 from aten.backends.plans import Memory, plan_graph, row_major
 from aten.ops.folding import fold
 from aten.prims import Graph, GraphInterpreter
 
-CHUNK = plans._CHUNK
-LEAST = plans._CHUNK * plans._LEAST_CHUNKS
+CHUNK = HOST.chunk
+LEAST = HOST.chunk * HOST.least_chunks
 # Of rows whose elements lie four steps apart: one chunk, and the fewest elements that are cut.
-LANES = plans._WIDE // 4 * plans._LANE
-LEAST_LANES = plans._WIDE // 4 * plans._LEAST_LANE
+LANES = HOST.wide // 4 * HOST.lane
+LEAST_LANES = HOST.wide // 4 * HOST.least_lane
 
 
 def programs_of(shape, dims, strides=None):
@@ -41,7 +41,7 @@ def programs_of(shape, dims, strides=None):
         ((LEAST - 1,), (0,), ["sum"]),
         ((32, LEAST), (1,), ["sum_partial", "sum"]),
         ((33, LEAST), (1,), ["sum_partial", "sum"]),
-        ((LEAST, plans._NARROW + 1), (0,), ["sum_partial", "sum"]),
+        ((LEAST, HOST.narrow + 1), (0,), ["sum_partial", "sum"]),
         ((LEAST, 4), (0,), ["sum_partial", "sum_partial", "sum_partial", "sum"]),
         ((LANES + 1, 4), (0,), ["sum_partial", "sum_partial", "sum"]),
         ((LANES - 1, 4), (0,), ["sum_partial", "sum_partial", "sum"]),

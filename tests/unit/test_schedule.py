@@ -1,6 +1,7 @@
 """Graphs laid out as loops: levels of folds, values computed again or parked, row values."""
 
 from aten._core.base.dtypes import DTYPES
+from aten.backends.cpu.target import HOST
 from aten.loops.pipeline import lower, prepare
 from aten.ops.folding import extent, fold, spread
 from aten.prims import Graph, GraphInterpreter
@@ -33,6 +34,7 @@ def lowered(
         reduced_rank=reduced_rank,
         order=order,
         buffered=buffered,
+        costly=HOST.costly,
     )
     return [line.strip() for line in str(program).splitlines()[1:]]
 

@@ -1,358 +1,269 @@
-"""What scripts set and ask: modes, devices, settings, results, legacy forms, shared memory."""
+"""What cannot be scripted, by file, line and column; and what scripted programs do."""
 
-import copy
-import os
-import pickle
-import re
-import subprocess
-import sys
-import threading
-import warnings
+# ruff: noqa: F821, F841, RET503, SIM108, UP045 (mistakes are what they are here for)
+
+from __future__ import annotations
+
+import inspect
+import io
+from typing import Any, Optional
 
 import pytest
 
 import aten
+from aten import nn
+from aten.export import ArchiveError, InputError
+from aten.jit import ScriptError
+
+limit = 3
 
 
-def test_modes_say_what_the_thread_wants():
-    assert aten.is_grad_enabled()
-    with aten.no_grad():
-        assert not aten.is_grad_enabled()
-        with aten.enable_grad():
-            assert aten.is_grad_enabled()
-        with aten.set_grad_enabled(True):
-            assert aten.is_grad_enabled()
-        assert not aten.is_grad_enabled()
-    with aten.inference_mode():
-        assert aten.is_inference_mode_enabled()
-        assert not aten.is_grad_enabled()
-        with aten.inference_mode(False):
-            assert not aten.is_inference_mode_enabled()
-    assert aten.is_grad_enabled()
-    assert not aten.is_inference_mode_enabled()
+def undefined(x):
+    return x + nothing
 
 
-def test_set_grad_enabled_counts_at_once():
-    aten.set_grad_enabled(False)
+def other_type(x, n: int):
+    y = n
+    y = "text"
+    return x + 1
+
+
+def one_case(x, n: int):
+    if n > 1:
+        y = x
+    return y
+
+
+def two_types(x, n: int):
+    if n > 1:
+        y = x
+    else:
+        y = [n]
+    return y
+
+
+def only_in_loop(x, n: int):
+    for i in range(n):
+        y = x + i
+    return y
+
+
+def wrong_return(x) -> int:
+    return x.sum()
+
+
+def may_end(x, n: int) -> aten.Tensor:
+    if n > 1:
+        return x
+
+
+def with_lambda(x):
+    return (lambda y: y)(x)
+
+
+def with_try(x):
     try:
-        assert not aten.is_grad_enabled()
-    finally:
-        aten.set_grad_enabled(True)
-    with aten.set_grad_enabled(False):
-        assert not aten.is_grad_enabled()
-    assert aten.is_grad_enabled()
-
-    @aten.set_grad_enabled(False)
-    def asked():
-        return aten.is_grad_enabled()
-
-    assert aten.is_grad_enabled()
-    assert not asked()
-    assert aten.is_grad_enabled()
+        return x
+    except ValueError:
+        return x
 
 
-@pytest.mark.parametrize("decorator", [aten.no_grad, aten.no_grad(), aten.inference_mode])
-def test_modes_over_functions(decorator):
-    @decorator
-    def asked(value):
-        """Words."""
-        if value > 0:
-            return [*asked(value - 1), aten.is_grad_enabled()]
-        return [aten.is_grad_enabled()]
-
-    assert asked(2) == [False] * 3
-    assert asked.__doc__ == "Words."
-    assert aten.is_grad_enabled()
+def unknown_method(x):
+    return x.frobnicate()
 
 
-def test_modes_over_generators_leave_the_caller_alone():
-    @aten.no_grad()
-    def steps():
-        received = []
-        for number in range(3):
-            received.append((yield number, aten.is_grad_enabled()))
-        return received
-
-    running = steps()
-    assert next(running) == (0, False)
-    assert aten.is_grad_enabled()
-    assert running.send("a") == (1, False)
-    assert running.send("b") == (2, False)
-    with pytest.raises(StopIteration) as stop:
-        running.send("c")
-    assert stop.value.value == ["a", "b", "c"]
+def numpy_method(x):
+    return x.numpy()
 
 
-def test_a_mode_ends_with_an_error_and_is_of_its_thread():
-    with pytest.raises(KeyError), aten.no_grad():
-        raise KeyError
-    assert aten.is_grad_enabled()
-    seen = []
-    with aten.no_grad():
-        thread = threading.Thread(target=lambda: seen.append(aten.is_grad_enabled()))
-        thread.start()
-        thread.join()
-    assert seen == [True]
+def unknown_function(x):
+    return id(x)
 
 
-def test_gradients_are_refused_in_one_line_where_there_are_none():
-    x = aten.ones(2)
-    assert x.grad is None
-    assert not x.requires_grad
-    assert x.requires_grad_(False) is x
-    x.requires_grad = False
-    calls = [
-        lambda: x.backward(),
-        lambda: x.register_hook(print),
-        lambda: x.retain_grad(),
-        lambda: aten.ones(2, dtype=aten.int64, requires_grad=True),
+def star(*x):
+    return x[0]
+
+
+def adds_text(x):
+    return x + "text"
+
+
+def takes(x, n: int):
+    return x * n
+
+
+def wrong_call(x):
+    return takes(x, "n")
+
+
+def missing_argument(x):
+    return takes(x)
+
+
+def from_outside(x):
+    return x + marker
+
+
+marker = object()
+
+WRONG = [
+    (undefined, "nothing", "'nothing' is not defined"),
+    (other_type, '"text"', "'y' is a int, and cannot become a str"),
+    (one_case, "return y", "not there in both cases"),
+    (two_types, "return y", "a Tensor in one case"),
+    (only_in_loop, "return y", "only where the loop"),
+    (wrong_return, "return", "returns int, not Tensor"),
+    (may_end, "def may_end", "may end without a return"),
+    (with_lambda, "lambda", "a lambda cannot be scripted"),
+    (with_try, "try", "try cannot be scripted"),
+    (unknown_method, "x.frobnicate", "no method 'frobnicate'"),
+    (numpy_method, "x.numpy", "no method 'numpy'"),
+    (unknown_function, "id(x)", "'id' cannot be called"),
+    (star, "def star", "cannot be scripted"),
+    (adds_text, 'x + "text"', "of Tensor and str"),
+    (wrong_call, "takes", "n is a int, got a str"),
+    (missing_argument, "takes", "misses the argument 'n'"),
+    (from_outside, "marker", "a object from outside"),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "message"), WRONG, ids=lambda one: getattr(one, "__name__", "")
+)
+def test_errors_name_the_place(function: Any, text: str, message: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        aten.jit.script(function)
+    assert message in str(caught.value)
+    lines, start = inspect.getsourcelines(function)
+    found = [
+        (number, one.index(text) + 1) for number, one in enumerate(lines, start) if text in one
     ]
-    for call in calls:
-        with pytest.raises(RuntimeError, match=r"grad") as error:
-            call()
-        assert "\n" not in str(error.value)
+    error = caught.value
+    assert error.file == __file__
+    assert error.line in [line for line, _ in found]
+    assert str(error).startswith(f"{__file__}:{error.line}:{error.column}: ")
+    assert lines[error.line - start].rstrip() in str(error)
 
 
-def test_devices_answer():
-    for module in (aten.cuda, aten.mps, aten.xpu, aten.mtia, aten.accelerator):
-        assert module.is_available() is False
-        assert module.device_count() == 0
-        with pytest.raises(RuntimeError):
-            module.synchronize()
-    assert aten.cpu.is_available()
-    assert aten.cuda.manual_seed_all(0) is None
-    assert aten.cuda.memory_allocated() == 0
-    assert aten.accelerator.current_accelerator() is None
-    for call in (
-        lambda: aten.ones(2, device="cuda"),
-        lambda: aten.ones(2).to("cuda:1"),
-        lambda: aten.ones(2).cuda(),
-        lambda: aten.ones(2).xpu(),
-        lambda: aten.cuda.current_device(),
-    ):
-        # By the device torch raises one or the other.
-        with pytest.raises(AssertionError) as error:
-            call()
-        assert isinstance(error.value, NotImplementedError)
-        assert "no backend" in str(error.value)
+def fails(x: aten.Tensor, n: int) -> aten.Tensor:
+    assert n > 0, f"n is {n}"
+    if n > limit:
+        raise ValueError("too large")
+    return x.view(n)
 
 
-def test_the_default_device():
-    aten.set_default_device("meta")
-    try:
-        assert aten.get_default_device() == aten.device("meta")
-        for made in (
-            aten.ones(2),
-            aten.empty(2),
-            aten.full((2,), 1.0),
-            aten.arange(3),
-            aten.randn(2),
-            aten.tensor([1.0]),
-            aten.linspace(0, 1, 3),
-            aten.eye(2),
-            aten.hann_window(4),
-            aten.as_tensor([1]),
-            aten.asarray([1]),
-            aten.fft.fftfreq(4),
-        ):
-            assert made.is_meta
-        assert aten.ones(2, device="cpu").is_cpu
-        assert aten.ones_like(aten.ones(2, device="cpu")).is_cpu
-        given = aten.ones(3, 3, device="cpu")
-        for result in (
-            given.new_zeros(2),
-            given @ given,
-            given.softmax(0),
-            given.nonzero(),
-            given[given > 0],
-            given.sort().indices,
-            given.bernoulli(0.5),
-            aten.nn.functional.interpolate(given[None, None], scale_factor=2, mode="bilinear"),
-            aten.linalg.inv(given + aten.eye(3, device="cpu")),
-        ):
-            assert result.is_cpu
-        seen = []
-        thread = threading.Thread(target=lambda: seen.append(aten.ones(1).device.type))
-        thread.start()
-        thread.join()
-        assert seen == ["cpu"]
-    finally:
-        aten.set_default_device(None)
-    assert aten.ones(1).is_cpu
-    with aten.device("meta"):
-        with aten.device("cpu"):
-            assert aten.ones(1).is_cpu
-        assert aten.ones(1).is_meta
-    assert aten.get_default_device() == aten.device("cpu")
+def test_errors_of_running_name_the_line() -> None:
+    scripted = aten.jit.script(fails)
+    _, start = inspect.getsourcelines(fails)
+    for n, kind, line in ((0, AssertionError, 1), (4, ValueError, 3), (2, RuntimeError, 4)):
+        with pytest.raises(kind) as caught:
+            scripted(aten.ones(3), n)
+        assert caught.value.__notes__ == [f"in the script: {__file__}:{start + line}"]
+    with pytest.raises(TypeError, match="unexpected argument 'm'"):
+        scripted(aten.ones(3), m=1)
+    with pytest.raises(TypeError, match="misses the argument 'n'"):
+        scripted(aten.ones(3))
 
 
-def test_named_results_have_a_module_and_travel():
-    found = aten.ones(2, 2).max(1)
-    kind = type(found)
-    assert (kind.__module__, kind.__qualname__) == ("aten.return_types", "max")
-    assert aten.return_types.max is kind
-    assert repr(found) == (
-        "aten.return_types.max(\nvalues=tensor([1., 1.]),\nindices=tensor([0, 0]))"
-    )
-    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
-        back = pickle.loads(pickle.dumps(found, protocol))
-        assert type(back) is kind
-        assert back.values.tolist() == [1.0, 1.0]
-    assert type(copy.deepcopy(found)) is kind
-    assert type(aten.linalg.svd(aten.eye(2))) is aten.return_types.linalg_svd
-    assert type(aten.linalg.svd(aten.eye(2))) is type(aten.linalg.svd(aten.eye(3)))
-    assert {"max", "topk", "linalg_svd", "sort"} <= set(dir(aten.return_types))
-    for name in dir(aten.return_types):
-        assert getattr(aten.return_types, name).__name__ == name
-    with pytest.raises(AttributeError, match="no_such_type"):
-        print(aten.return_types.no_such_type)
+def where_it_runs(x: aten.Tensor) -> aten.Tensor:
+    if aten.jit.is_scripting():
+        return x + 1
+    return eval("x + 2")
 
 
-def test_named_results_are_found_in_a_fresh_process():
-    data = pickle.dumps(aten.ones(3).sort())
-    code = f"import pickle; print(type(pickle.loads({data!r})).__qualname__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "sort"
+def test_what_is_decided_while_scripting() -> None:
+    scripted = aten.jit.script(where_it_runs)
+    assert scripted(aten.zeros(1)).item() == 1
+    assert "eval" not in scripted.code
 
 
-def test_operators_travel():
-    for one in (aten.sum, aten.linalg.svd, aten.ops.aten.add.Tensor, aten.ops.aten._softmax):
-        assert pickle.loads(pickle.dumps(one)) is one
+def recursion(n: int) -> int:
+    if n < 2:
+        return n
+    return recursion(n - 1) + recursion(n - 2)
 
 
-def test_names_are_those_of_users():
-    for name in ("Tensor", "Size", "dtype", "device", "layout", "Generator", "UntypedStorage"):
-        kind = getattr(aten, name)
-        assert (kind.__module__, kind.__qualname__) == ("aten", name)
-        assert pickle.loads(pickle.dumps(kind)) is kind
-    assert aten.finfo.__module__ == aten.einsum.__module__ == aten.tensor.__module__ == "aten"
-    assert (aten.linalg.svd.__module__, aten.linalg.svd.__qualname__) == ("aten.linalg", "svd")
-    assert (aten.sum.__module__, aten.sum.__qualname__) == ("aten", "sum")
-    assert aten.nn.functional.relu.__module__ == "aten.nn.functional"
-    assert aten.Tensor.requires_grad_.__qualname__ == "Tensor.requires_grad_"
-    assert not [
-        name
-        for name in dir(aten)
-        if not name.startswith("_")
-        and "_core" in getattr(getattr(aten, name), "__module__", "")
-        and callable(getattr(aten, name))
-    ]
+def test_functions_may_call_themselves() -> None:
+    assert aten.jit.script(recursion)(10) == 55
 
 
-def test_saved_pickles_are_read_wherever_the_code_went():
-    """What pickles said when the functions stood in modules of these names."""
-    told = {
-        "aten._core.device:_layout_named": (("strided",), aten.strided),
-        "aten._core.device:_memory_format_named": (("channels_last",), aten.channels_last),
-        "aten._core.dispatcher:packet_named": (("aten", "add"), aten.ops.aten.add),
-        "aten._core.dtypes:dtype_by_name": (("float32",), aten.float32),
-        "aten._core.keys:parse_dispatch_key": (("CPU",), aten.DispatchKey.CPU),
-    }
-    for name, (arguments, expected) in told.items():
-        module, _, function = name.partition(":")
-        items = "".join(f"V{one}\n" for one in arguments)
-        saved = f"c{module}\n{function}\n({items}tR.".encode()
-        assert pickle.loads(saved) is expected
-        assert name.replace(":", "\n").encode() in pickle.dumps(expected, 0)
-    for value in (aten.arange(2), aten.Generator()):
-        modules = re.findall(rb"caten\._core\.(\w+)\n", pickle.dumps(value, 0))
-        assert modules
-        assert set(modules) <= {b"dtypes", b"generator", b"storage"}
+class Marked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.names = ["a", "b"]
+
+    def forward(self, x: aten.Tensor) -> aten.Tensor:
+        return self.layer(x)
+
+    @aten.jit.export
+    def count(self, extra: Optional[int] = None) -> int:
+        return len(self.names) if extra is None else len(self.names) + extra
+
+    @aten.jit.unused
+    def python_only(self) -> Any:
+        return eval("1")
 
 
-def test_legacy_forms_warn_and_mean_the_same():
-    x, y, z = aten.ones(2), aten.full((2,), 2.0), aten.full((2,), 3.0)
-    a, b = aten.ones(2, 2), aten.eye(2)
-    forms = [
-        (lambda: aten.addcmul(x, 5, y, z), lambda: aten.addcmul(x, y, z, value=5)),
-        (lambda: x.addcdiv(5, y, z), lambda: aten.addcdiv(x, y, z, value=5)),
-        (lambda: aten.add(x, 2, y), lambda: aten.add(x, y, alpha=2)),
-        (lambda: x.sub(2, y), lambda: aten.sub(x, y, alpha=2)),
-        (lambda: aten.addmm(2, a, 3, a, b), lambda: aten.addmm(a, a, b, beta=2, alpha=3)),
-        (lambda: aten.addmm(2, a, a, b), lambda: aten.addmm(a, a, b, beta=2)),
-        (lambda: a.addmm(2, 3, a, b), lambda: aten.addmm(a, a, b, beta=2, alpha=3)),
-        (lambda: x.clone().add_(2, y), lambda: x + 2 * y),
-    ]
-    for old, new in forms:
-        with pytest.warns(UserWarning, match="deprecated"):
-            found = old()
-        assert aten.equal(found, new())
-    for wrong in (
-        lambda: aten.addcmul("a", x, y, z),
-        lambda: aten.addcmul(x, y, z, 5),
-        lambda: aten.mul(x, 2, y),
-        lambda: aten.addmm(1, 2, a, 3, a, b),
-    ):
-        with pytest.raises(TypeError):
-            wrong()
+def test_exported_and_unused_methods() -> None:
+    module = Marked()
+    scripted = aten.jit.script(module)
+    assert (scripted.count(), scripted.count(3)) == (2, 5)
+    assert not hasattr(scripted, "python_only")
+    assert scripted.layer is module.layer
+    assert [name for name, _ in scripted.named_parameters()] == ["layer.weight", "layer.bias"]
+    assert aten.jit.script(scripted) is scripted
 
 
-def test_shared_memory_is_seen_by_forks():
-    tensor = aten.zeros(4)
-    view = tensor[2:]
-    assert not tensor.is_shared()
-    assert tensor.share_memory_() is tensor
-    assert tensor.is_shared()
-    assert view.is_shared()
-    child = os.fork()
-    if child == 0:
-        tensor[3] = 7
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert view.tolist() == [0.0, 7.0]
-    large = aten.arange(100_000)
-    lazy = large.clone()
-    large.share_memory_()[0] = 5
-    assert lazy[0] == 0
+def test_gradients_go_through() -> None:
+    scripted = aten.jit.script(Marked())
+    scripted(aten.ones(1, 2)).sum().backward()
+    assert scripted.layer.bias.grad.tolist() == [1, 1]
 
 
-def test_shared_memory_leaves_what_is_held():
-    tensor = aten.ones(3)
-    with memoryview(tensor.untyped_storage()), pytest.raises(BufferError):
-        tensor.share_memory_()
-    assert tensor.tolist() == [1.0] * 3
+def test_scripted_modules_are_exported() -> None:
+    program = aten.export.export(aten.jit.script(Marked()), (aten.ones(1, 2),))
+    assert program.graph_signature.parameters == ("layer.weight", "layer.bias")
+    assert program.graph.targets()["aten.addmm.default"] == 1
 
 
-def test_settings_are_kept():
-    aten.use_deterministic_algorithms(True, warn_only=True)
-    assert aten.get_deterministic_debug_mode() == 1
-    aten.set_deterministic_debug_mode("error")
-    assert aten.are_deterministic_algorithms_enabled()
-    aten.set_deterministic_debug_mode(0)
-    assert not aten.are_deterministic_algorithms_enabled()
-    with pytest.warns(UserWarning, match="none of"):
-        aten.set_float32_matmul_precision("lowest")
-    assert aten.get_float32_matmul_precision() == "highest"
-    with aten.backends.cudnn.flags(enabled=False):
-        assert not aten.backends.cudnn.enabled
-    assert aten.backends.cudnn.enabled
-    assert aten.set_flush_denormal(False)
-    assert not aten.set_flush_denormal(True)
-    assert aten.version.__version__ == aten.__version__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with aten.autocast("cpu", enabled=False), aten.amp.autocast("cuda"):
-            pass
+def test_traces_check_themselves_and_their_arguments() -> None:
+    calls: list[int] = []
+
+    def changing(x: aten.Tensor) -> aten.Tensor:
+        calls.append(1)
+        return x * len(calls)
+
+    with pytest.raises(aten.jit.TracingCheckError, match="does not do the same"):
+        aten.jit.trace(changing, aten.ones(2))
+    traced = aten.jit.trace(lambda x, n: x * n, (aten.ones(2), 3))
+    with pytest.raises(InputError, match="fixed when the program was exported"):
+        traced(aten.ones(2), 4)
+    with pytest.raises(InputError, match="no tensor"):
+        traced(2, 3)
 
 
-def test_control_flow():
-    double = lambda x: x * 2  # noqa: E731
-    assert aten.cond(aten.tensor(True), double, aten.neg, (aten.tensor(3),)) == 6
-    assert aten.cond(False, double, aten.neg, (aten.tensor(3),)) == -3
-    found = aten.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, aten.tensor(1)))
-    assert found == (3, aten.tensor(8))
+def test_freezing_needs_evaluation() -> None:
+    with pytest.raises(RuntimeError, match="eval"):
+        aten.jit.freeze(aten.jit.script(Marked()))
+    frozen = aten.jit.freeze(aten.jit.script(Marked()).eval())
+    assert not list(frozen.parameters())
+    assert "2" in frozen.code or "names" in frozen.code
+    with pytest.raises(TypeError):
+        aten.jit.freeze(nn.Linear(1, 1))
 
 
-def test_tensors_over_files(tmp_path):
-    path = tmp_path / "numbers"
-    made = aten.from_file(str(path), shared=True, size=4)
-    made.copy_(aten.arange(4.0))
-    again = aten.from_file(str(path), size=4)
-    assert again.tolist() == [0.0, 1.0, 2.0, 3.0]
-    again[0] = 9
-    assert made[0] == 0
-    with pytest.raises(OSError, match="bytes"):
-        aten.from_file(str(path), size=5)
-    with pytest.raises(RuntimeError):
-        aten.from_file(str(path), size=-1)
-    assert aten.from_file(str(path), size=0).shape == (0,)
+def test_other_files_are_refused() -> None:
+    with pytest.raises(ArchiveError):
+        aten.jit.load(io.BytesIO(b"no zip"))
+    buffer = io.BytesIO()
+    aten.save({"a": aten.ones(1)}, buffer)
+    buffer.seek(0)
+    with pytest.raises(ArchiveError):
+        aten.jit.load(buffer)
+    with pytest.raises(TypeError):
+        aten.jit.save(nn.Linear(1, 1), io.BytesIO())
+    with pytest.raises(NotImplementedError):
+        aten.jit.script(Marked)
+    with pytest.raises(TypeError):
+        aten.jit.script(len)

@@ -17,6 +17,7 @@ from aten.autograd import graph as graph
 from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from aten.autograd.function import Function, FunctionCtx, once_differentiable
 from aten.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from aten.autograd.graph import GradientEdge
 from aten.registry import ops
 
 Node = node.Node
@@ -39,17 +40,22 @@ __all__ = [
 ]
 
 Variable = Tensor
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
-    if given is None or isinstance(given, Tensor):
+    if given is None or isinstance(given, (Tensor, GradientEdge)):
         return (given,)
     return tuple(given)
 
 
-def _gradients_of(tensors: tuple[Tensor, ...], given: Gradients, batched: bool) -> tuple[Any, ...]:
+def _edge(one: Any) -> tuple[Any, int]:
+    """The node that a tensor's gradient goes to, and which of its results the tensor is."""
+    return one if isinstance(one, GradientEdge) else node.gradient_node(one)
+
+
+def _gradients_of(tensors: tuple[Any, ...], given: Gradients, batched: bool) -> tuple[Any, ...]:
     """A gradient for each tensor: ones for numbers that have none.
 
     Raises RuntimeError for other shapes, and for tensors of several elements without a gradient.
@@ -70,7 +76,13 @@ def _gradients_of(tensors: tuple[Tensor, ...], given: Gradients, batched: bool) 
     return tuple(_gradient_of(tensor, one, batched) for tensor, one in pairs)
 
 
-def _gradient_of(tensor: Tensor, given: Any, batched: bool) -> Any:
+def _gradient_of(tensor: Any, given: Any, batched: bool) -> Any:
+    if isinstance(tensor, GradientEdge):
+        if given is None:
+            raise RuntimeError(
+                "backward: where a graph is entered at an edge, a gradient is needed"
+            )
+        return given
     if given is None:
         if not tensor.requires_grad:
             return None
@@ -128,9 +140,7 @@ def backward(
         engine.run_backward(listed, given, keep, create_graph)
         return
     chosen = _listed(inputs)
-    found = engine.run_backward(
-        listed, given, keep, create_graph, [node.gradient_node(one) for one in chosen]
-    )
+    found = engine.run_backward(listed, given, keep, create_graph, [_edge(one) for one in chosen])
     for one, gradient in zip(chosen, found, strict=True):
         if gradient is not None:
             _accumulate(one, gradient, create_graph)
@@ -178,15 +188,13 @@ def grad(
         )
     unused = materialize_grads if allow_unused is None else allow_unused
     for one in chosen:
-        if not one.requires_grad:
+        if isinstance(one, Tensor) and not one.requires_grad:
             raise RuntimeError("grad: an input does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     given = _gradients_of(listed, grad_outputs, is_grads_batched)
     if is_grads_batched:
         return _for_rows(listed, chosen, given, keep, create_graph, unused)
-    found = engine.run_backward(
-        listed, given, keep, create_graph, [node.gradient_node(one) for one in chosen]
-    )
+    found = engine.run_backward(listed, given, keep, create_graph, [_edge(one) for one in chosen])
     if not unused and any(gradient is None for gradient in found):
         raise RuntimeError(
             "grad: the outputs do not depend on an input; allow_unused=True gives None for it"
@@ -225,8 +233,21 @@ def _for_rows(
     return tuple(next(found) if place in reached else None for place in range(len(inputs)))
 
 
+# Above this package: what it is made of transformations, or what torch shows here, too.
+_ABOVE = {
+    "forward_ad": ("aten.autograd.forward_ad", ""),
+    "profiler": ("aten.profiler", ""),
+    "grad_mode": ("aten.grad_mode", ""),
+    **{
+        name: ("aten.grad_mode", name)
+        for name in ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled")
+    },
+}
+
+
 def __getattr__(name: str) -> Any:
-    # Above this package: it is made of transformations.
-    if name == "forward_ad":
-        return import_module("aten.autograd.forward_ad")
-    raise AttributeError(f"module 'aten.autograd' has no attribute {name!r}")
+    if name not in _ABOVE:
+        raise AttributeError(f"module 'aten.autograd' has no attribute {name!r}")
+    module, member = _ABOVE[name]
+    found = import_module(module)
+    return getattr(found, member) if member else found

@@ -243,6 +243,10 @@ def i0_self(gradient: Any, self: Any) -> Any:
     return gradient * ops.aten.special_i1(self)
 
 
+def special_modified_bessel_i0_self(gradient: Any, self: Any) -> Any:
+    return gradient * ops.aten.special_i1(self)
+
+
 def special_i0e_self(gradient: Any, self: Any, result: Any) -> Any:
     return gradient * (ops.aten.special_i1e(self) - ops.aten.sgn(self) * result)
 
@@ -251,8 +255,48 @@ def special_i1_self(gradient: Any, self: Any, result: Any) -> Any:
     return gradient * pointwise.slope_of_i1(self, result)
 
 
+def special_modified_bessel_i1_self(gradient: Any, self: Any, result: Any) -> Any:
+    return gradient * pointwise.slope_of_i1(self, result)
+
+
 def special_i1e_self(gradient: Any, self: Any, result: Any) -> Any:
     return gradient * pointwise.slope_of_i1e(self, result)
+
+
+def special_bessel_j0_self(gradient: Any, self: Any) -> Any:
+    return -gradient * ops.aten.special_bessel_j1(self)
+
+
+def special_bessel_j1_self(gradient: Any, self: Any, result: Any) -> Any:
+    return gradient * ops.aten.where(self == 0, 0.5, ops.aten.special_bessel_j0(self) - result / self)
+
+
+def special_bessel_y0_self(gradient: Any, self: Any) -> Any:
+    return -gradient * ops.aten.special_bessel_y1(self)
+
+
+def special_bessel_y1_self(gradient: Any, self: Any, result: Any) -> Any:
+    return gradient * (ops.aten.special_bessel_y0(self) - result / self)
+
+
+def special_modified_bessel_k0_self(gradient: Any, self: Any) -> Any:
+    return -gradient * ops.aten.special_modified_bessel_k1(self)
+
+
+def special_modified_bessel_k1_self(gradient: Any, self: Any, result: Any) -> Any:
+    return -gradient * (ops.aten.special_modified_bessel_k0(self) + result / self)
+
+
+def special_scaled_modified_bessel_k0_x(gradient: Any, result: Any, x: Any) -> Any:
+    return gradient * (result - ops.aten.special_scaled_modified_bessel_k1(x))
+
+
+def special_scaled_modified_bessel_k1_x(gradient: Any, result: Any, x: Any) -> Any:
+    return gradient * (result - ops.aten.special_scaled_modified_bessel_k0(x) - result / x)
+
+
+def special_spherical_bessel_j0_x(gradient: Any, x: Any, result: Any) -> Any:
+    return gradient * ops.aten.where(x == 0, 0, (ops.aten.cos(x) - result) / x)
 
 
 def special_ndtr_self(gradient: Any, self: Any) -> Any:
@@ -1511,15 +1555,49 @@ DERIVATIVES: dict[str, Any] = {
     'i0': ((
         (('self',), ('gradient', 'self'), i0_self, None, ()),
     ), (), ()),
+    'special_modified_bessel_i0': ((
+        (('self',), ('gradient', 'self'), special_modified_bessel_i0_self, None, ()),
+    ), (), ()),
     'special_i0e': ((
         (('self',), ('gradient', 'self', 'result'), special_i0e_self, None, ()),
     ), (), ()),
     'special_i1': ((
         (('self',), ('gradient', 'self', 'result'), special_i1_self, None, ()),
     ), (), ()),
+    'special_modified_bessel_i1': ((
+        (('self',), ('gradient', 'self', 'result'), special_modified_bessel_i1_self, None, ()),
+    ), (), ()),
     'special_i1e': ((
         (('self',), ('gradient', 'self', 'result'), special_i1e_self, None, ()),
     ), (), ()),
+    'special_bessel_j0': ((
+        (('self',), ('gradient', 'self'), special_bessel_j0_self, None, ()),
+    ), (), ()),
+    'special_bessel_j1': ((
+        (('self',), ('gradient', 'self', 'result'), special_bessel_j1_self, None, ()),
+    ), (), ()),
+    'special_bessel_y0': ((
+        (('self',), ('gradient', 'self'), special_bessel_y0_self, None, ()),
+    ), (), ()),
+    'special_bessel_y1': ((
+        (('self',), ('gradient', 'self', 'result'), special_bessel_y1_self, None, ()),
+    ), (), ()),
+    'special_modified_bessel_k0': ((
+        (('self',), ('gradient', 'self'), special_modified_bessel_k0_self, None, ()),
+    ), (), ()),
+    'special_modified_bessel_k1': ((
+        (('self',), ('gradient', 'self', 'result'), special_modified_bessel_k1_self, None, ()),
+    ), (), ()),
+    'special_scaled_modified_bessel_k0': ((
+        (('x',), ('gradient', 'result', 'x'), special_scaled_modified_bessel_k0_x, None, ()),
+    ), (), ()),
+    'special_scaled_modified_bessel_k1': ((
+        (('x',), ('gradient', 'result', 'x'), special_scaled_modified_bessel_k1_x, None, ()),
+    ), (), ()),
+    'special_spherical_bessel_j0': ((
+        (('x',), ('gradient', 'x', 'result'), special_spherical_bessel_j0_x, None, ()),
+    ), (), ()),
+    'special_airy_ai': 'refused',
     'special_ndtr': ((
         (('self',), ('gradient', 'self'), special_ndtr_self, None, ()),
     ), (), ()),

@@ -76,7 +76,8 @@ class _Shown:
     """Where a view lies in its base, as functional operators say it."""
 
     def __init__(self, geometry: Any) -> None:
-        self.base_sizes, self.base_strides, self.base_offset, *self.view = geometry
+        self.base_sizes, self.base_strides, self.base_offset, *self.view, kind = geometry
+        self.parts, self.conjugate, self.negative = kind
 
     def places(self, device: Any) -> Tensor:
         """For each element of the view its row-major number among those of the base."""
@@ -89,30 +90,54 @@ class _Shown:
         )
         return ops.aten.as_strided(laid, sizes, strides, offset - self.base_offset)
 
+    def _whole(self, made: Tensor) -> Tensor:
+        """What was computed element by element, in the base's sizes and type."""
+        made = made.reshape(self.base_sizes)
+        return ops.aten.view_as_complex(made) if self.parts else made
+
+    def _turned(self, gradient: Tensor) -> Tensor:
+        """A gradient of the view as one of what is in memory, and the other way round."""
+        if self.conjugate:
+            gradient = ops.aten.conj_physical(gradient)
+        return ops.aten.neg(gradient) if self.negative else gradient
+
+    def _elements(self, gradient: Tensor) -> Tensor:
+        """A gradient of the base, in a row: of numbers as the view shows them."""
+        return (ops.aten.view_as_real(gradient) if self.parts else gradient).reshape(-1)
+
     def embedded(self, gradient: Tensor) -> Tensor:
         """Zeros of the base's sizes, with the gradient where the view was."""
         room = ops.aten.new_zeros(gradient, (math.prod(self.base_sizes),))
         places = self.places(gradient.device).reshape(-1)
-        made = ops.aten.index_add(room, 0, places, gradient.reshape(-1))
-        return made.reshape(self.base_sizes)
+        row = self._turned(gradient).reshape(-1)
+        return self._whole(ops.aten.index_add(room, 0, places, row))
 
     def shown(self, gradient: Tensor) -> Tensor:
         """What of the base's gradient the view shows."""
         sizes = self.view[0]
         places = self.places(gradient.device).reshape(-1)
-        return ops.aten.index_select(gradient.reshape(-1), 0, places).reshape(sizes)
+        shown = ops.aten.index_select(self._elements(gradient), 0, places)
+        return self._turned(shown.reshape(sizes))
 
     def cleared(self, gradient: Tensor) -> Tensor:
         """The base's gradient, zero where the view is."""
         places = self.places(gradient.device).reshape(-1)
-        made = ops.aten.index_fill(gradient.reshape(-1), 0, places, 0)
-        return made.reshape(self.base_sizes)
+        return self._whole(ops.aten.index_fill(self._elements(gradient), 0, places, 0))
 
 
 def _geometry(base: Tensor, view: Tensor) -> tuple[Any, ...]:
+    """Sizes, strides and offsets of both, and what the view shows of the base's elements.
+
+    That is whether it shows parts of complex numbers, of which the base then has a dimension of two
+    more, whether it shows conjugates, and whether it shows negatives.
+    """
+    parts = base.is_complex() and not view.is_complex()
+    sizes, strides, offset = tuple(base.shape), base.stride(), base.storage_offset()
+    if parts:
+        sizes, strides, offset = (*sizes, 2), (*(2 * step for step in strides), 1), 2 * offset
+    kind = (parts, base.is_conj() != view.is_conj(), base.is_neg() != view.is_neg())
     return (
-        tuple(base.shape), base.stride(), base.storage_offset(),
-        tuple(view.shape), view.stride(), view.storage_offset(),
+        sizes, strides, offset, tuple(view.shape), view.stride(), view.storage_offset(), kind,
     )  # fmt: skip
 
 

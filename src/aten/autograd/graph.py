@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from aten._core.autograd import node
+from aten._core.autograd import engine, node
+from aten._core.tensor.memory import mark_written
 from aten._core.tensor.tensor import Tensor
 
 Node = node.Node
@@ -52,6 +54,145 @@ class saved_tensors_hooks:  # noqa: N801
 
     def __exit__(self, *exc_info: Any) -> None:
         node.pop_saving_hooks()
+
+
+class disable_saved_tensors_hooks:  # noqa: N801
+    """Within, `saved_tensors_hooks` raises RuntimeError with a message; also a decorator.
+
+    Example:
+
+        >>> with aten.autograd.graph.disable_saved_tensors_hooks("not here"):
+        ...     (aten.ones(2, requires_grad=True) ** 2).requires_grad
+        True
+    """
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        self._before = node.refuse_saving_hooks(self.error_message)
+
+    def __exit__(self, *exc_info: Any) -> None:
+        node.refuse_saving_hooks(self._before)
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801
+    """Within, what operators save may be written to: they keep a copy of what it was.
+
+    The copy shares the memory until somebody writes to it.
+
+    Example:
+
+        >>> x = aten.ones(2, requires_grad=True)
+        >>> with aten.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x * 3
+        ...     z = (y * y).sum()
+        ...     y.zero_()
+        ...     z.backward()
+        tensor([0., 0.], grad_fn=<ZeroBackward0>)
+        >>> x.grad
+        tensor([18., 18.])
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda tensor: tensor.detach().clone(), lambda kept: kept)
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Notes a write to tensors that nobody else notes; what was saved of them is stale then.
+
+    Example:
+
+        >>> x = aten.ones(2)
+        >>> aten.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        mark_written(one)
+
+
+class _MultiHook:
+    """Hooks on several tensors that call a function once in each walk back."""
+
+    def __init__(self, tensors: Sequence[Tensor], function: Callable[..., Any], mode: str) -> None:
+        self._tensors = tuple(tensors)
+        self._function = function
+        self._lock = threading.Lock()
+        self._walks: dict[Any, list[Any]] = {}  # what came in walks that are not complete
+        self._done: Any = None
+        make = self._all if mode == "all" else self._first
+        self._handles = [
+            tensor.register_hook(make(place)) for place, tensor in enumerate(self._tensors)
+        ]
+        engine.watch_walks(1)
+
+    def _all(self, place: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            walk = engine.current_walk()
+            with self._lock:
+                if walk not in self._walks:
+                    reached = sum(engine.will_reach(one) for one in self._tensors)
+                    self._walks[walk] = [reached, [None] * len(self._tensors)]
+                state = self._walks[walk]
+                state[0] -= 1
+                state[1][place] = gradient
+                complete = state[0] == 0
+                if complete:
+                    del self._walks[walk]
+            if complete:
+                self._function(state[1])
+
+        return hook
+
+    def _first(self, place: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            walk = engine.current_walk()
+            with self._lock:
+                known, self._done = self._done is walk, walk
+            if not known:
+                self._function(gradient)
+
+        return hook
+
+    def remove(self) -> None:
+        """Takes the hooks back; once more is no error."""
+        if self._handles:
+            engine.watch_walks(-1)
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        self._walks.clear()
+
+    def __enter__(self) -> _MultiHook:
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
+) -> _MultiHook:
+    """`fn` is called once in each walk back: when the gradients of all `tensors` are there.
+
+    It gets a list of them, with None for tensors that the walk does not come to; with mode "any"
+    the first gradient alone, as soon as it is there. Returns a handle with `remove()`.
+
+    Raises ValueError for another mode.
+
+    Example:
+
+        >>> x, y = aten.ones(2, requires_grad=True), aten.ones(2, requires_grad=True)
+        >>> seen = []
+        >>> handle = aten.autograd.graph.register_multi_grad_hook((x, y), seen.append)
+        >>> (x * y * 2).sum().backward()
+        >>> seen
+        [[tensor([2., 2.]), tensor([2., 2.])]]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', not {mode!r}")
+    return _MultiHook(tensors, fn, mode)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801

@@ -28,7 +28,7 @@ from aten.ops.definition import (
 )
 from aten.ops.folding import reduction_graph, run_reduction
 from aten.prims import Number, Prim, Value, broadcast_shapes, broadcast_to
-from aten.prims.prim import Shape
+from aten.prims.prim import Interpreter, Shape
 
 
 class DispatchInterpreter:
@@ -138,27 +138,49 @@ def run_pointwise(definition: Definition, arguments: Sequence[Any]) -> Tensor:
     if definition.entry.variant == "out":
         named.popitem()
     interpreter = _interpreter_for(arguments)
+
+    def value_of(tensor: Tensor) -> Value:
+        return interpreter.value(_on_device(interpreter, definition, tensor))
+
+    result = pointwise_value(definition, named, interpreter, value_of)
+    shape = broadcast_shapes([tuple(one.shape) for one in named.values() if _is_tensor(one)])
+    tensor = interpreter.tensor(result, shape)
+    if out is not None:
+        return write(definition.name, out, tensor, definition)
+    return _apart([tensor], arguments, named.get("memory_format"))[0]
+
+
+def pointwise_value(
+    definition: Definition,
+    arguments: dict[str, Any],
+    interpreter: Interpreter,
+    value_of: Callable[[Tensor], Value],
+) -> Value:
+    """The result of a pointwise operator's definition, of the type that the operator gives.
+
+    It has the shape that the operands have together, or fewer dimensions where it does not depend
+    on all of them. Raises what the operator's checks raise.
+    """
+    named = dict(arguments)
     operands = [p for p in definition.parameters if _is_operand(p, named)]
     partaking = [named[p.name] for p in operands if p.takes_part]
     compute = _compute_type(definition, named, result_type(*partaking))
     for check in checks_for(definition, compute):
         check(named)
-    tensors = [value for value in named.values() if isinstance(value, Tensor)]
-    shape = broadcast_shapes([tuple(value.shape) for value in tensors])
     named["types"] = {p.name: _type_of(named[p.name]) for p in operands}
     for parameter in operands:
-        if not _is_constant(definition, parameter, named[parameter.name]):
-            named[parameter.name] = _operand(
-                interpreter, parameter, named[parameter.name], definition, compute
-            )
+        given = named[parameter.name]
+        if not _is_constant(definition, parameter, given):
+            value = value_of(given) if isinstance(given, Tensor) else given
+            named[parameter.name] = _operand(interpreter, parameter, value, definition, compute)
     made = definition(named)
     if not isinstance(made, Value):
         made = interpreter.constant(made, compute)
-    result = _in_result_type(made, definition, compute)
-    tensor = interpreter.tensor(result, shape)
-    if out is not None:
-        return write(definition.name, out, tensor, definition)
-    return _apart([tensor], arguments, named.get("memory_format"))[0]
+    return _in_result_type(made, definition, compute)
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, Tensor)
 
 
 def checks_for(definition: Definition, compute: dtype) -> list[Callable[[dict[str, Any]], None]]:
@@ -213,31 +235,29 @@ def _compute_type(definition: Definition, named: dict[str, Any], common: dtype) 
 
 
 def _operand(
-    interpreter: DispatchInterpreter,
+    interpreter: Interpreter,
     parameter: Parameter,
-    value: Any,
+    value: Value | Number,
     definition: Definition,
     compute: dtype,
 ) -> Value:
-    if not isinstance(value, Tensor):
+    if not isinstance(value, Value):
         return interpreter.constant(value, operation_type(compute))
-    made = interpreter.value(_on_device(interpreter, parameter, value, definition))
     if definition.promotion == "same" or not parameter.takes_part:
-        return made
-    return converted(made, compute if definition.promotion == "exact" else operation_type(compute))
+        return value
+    exact = definition.promotion == "exact"
+    return converted(value, compute if exact else operation_type(compute))
 
 
-def _on_device(
-    interpreter: DispatchInterpreter, parameter: Parameter, value: Tensor, definition: Definition
-) -> Tensor:
+def _on_device(interpreter: DispatchInterpreter, definition: Definition, value: Tensor) -> Tensor:
     """The operand; a number in a tensor of the host is copied. Raises RuntimeError for others."""
     place = interpreter.device
     if value.device.type == place.type:
         return value
     if value.dim() or not value.is_cpu:
         raise RuntimeError(
-            f"{definition.name}: expected all tensors to be on the same device, but "
-            f"{parameter.name} is on {value.device} and another is on {place}"
+            f"{definition.name}: expected all tensors to be on the same device, but one is on "
+            f"{value.device} and another is on {place}"
         )
     return value.to(place)
 

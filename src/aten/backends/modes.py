@@ -15,6 +15,7 @@ from aten._core.base.keys import (
     DispatchKeySet,
     ExcludeDispatchKeyGuard,
     IncludeDispatchKeyGuard,
+    thread_excluded,
 )
 from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.dispatch.overriding import not_asked
@@ -23,6 +24,11 @@ from aten._core.tensor.tensor import Tensor
 
 _KEY = DispatchKey.__members__["Python"]
 _KEYS = DispatchKeySet(_KEY)
+# Modes that have a key of their own, above Python: operators may register what they do there.
+_FUNCTIONALIZE = DispatchKey.__members__["Functionalize"]
+_FUNCTIONALIZES = DispatchKeySet(_FUNCTIONALIZE)
+# What is excluded where no mode is to see a call.
+KEYS_OF_MODES = DispatchKeySet(_KEY, _FUNCTIONALIZE)
 
 
 class _Modes(threading.local):
@@ -57,12 +63,15 @@ class DispatchMode:
         2
     """
 
+    # The keys that a thread includes while the mode is entered.
+    keys = _KEYS
+
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the operator gives for these arguments; here, what it gives anyway."""
         return op(*args, **kwargs)
 
     def __enter__(self) -> Self:
-        guard = IncludeDispatchKeyGuard(_KEYS)
+        guard = IncludeDispatchKeyGuard(self.keys)
         guard.__enter__()
         _modes.guards.append(guard)
         _modes.entered.append(self)
@@ -73,6 +82,11 @@ class DispatchMode:
             raise RuntimeError(f"{type(self).__name__}: modes are left in the order of their entry")
         _modes.entered.pop()
         _modes.guards.pop().__exit__(*exc_info)
+
+
+def in_force() -> tuple[DispatchMode, ...]:
+    """The modes that see operators of this thread, the outermost first."""
+    return () if thread_excluded().has(_KEY) else tuple(_modes.entered)
 
 
 def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
@@ -90,6 +104,15 @@ def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         return mode.call(op, args, kwargs)
     finally:
         entered.append(mode)
+
+
+def _call_functionalize(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """The key Functionalize: the innermost mode, if it is one of this key, else what is below."""
+    entered = _modes.entered
+    if entered and entered[-1].keys is KEYS_OF_MODES:
+        return _call(op, *args, **kwargs)
+    with ExcludeDispatchKeyGuard(_FUNCTIONALIZES):
+        return op(*args, **kwargs)
 
 
 def _asked(op: OpOverload, found: list[Tensor], args: Any, kwargs: Any) -> Any:
@@ -205,3 +228,4 @@ def _has_fakes(values: Any) -> bool:
 def install() -> None:
     """Let modes serve their key."""
     register_fallback(_KEY, _call, "aten/backends/modes.py")
+    register_fallback(_FUNCTIONALIZE, _call_functionalize, "aten/backends/modes.py")

@@ -15,6 +15,7 @@ from typing import Any
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.kernels.folding.plan import Launch, Plan
+from aten.backends.cpu.target import HOST
 from aten.loops.geometry import (
     Dimension,
     Operand,
@@ -28,20 +29,11 @@ from aten.loops.geometry import (
     joined,
 )
 from aten.loops.pipeline import lower
-from aten.loops.program import BUFFERED, FOLDS, SCANS, Program
+from aten.loops.program import FOLDS, SCANS, Program
+from aten.loops.target import Target
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
 Generate = Callable[[Program], tuple[int, Any]]
-
-# Elements in one chunk of a reduction that is cut, and the least number of chunks worth it.
-_CHUNK = 1 << 16
-_LEAST_CHUNKS = 4
-# Rows whose elements lie at most `_NARROW` elements apart are cut into as many interleaved pieces
-# as lie within `_WIDE`; a piece of a chunk has `_LANE` elements, and the least worth it is this.
-_NARROW = 32
-_WIDE = 256
-_LANE = 512
-_LEAST_LANE = 64
 
 
 @dataclass(slots=True)
@@ -91,13 +83,24 @@ def plan_graph(
     generate: Generate | None,
     device_type: int,
     single: bool,
+    target: Target = HOST,
+    strides: Sequence[tuple[int, ...]] | None = None,
 ) -> Plan:
     """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only.
+
+    `generate` makes code for `target`, which says how folds are cut. `strides` are those of the
+    results, which have no gaps; without them, results lie as folds leave them, or as the first
+    operand of their shape.
 
     Raises UnsupportedGraphError where one walk cannot fill its results, for metadata alike.
     """
     outputs = [
-        Memory(len(inputs) + place, node.dtype, node.shape, _output_strides(graph, node, inputs))
+        Memory(
+            len(inputs) + place,
+            node.dtype,
+            node.shape,
+            strides[place] if strides is not None else _output_strides(graph, node, inputs),
+        )
         for place, node in enumerate(graph.outputs)
     ]
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]
@@ -105,7 +108,7 @@ def plan_graph(
     launches: list[Launch] = []
     space = find_space(graph)
     if generate is not None and any(0 not in memory.sizes for memory in outputs):
-        builder = _Builder(graph, space, [*inputs, *outputs], temporaries, generate)
+        builder = _Builder(graph, space, [*inputs, *outputs], temporaries, generate, target)
         launches = builder.launches()
     return Plan(
         launches,
@@ -128,7 +131,9 @@ class _Builder:
         memories: list[Memory],
         temporaries: list[Memory],
         generate: Generate,
+        target: Target,
     ) -> None:
+        self.target = target
         self.graph = graph
         self.space = space
         self.memories = memories
@@ -179,7 +184,10 @@ class _Builder:
             ),
             reduced_rank=len(reduced) if folded else 0,
             order=order,
-            buffered=order == "row" and _product(one.size for one in reduced) <= BUFFERED,
+            buffered=(
+                order == "row" and _product(one.size for one in reduced) <= self.target.buffered
+            ),
+            costly=self.target.costly,
         )
         address, owner = self.generate(program)
         count = _product(dimension.size for dimension in reduced)
@@ -205,8 +213,9 @@ class _Builder:
         """
         if len(self.reduced) != 1:
             return False
-        lanes = self._lanes()
-        least = _LEAST_LANE * lanes if lanes > 1 else _CHUNK * _LEAST_CHUNKS
+        lanes, target = self._lanes(), self.target
+        whole = target.chunk * target.least_chunks
+        least = target.least_lane * lanes if lanes > 1 else whole
         if self.reduced[0].size < least:
             return False
         nodes = self.graph.nodes()
@@ -228,7 +237,7 @@ class _Builder:
     def _lanes(self) -> int:
         """How many interleaved pieces a chunk is cut into."""
         step = self._step()
-        return _WIDE // step if 1 < step <= _NARROW else 1
+        return self.target.wide // step if 1 < step <= self.target.narrow else 1
 
     def _reads_gaps(self) -> bool:
         """Whether all that lies between a row's neighbours is folded along, wanted or not.
@@ -250,7 +259,7 @@ class _Builder:
     def _cut_launches(self) -> list[Launch]:
         folds = [node for node in self.graph.nodes() if node.prim in FOLDS]
         size, lanes = self.reduced[0].size, self._lanes()
-        pieces = _pieces(size, lanes)
+        pieces = _pieces(size, lanes, self.target)
         partials = [
             self._temporary(fold, sum(one.chunks * one.lanes for one in pieces), lanes)
             for fold in folds
@@ -385,12 +394,12 @@ class _Pieces:
     size: int
 
 
-def _pieces(size: int, lanes: int) -> list[_Pieces]:
+def _pieces(size: int, lanes: int, target: Target) -> list[_Pieces]:
     """How a row of `size` elements is cut: whole chunks, what is left of one, what is left then.
 
     The last element is never in an interleaved piece.
     """
-    lane = _CHUNK if lanes == 1 else _LANE
+    lane = target.chunk if lanes == 1 else target.lane
     last = 1 if lanes > 1 else 0
     chunks, rest = divmod(size - last, lanes * lane)
     length, single = divmod(rest, lanes)

@@ -154,6 +154,11 @@ def add_loop_backend(backend: LoopBackend) -> None:
     _backends.append(backend)
 
 
+def loop_backend(key: DispatchKey) -> LoopBackend:
+    """The loop backend of a key."""
+    return next(one for one in _backends if one.key is key)
+
+
 def install_pointwise(op: OpOverload) -> None:
     """Put a pointwise operator's kernels in place, if it has a definition."""
     if not has_definition(op):

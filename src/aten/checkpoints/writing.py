@@ -16,16 +16,12 @@ from aten._core.memory.storage import Storage
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.checkpoints.known import STORAGE_TYPES, UNTYPED
+from aten.graph.writing.members import write_member
 from aten.nn.parameter import Buffer, Parameter
 
 __all__ = ["write"]
 
 _FOLDER = "archive"
-_ALIGNMENT = 64  # bytes, as torch has it
-_PADDING = struct.Struct("<2sH")
-_LOCAL_HEADER = 30  # bytes, before the name
-_ZIP64_EXTRA = 20
-_ZIP64_FROM = 1 << 31
 
 
 def write(value: Any, file: IO[bytes]) -> None:
@@ -33,11 +29,11 @@ def write(value: Any, file: IO[bytes]) -> None:
     pickled = _Pickle()
     pickled.write(value)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        _member(archive, "data.pkl", pickled.finished())
-        _member(archive, "byteorder", b"little")
+        write_member(archive, f"{_FOLDER}/data.pkl", pickled.finished())
+        write_member(archive, f"{_FOLDER}/byteorder", b"little")
         for number, storage in enumerate(pickled.storages):
-            _member(archive, f"data/{number}", _contents(storage))
-        _member(archive, "version", b"3\n")
+            write_member(archive, f"{_FOLDER}/data/{number}", _contents(storage))
+        write_member(archive, f"{_FOLDER}/version", b"3\n")
 
 
 def _contents(storage: Storage) -> memoryview:
@@ -45,19 +41,6 @@ def _contents(storage: Storage) -> memoryview:
         return memoryview(storage)
     rows = tensor_from_buffer(storage, DTYPES["uint8"], [len(storage)])
     return memoryview(rows.cpu().untyped_storage())
-
-
-def _member(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
-    """One more member, whose bytes begin at a multiple of the alignment."""
-    info = zipfile.ZipInfo(f"{_FOLDER}/{name}")
-    info.file_size = len(data)
-    wide = len(data) >= _ZIP64_FROM
-    assert archive.fp is not None
-    start = archive.fp.tell() + _LOCAL_HEADER + len(info.filename) + wide * _ZIP64_EXTRA
-    count = -(start + _PADDING.size) % _ALIGNMENT
-    info.extra = _PADDING.pack(b"FB", count) + bytes(count)
-    with archive.open(info, "w", force_zip64=wide) as target:
-        target.write(data)
 
 
 class _Pickle:

@@ -16,7 +16,8 @@ import math
 import random
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -24,10 +25,19 @@ from xml.etree import ElementTree
 import aten
 from aten import registry
 from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
 from aten._core.tensor.tensor import Tensor
 from aten._generated.table import OPERATORS
 from aten.conformance.calls import Chooser, Combination, ValidCalls
-from aten.transforms import Decompose, UndecomposedError, is_leaf
+from aten.graph.pytree import map_tensors
+from aten.transforms import (
+    Decompose,
+    DispatchMode,
+    FakeTensorMode,
+    UndecomposedError,
+    functionalize,
+    is_leaf,
+)
 
 PASSED, FAILED, MISSING, NOT_CALLED = "passed", "failed", "missing", "not called"
 DEFAULT_DTYPES = ("float32", "int64", "bool")
@@ -131,6 +141,28 @@ def check_decompositions(
             continue
         for element in dtypes:
             yield _Decomposed(op, element, limits or Limits(), seed, to).outcome()
+
+
+def check_forms(
+    form: str,
+    names: Sequence[str],
+    dtypes: Sequence[str] = DEFAULT_DTYPES,
+    *,
+    limits: Limits | None = None,
+    seed: int = 0,
+) -> Iterator[Outcome]:
+    """The same for the operators named, in a form that programs can be brought into.
+
+    `form` is "core" or "prims", what they are made of; "functional", without writes but for those
+    to arguments at the end; or "fake", where sizes, strides and dtypes are compared, and operators
+    pass whose results depend on values and which say so. Raises ValueError for other forms.
+    """
+    if form not in FORMS:
+        raise ValueError(f"check_forms: form must be one of {', '.join(FORMS)}, got {form!r}")
+    for name in names:
+        for element in dtypes:
+            examination = FORMS[form](registry.operator(name), element, limits or Limits(), seed)
+            yield examination.outcome()
 
 
 class _Examination:
@@ -265,6 +297,65 @@ class _Decomposed(_Examination):
     def _run(self, args: list[Any], kwargs: dict[str, Any]) -> Any:
         with Decompose(self._to):
             return self._op(*args, **kwargs)
+
+
+class _Functional(_Examination):
+    """One operator and dtype, without writes."""
+
+    def __init__(self, op: Any, dtype: str, limits: Limits, seed: int) -> None:
+        super().__init__(op, dtype, aten.device("cpu"), limits, seed)
+
+    def _run(self, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        with _Writes() as seen:
+            result = functionalize(self._op)(*args, **kwargs)
+        if seen.names - {"aten::copy_", self._op.qualified_name}:
+            raise AssertionError(f"writes by {', '.join(sorted(seen.names))}")
+        return result
+
+
+class _Writes(DispatchMode):
+    """The operators called that write to an argument."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def call(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if any(one.is_write for one in op._schema.arguments):
+            self.names.add(op.qualified_name)
+        return op(*args, **kwargs)
+
+
+class _Fake(_Examination):
+    """One operator and dtype on tensors without data."""
+
+    def __init__(self, op: Any, dtype: str, limits: Limits, seed: int) -> None:
+        super().__init__(op, dtype, aten.device("cpu"), limits, seed)
+
+    def _run(self, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        mode = FakeTensorMode()
+        with mode:
+            made = map_tensors(mode.from_tensor, [args, kwargs])
+            try:
+                return self._op(*made[0], **made[1])
+            except (DataDependentOutputException, DynamicOutputShapeException):
+                return None
+
+    def _compare_results(self, given: Any, expected: Any, there: Any, host: Any) -> None:
+        ours, theirs = _tensors_of(given), _tensors_of(expected)
+        if given is None:
+            return
+        for one, other in zip(ours, theirs, strict=True):
+            _compare_description(one, other)
+            if one.stride() != other.stride() and other.numel():
+                raise AssertionError(f"strides {one.stride()}, expected {other.stride()}")
+
+
+FORMS: dict[str, Callable[[Any, str, Limits, int], _Examination]] = {
+    "core": partial(_Decomposed, to="core"),
+    "prims": partial(_Decomposed, to="prims"),
+    "functional": _Functional,
+    "fake": _Fake,
+}
 
 
 def _is_drawn(op: Any) -> bool:

@@ -1,7 +1,12 @@
 """Functions of functions, under torch's names."""
 
-from aten.func.stateless import functional_call, stack_module_state
+from aten.func.stateless import (
+    functional_call,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
 from aten.transforms.batching import vmap
+from aten.transforms.batching.wrapping import debug_unwrap
 from aten.transforms.functionalization import functionalize
 from aten.transforms.gradients import (
     grad,
@@ -15,6 +20,7 @@ from aten.transforms.gradients import (
 )
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
     "functionalize",
     "grad",
@@ -24,6 +30,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

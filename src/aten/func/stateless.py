@@ -8,7 +8,11 @@ from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.nn.modules.module import Module
+from aten.nn.modules.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from aten.registry import ops
+
+# In the place of a tensor that a module has not had before.
+_NOTHING = object()
 
 
 def functional_call(
@@ -31,10 +35,12 @@ def functional_call(
         strict: whether every name must be given.
 
     Raises:
-        ValueError: two dicts have a name in common.
-        RuntimeError: with `strict`, names lack or are unknown; a tensor that has several names is
-            given different ones.
-        AttributeError: the module has no such name.
+        ValueError: two dicts have a name in common; a tensor that has several names is given
+            different ones.
+        RuntimeError: with `strict`, names lack or are unknown. Otherwise the module has what is
+            given by other names while it is called.
+        AttributeError: a name leads through a module that is not there.
+        TypeError: a name is that of something else.
 
     Example:
 
@@ -88,12 +94,15 @@ def _swapped(
         for name, tensor in wanted.items():
             owner, _, own_name = name.rpartition(".")
             place = _place(module.get_submodule(owner), own_name, name)
-            kept.append((place, own_name, place[own_name]))
+            kept.append((place, own_name, place.get(own_name, _NOTHING)))
             place[own_name] = tensor
         yield
     finally:
         for place, own_name, was in reversed(kept):
-            place[own_name] = was
+            if was is _NOTHING:
+                del place[own_name]
+            else:
+                place[own_name] = was
 
 
 def _place(owner: Module, name: str, whole: str) -> dict[str, Any]:
@@ -101,9 +110,12 @@ def _place(owner: Module, name: str, whole: str) -> dict[str, Any]:
     for place in places:
         if name in place:
             return place
-    raise AttributeError(
-        f"functional_call: {type(owner).__name__} has no parameter or buffer {whole!r}"
-    )
+    if hasattr(owner, name):
+        raise TypeError(
+            f"functional_call: {whole!r} of {type(owner).__name__} is no parameter or buffer"
+        )
+    buffers: dict[str, Any] = owner._buffers
+    return buffers
 
 
 def _with_ties(known: dict[str, Any], given: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -116,7 +128,7 @@ def _with_ties(known: dict[str, Any], given: dict[str, Tensor]) -> dict[str, Ten
     for tied in names.values():
         chosen = [given[name] for name in tied if name in given]
         if len({id(one) for one in chosen}) > 1:
-            raise RuntimeError(
+            raise ValueError(
                 f"functional_call: {', '.join(tied)} are one tensor, and different ones are given "
                 f"for them; tie_weights=False unties them"
             )
@@ -163,3 +175,20 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
         )
     stacked: Tensor = ops.aten.stack([ops.aten.detach(one) for one in tensors], 0)
     return stacked.requires_grad_(wanted)
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Has every batch norm within `root` take the statistics of what it is called with, and keep
+    none: under `vmap` there would be some for each row. Returns `root`.
+
+    Example:
+
+        >>> model = aten.nn.Sequential(aten.nn.BatchNorm1d(2))
+        >>> aten.func.replace_all_batch_norm_modules_(model)[0].running_mean is None
+        True
+    """
+    for module in root.modules():
+        if isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d)):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -19,7 +19,7 @@ from aten.graph.json_values import checked, field, number, optional, shown, unio
 from aten.graph.symbolic import Expression, Number, SymbolicError, parse
 
 # The file's own numbering of element types: not the one of ScalarType in memory.
-_DTYPE_NAMES = {
+DTYPE_NAMES = {
     1: "uint8",
     2: "int8",
     3: "int16",
@@ -42,7 +42,7 @@ _DTYPE_NAMES = {
     34: "uint32",
     35: "uint64",
 }
-_LAYOUT_NAMES = {
+LAYOUT_NAMES = {
     1: "sparse_coo",
     2: "sparse_csr",
     3: "sparse_csc",
@@ -51,7 +51,7 @@ _LAYOUT_NAMES = {
     6: "_mkldnn",
     7: "strided",
 }
-_MEMORY_FORMAT_NAMES = {
+MEMORY_FORMAT_NAMES = {
     1: "contiguous_format",
     2: "channels_last",
     3: "channels_last_3d",
@@ -60,25 +60,27 @@ _MEMORY_FORMAT_NAMES = {
 _POSITIONAL = 1  # ArgumentKind; older files leave it out, and then names say what is meant
 
 _OPERATOR = re.compile(r"torch\.ops\.(\w+)\.(\w+)(?:\.(\w+))?", re.ASCII)
+# Their schemas say how arguments are called; those of other operators may not be there.
+_KNOWN_NAMESPACES = ("aten.", "prims.", "higher_order.", "operator.", "math.")
 _PYTHON_FUNCTION = re.compile(r"(_operator|math|torch)\.(\w+)", re.ASCII)
 
 
 def read_dtype(code: Any, where: str) -> dtype:
-    name = _DTYPE_NAMES.get(checked(code, int, where))
+    name = DTYPE_NAMES.get(checked(code, int, where))
     if name is None:
         raise FormatError(f"{where}: unknown element type {code}")
     return DTYPES[name]
 
 
 def read_layout(code: Any, where: str) -> layout:
-    name = _LAYOUT_NAMES.get(checked(code, int, where))
+    name = LAYOUT_NAMES.get(checked(code, int, where))
     if name is None:
         raise FormatError(f"{where}: unknown layout {code}")
     return LAYOUTS[name]
 
 
 def read_memory_format(code: Any, where: str) -> memory_format:
-    name = _MEMORY_FORMAT_NAMES.get(checked(code, int, where))
+    name = MEMORY_FORMAT_NAMES.get(checked(code, int, where))
     if name is None:
         raise FormatError(f"{where}: unknown memory format {code}")
     return MEMORY_FORMATS[name]
@@ -112,8 +114,21 @@ def read_symbolic(value: Any, where: str) -> int | float | bool | Expression:
         expression = parse(text)
     except SymbolicError as error:
         raise FormatError(f"{where}: {error}") from None
-    value = expression.value
-    return value if isinstance(value, int) else expression
+    plain_value = expression.value
+    if isinstance(plain_value, int):
+        return plain_value
+    return expression.with_hint(read_hint(content.get("hint"), where))
+
+
+def read_hint(value: Any, where: str) -> Number | None:
+    """What the value was when the program was exported; None where the file does not say."""
+    if value is None:
+        return None
+    tag, content = union(value, where)
+    hint = read_plain(tag, content, where)
+    if not isinstance(hint, (int, float)):
+        raise FormatError(f"{where}: expected a number as the hint, found {shown(hint)}")
+    return hint
 
 
 def read_plain(tag: str, content: Any, where: str) -> Any:
@@ -250,6 +265,7 @@ class GraphReader:
         target = read_target(field(serialized, "target", str, where), where)
         where = f"{where} ({target})"
         args: list[Any] = []
+        names: list[str] = []
         kwargs: dict[str, Any] = {}
         for named in field(serialized, "inputs", list, where):
             name = field(named, "name", str, where)
@@ -258,9 +274,11 @@ class GraphReader:
                 kwargs[read_name(name, where)] = value
             else:
                 args.append(value)
-        node = Node(
-            "", "call_function", target, tuple(args), kwargs, self.read_provenance(serialized)
-        )
+                names.append(name)
+        meta = self.read_provenance(serialized)
+        if not target.startswith(_KNOWN_NAMESPACES):
+            meta["argument_names"] = tuple(names)
+        node = Node("", "call_function", target, tuple(args), kwargs, meta)
         self.read_outputs(node, serialized, where)
 
     def read_provenance(self, serialized: Any) -> dict[str, Any]:

@@ -112,6 +112,19 @@ class InputChecker:
                 position, value, f"it is on {value.device}, the program runs on {record.device}"
             )
 
+    def check_kinds(self, inputs: Sequence[Any]) -> None:
+        """Tensors are where tensors were, and numbers that are part of the program are these.
+
+        Raises InputError.
+        """
+        for position, value in enumerate(inputs):
+            record = self.records[position]
+            if isinstance(record, TensorMeta):
+                if not isinstance(value, Tensor):
+                    raise self.mismatch(position, value, f"a {type(value).__name__} is no tensor")
+            elif not isinstance(record, Expression):
+                self.check_constant(position, value)
+
     def check_number(self, position: int, value: Any) -> None:
         if not isinstance(value, (int, float)):
             raise self.mismatch(position, value, f"a {type(value).__name__} is no number")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from aten._core.dispatch.replaying import Replay
 from aten.graph.ir import Graph, Node, nodes_in
 
 Function = Callable[..., Any]
@@ -43,31 +44,11 @@ class Interpreter:
         self.input_slots = [compiler.slots[node] for node in graph.placeholders]
         self.output_slots = compiler.output_slots
         self.returns_single = graph.returns_single and len(self.output_slots) == 1
+        self._replay = Replay(self.template, self.input_slots, self.steps, self.output_slots)
 
     def run(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """What the graph returns for inputs in placeholder order. Errors name the failing node."""
-        slots = list(self.template)
-        for slot, given in zip(self.input_slots, inputs, strict=True):
-            slots[slot] = given
-        value: Any = None
-        values: list[Any] | None
-        for function, arguments, keywords, destination, unpack, dead, target, name in self.steps:
-            values = [slots[slot] for slot in arguments]
-            try:
-                if keywords:
-                    value = function(*values, **{key: slots[slot] for key, slot in keywords})
-                else:
-                    value = function(*values)
-            except Exception as error:
-                error.add_note(f"in the program: {name} = {target}(...)")
-                raise
-            slots[destination] = value
-            for index, slot in unpack:
-                slots[slot] = value[index]
-            for slot in dead:
-                slots[slot] = None
-            value = values = None
-        return tuple([slots[slot] for slot in self.output_slots])
+        return self._replay(inputs)
 
     def __call__(self, *inputs: Any) -> Any:
         """As an operator that takes a graph calls it: the bare result where there is only one."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Any, NamedTuple
 
 from aten._core.base.device import device
 from aten._core.tensor.tensor import Tensor
@@ -39,10 +40,21 @@ class CallSpec(NamedTuple):
     out_spec: str
     argument_names: list[str]
     named_tuples: dict[str, list[str]]
+    modules: tuple[str, ...] = ()  # names of the modules inside of it
+
+
+_decomposition: list[Callable[[ExportedProgram, str | None], ExportedProgram]] = []
+
+
+def set_decomposition(
+    function: Callable[[ExportedProgram, str | None], ExportedProgram],
+) -> None:
+    """Says what takes a program apart to a set of operators."""
+    _decomposition[:] = [function]
 
 
 class ExportedProgram:
-    """A program saved by `torch.export.save`, with torch's surface.
+    """A program, from `aten.export.load` or `aten.export.export`, with torch's surface.
 
     Attributes:
         graph: the graph; `print(program.graph)` shows it as Python.
@@ -52,7 +64,8 @@ class ExportedProgram:
         constants: lifted constants and non-persistent buffers by name.
         range_constraints: the sizes each symbol may take.
         dialect: "TRAINING" for the training IR, "ATEN" for Core ATen.
-        torch_version: the version that saved the program.
+        torch_version: the version that saved the program; "" for one that was exported here.
+        example_inputs: the arguments that it was exported with, where it was exported here.
     """
 
     def __init__(
@@ -67,6 +80,7 @@ class ExportedProgram:
         guards: Sequence[str] = (),
         dialect: str = "",
         torch_version: str = "",
+        example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
     ) -> None:
         self.graph = graph
         self.graph_signature = graph_signature
@@ -77,6 +91,7 @@ class ExportedProgram:
         self.guards = list(guards)
         self.dialect = dialect
         self.torch_version = torch_version
+        self.example_inputs = example_inputs
         self._checker = self._make_checker()
         self._interpreter: Interpreter | None = None
         self._copy: Any = None
@@ -224,9 +239,14 @@ class ExportedProgram:
             InputError: number, type, dtype, rank or size of an input do not fit.
         """
         self.prepare()
-        assert self._interpreter is not None
         given = self._checker.complete(inputs)
         self._checker.check(given)
+        return self._run(given)
+
+    def _run(self, given: Sequence[Any]) -> list[Any]:
+        """The user outputs for all user inputs, whatever their sizes are."""
+        self.prepare()
+        assert self._interpreter is not None
         user_values = iter(given)
         values: dict[str, Any] = {}
         arguments = []
@@ -269,7 +289,37 @@ class ExportedProgram:
             guards=self.guards,
             dialect=self.dialect,
             torch_version=self.torch_version,
+            example_inputs=self.example_inputs,
         )
+
+    def save(self, f: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Writes the program to a `.pt2` file: `aten.export.save(program, f)`."""
+        # What writes programs stands above them.
+        from aten.graph.writing.program import save_program
+
+        save_program(self, f)
+
+    def run_decompositions(
+        self, decomp_table: Mapping[Any, Any] | None = None, *, to: str | None = "core"
+    ) -> ExportedProgram:
+        """The program in functional operators of one set alone.
+
+        Args:
+            decomp_table: None, or an empty table, with which operators become functional and are
+                not taken apart.
+            to: "core", the Core ATen operators, or "prims".
+
+        Raises NotImplementedError for tables with something in them.
+        """
+        if decomp_table:
+            raise NotImplementedError("run_decompositions: tables of one's own are not supported")
+        # Tracing stands above programs, and says how it is done.
+        return _decomposition[0](self, to if decomp_table is None else None)
+
+    @property
+    def graph_module(self) -> ProgramModule:
+        """The program with its graph: `graph_module.graph`, `graph_module.code`."""
+        return ProgramModule(self)
 
     def module(self) -> ProgramModule:
         """The program as a callable with the arguments of the exported module."""
@@ -320,14 +370,34 @@ class ProgramModule:
                 raise InputError(f"the program takes no keyword arguments, got {sorted(kwargs)}")
             results = self.program.flat_call(args)
             return results[0] if len(results) == 1 else tuple(results)
+        return self._nested(self.program.flat_call(self._flatten(args, kwargs)))
+
+    def call_unchecked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As a call, but tensors may be of other sizes and types than the program is of.
+
+        Raises InputError for other numbers than it is of, and for what are no tensors.
+        """
         leaves = self._flatten(args, kwargs)
-        results = self.program.flat_call(leaves)
+        self.program._checker.check_kinds(leaves)
+        return self._nested(self.program._run(leaves))
+
+    def _nested(self, results: list[Any]) -> Any:
         assert self._out_spec is not None
         if self._out_spec.leaf_count != len(results):
             raise FormatError("the program's outputs do not match its call signature")
         return self._out_spec.unflatten(results)
 
     forward = __call__
+
+    @property
+    def graph(self) -> Graph:
+        """The program's graph."""
+        return self.program.graph
+
+    @property
+    def code(self) -> str:
+        """The graph as Python."""
+        return self.program.graph.python_code()
 
     def to(self, place: str | device) -> ProgramModule:
         """The module itself, moved to a device with its program."""

@@ -8,6 +8,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from aten._core.base.sizes import Size
 from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import FormatError, InputError
 from aten.graph.json_values import checked, shown
@@ -19,6 +20,13 @@ _MAPPINGS = {
     "collections.defaultdict": dict,
 }
 _NAMED_TUPLE = "collections.namedtuple"
+_CONTAINERS: dict[type, str] = {
+    tuple: "builtins.tuple",
+    Size: "builtins.tuple",
+    list: "builtins.list",
+    dict: "builtins.dict",
+    OrderedDict: "collections.OrderedDict",
+}
 
 
 class TreeSpec(NamedTuple):
@@ -106,6 +114,57 @@ def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return rebuilt(value, [map_tensors(function, one) for one in value])
     return value
+
+
+def flattened(value: Any) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a nested value, left to right, and how they are nested.
+
+    Containers are tuples, named tuples, lists and dicts, by their type and no subclass.
+    """
+    kind = type(value)
+    if _is_named_tuple(kind):
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        return _flattened_items(_NAMED_TUPLE, [name, *kind._fields], list(value))
+    if kind in _CONTAINERS and isinstance(value, dict):
+        return _flattened_items(_CONTAINERS[kind], list(value), list(value.values()))
+    if kind in _CONTAINERS:
+        return _flattened_items(_CONTAINERS[kind], [], list(value))
+    return [value], TreeSpec(None, [], ())
+
+
+def _flattened_items(kind: str, keys: list[Any], items: list[Any]) -> tuple[list[Any], TreeSpec]:
+    parts = [flattened(item) for item in items]
+    leaves = [leaf for inner, _ in parts for leaf in inner]
+    return leaves, TreeSpec(kind, keys, tuple(spec for _, spec in parts))
+
+
+def _is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+
+
+def named_tuples(spec: TreeSpec) -> dict[str, list[str]]:
+    """Field names of the named tuples in a spec, by their types' names."""
+    found = {spec.keys[0]: list(spec.keys[1:])} if spec.kind == _NAMED_TUPLE else {}
+    for child in spec.children:
+        found.update(named_tuples(child))
+    return found
+
+
+def written(spec: TreeSpec) -> str:
+    """The spec in its JSON form, as `parse` reads it."""
+    return json.dumps([1, _written_node(spec)])
+
+
+def _written_node(spec: TreeSpec) -> dict[str, Any]:
+    children = [_written_node(child) for child in spec.children]
+    if spec.kind is None:
+        return {"type": None, "context": None, "children_spec": []}
+    context: Any = None
+    if spec.kind in _MAPPINGS:
+        context = list(spec.keys)
+    elif spec.kind == _NAMED_TUPLE:
+        context = spec.keys[0]
+    return {"type": spec.kind, "context": json.dumps(context), "children_spec": children}
 
 
 def parse(text: str, named_tuples: dict[str, list[str]], where: str) -> TreeSpec:

@@ -15,7 +15,7 @@ Layout of an archive, all of it under one folder named after the file:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from aten.graph.archive import Archive
@@ -215,6 +215,7 @@ class _ProgramReader:
             field(signature, "out_spec", str, self.where),
             [checked(name, str, self.where) for name in names],
             {key: field(value, "field_names", list, self.where) for key, value in tuples.items()},
+            tuple(_module_names(entries)),
         )
 
     def read_signature(self, serialized: dict[str, Any]) -> ExportGraphSignature:
@@ -225,6 +226,13 @@ class _ProgramReader:
             [_read_input_spec(spec, f"{where}, input {i}") for i, spec in enumerate(inputs)],
             [_read_output_spec(spec, f"{where}, output {i}") for i, spec in enumerate(outputs)],
         )
+
+
+def _module_names(entries: list[Any]) -> Iterator[str]:
+    for entry in entries:
+        name = entry.get("fqn") if isinstance(entry, dict) else None
+        if isinstance(name, str) and name:
+            yield name
 
 
 def _constant_name(spec: InputSpec) -> str | None:

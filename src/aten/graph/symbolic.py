@@ -122,9 +122,11 @@ class Expression:
         head: the function's or operator's name as written; a symbol's name; "" for a number.
         value: the number, for numbers.
         arguments: the function's arguments; empty for numbers and symbols.
+        hint: the value it had when the program was exported, where that is known. It takes no
+            part in comparisons.
     """
 
-    __slots__ = ("arguments", "function", "head", "value")
+    __slots__ = ("arguments", "function", "head", "hint", "value")
 
     def __init__(
         self,
@@ -132,11 +134,17 @@ class Expression:
         value: Number | None = None,
         function: Callable[..., Number | Fraction] | None = None,
         arguments: tuple[Expression, ...] = (),
+        hint: Number | None = None,
     ) -> None:
         self.head = head
         self.value = value
         self.function = function
         self.arguments = arguments
+        self.hint = hint
+
+    def with_hint(self, hint: Number | None) -> Expression:
+        """The same expression with the value that it had when the program was exported."""
+        return Expression(self.head, self.value, self.function, self.arguments, hint)
 
     @property
     def is_symbol(self) -> bool:

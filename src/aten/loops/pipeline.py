@@ -32,6 +32,7 @@ def lower(
     reduced_rank: int = 0,
     order: str = "row",
     buffered: bool = False,
+    costly: int = 1,
 ) -> Program:
     """The program that computes a prepared graph; see `schedule` for the arguments.
 
@@ -46,5 +47,6 @@ def lower(
             reduced_rank=reduced_rank,
             order=order,
             buffered=buffered,
+            costly=costly,
         )
     )

@@ -68,8 +68,6 @@ class Instruction:
 
 
 FOLDS = frozenset({"sum", "prod", "amax", "amin", "xor"})
-# Elements of a buffer, which is on the stack.
-BUFFERED = 4096
 # A scan is the running value of a fold: it gives one value per element.
 SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
 
@@ -88,7 +86,8 @@ class Program:
 
     `schedule`: "row" puts the innermost reduced dimension in the vector loop, "column" the
     innermost kept one (a map has only that). `buffers` are the kernel's own memory, for values of
-    one row of at most `BUFFERED` elements; only rows over one dimension have them.
+    one row of at most as many elements as a target's buffer has; only rows over one dimension have
+    them.
     """
 
     name: str

@@ -12,9 +12,6 @@ from __future__ import annotations
 from aten.loops.program import FOLDS, Block, Instruction, Operand, Program
 from aten.prims import Graph, Node
 
-# Recomputing a value of at least this many instructions costs more than storing it.
-_COSTLY = 12
-
 
 class Analysis:
     """Space, level and cost of every node of a graph."""
@@ -51,20 +48,22 @@ def schedule(
     reduced_rank: int = 0,
     order: str = "row",
     buffered: bool = False,
+    costly: int = 1,
 ) -> Program:
     """Lay `graph` out as one program.
 
     `accesses` gives the innermost step of each input, then of each output; `row_inputs` are the
     positions of inputs that do not vary along the reduced dimensions, `full_outputs` those of
     outputs that have an element for each of their points, be they all of one value. If `buffered`,
-    no row has more than `BUFFERED` elements.
+    no row has more elements than a buffer of the target's; a value of `costly` instructions is not
+    computed twice.
     """
     analysis = (
         Analysis(graph, row_inputs, full_outputs)
         if reduced_rank
         else Analysis(graph, frozenset(), frozenset())
     )
-    return _Scheduler(graph, accesses, analysis, reduced_rank, order, buffered).run()
+    return _Scheduler(graph, accesses, analysis, reduced_rank, order, buffered, costly).run()
 
 
 class _Scheduler:
@@ -76,8 +75,10 @@ class _Scheduler:
         reduced_rank: int,
         order: str,
         buffered: bool,
+        costly: int,
     ) -> None:
         self.graph = graph
+        self.costly = costly
         self.buffered = buffered and reduced_rank == 1 and order == "row"
         self.buffers: list[Operand] = []
         self.reduced_rank = reduced_rank
@@ -171,7 +172,7 @@ class _Scheduler:
         for node in reversed(nodes):
             if id(node) not in values or analysis.level[id(node)] != level:
                 continue
-            if analysis.cost[id(node)] < _COSTLY or not self._needed_after(node, level, nodes):
+            if analysis.cost[id(node)] < self.costly or not self._needed_after(node, level, nodes):
                 continue
             home = next((operand for operand in free if operand.dtype is node.dtype), None)
             if home is None and self.buffered and node.dtype.kind == "float":

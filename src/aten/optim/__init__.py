@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten.optim import lr_scheduler
+from aten.optim import lr_scheduler as lr_scheduler
+from aten.optim import swa_utils as swa_utils
 from aten.optim.fused import SGD, Adagrad, Adam, AdamW
 from aten.optim.listed import Adadelta, Adamax, NAdam, RAdam, RMSprop
+from aten.optim.matrices import Adafactor, Muon
 from aten.optim.optimizer import Optimizer
 from aten.optim.quasi_newton import LBFGS
 from aten.optim.signs import ASGD, Rprop
@@ -17,16 +19,19 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
     "lr_scheduler",
+    "swa_utils",
 ]
 
 

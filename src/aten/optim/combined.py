@@ -48,6 +48,7 @@ class _Several(LRScheduler):
                 one._undo()
             else:
                 one.last_epoch -= 1
+                one._step_count = 0
 
 
 class SequentialLR(_Several):

@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
-from aten.optim.optimizer import Optimizer, check_ways
+from aten.optim.optimizer import Optimizer
 from aten.registry import ops
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW"]
 
 
+_FUSED_WAYS = ("foreach", "differentiable", "fused")
+
+
 def _column(states: list[dict[str, Any]], name: str) -> list[Any]:
-    return [state[name] for state in states]
+    """A state of each parameter; complex numbers step as pairs of real ones."""
+    return _real([state[name] for state in states])
+
+
+def _real(tensors: list[Any]) -> list[Any]:
+    return [ops.aten.view_as_real(one) if one.is_complex() else one for one in tensors]
 
 
 class SGD(Optimizer):
     """Down the gradient, with momentum (Sutskever et al. 2013)."""
+
+    _known_ways = _FUSED_WAYS
 
     def __init__(
         self,
@@ -30,7 +40,7 @@ class SGD(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("SGD: nesterov needs momentum, and dampening of 0")
         settings = {"lr": lr, "momentum": momentum, "dampening": dampening}
@@ -43,7 +53,9 @@ class SGD(Optimizer):
         names = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
         settings = {name: group[name] for name in names}
         if not group["momentum"]:
-            ops.aten._fused_sgd_(parameters, gradients, [], is_first_step=False, **settings)
+            ops.aten._fused_sgd_(
+                _real(parameters), _real(gradients), [], is_first_step=False, **settings
+            )
             return
         # The operator fills new buffers in a call of their own.
         for first in (True, False):
@@ -60,14 +72,16 @@ class SGD(Optimizer):
                 pairs = [pair for pair in pairs if id(pair[0]) not in fresh]
             if pairs:
                 chosen, given = map(list, zip(*pairs, strict=True))
-                buffers = [self.state[one]["momentum_buffer"] for one in chosen]
-                ops.aten._fused_sgd_(chosen, given, buffers, is_first_step=first, **settings)
+                buffers = _column([self.state[one] for one in chosen], "momentum_buffer")
+                ops.aten._fused_sgd_(
+                    _real(chosen), _real(given), buffers, is_first_step=first, **settings
+                )
 
 
 class Adam(Optimizer):
-    """Kingma & Ba 2015; with amsgrad, Reddi et al. 2018."""
+    """Kingma & Ba 2015; with amsgrad, Reddi et al. 2018; with decoupled_weight_decay, AdamW."""
 
-    _operator = "_fused_adam_"
+    _known_ways = ("foreach", "capturable", "differentiable", "fused")
 
     def __init__(
         self,
@@ -79,12 +93,14 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        decoupled_weight_decay: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
-        settings = {"lr": lr, "betas": betas, "eps": eps}
-        more = {"weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize}
-        super().__init__(params, {**settings, **more})
+        self._take_ways(ways)
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        more = {"amsgrad": amsgrad, "maximize": maximize}
+        decoupled = {"decoupled_weight_decay": decoupled_weight_decay}
+        super().__init__(params, {**settings, **more, **decoupled})
 
     def _step_group(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
@@ -97,9 +113,11 @@ class Adam(Optimizer):
         states = self._states(parameters, fresh)
         steps = _column(states, "step")
         ops.aten._foreach_add_(steps, 1)
-        getattr(ops.aten, self._operator)(
-            parameters,
-            gradients,
+        decoupled = group.get("decoupled_weight_decay", False)
+        step = ops.aten._fused_adamw_ if decoupled else ops.aten._fused_adam_
+        step(
+            _real(parameters),
+            _real(gradients),
             _column(states, "exp_avg"),
             _column(states, "exp_avg_sq"),
             _column(states, "max_exp_avg_sq") if group["amsgrad"] else [],
@@ -113,8 +131,6 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose weights decay by themselves, not through gradients (Loshchilov & Hutter 2019)."""
 
-    _operator = "_fused_adamw_"
-
     def __init__(
         self,
         params: Any,
@@ -127,12 +143,23 @@ class AdamW(Adam):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            decoupled_weight_decay=True,
+            **ways,
+        )
 
 
 class Adagrad(Optimizer):
     """Duchi, Hazan & Singer 2011."""
+
+    _known_ways = _FUSED_WAYS
 
     _from_zero = (*Optimizer._from_zero, "lr_decay", "initial_accumulator_value")
 
@@ -148,7 +175,7 @@ class Adagrad(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         settings = {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
         more = {
             "initial_accumulator_value": initial_accumulator_value,
@@ -169,4 +196,5 @@ class Adagrad(Optimizer):
         ops.aten._foreach_add_(steps, 1)
         names = ("lr", "lr_decay", "weight_decay", "eps", "maximize")
         settings = {name: group[name] for name in names}
-        ops.aten._fused_adagrad_(parameters, gradients, _column(states, "sum"), steps, **settings)
+        sums = _column(states, "sum")
+        ops.aten._fused_adagrad_(_real(parameters), _real(gradients), sums, steps, **settings)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
-from aten.optim.optimizer import Optimizer, check_ways
+from aten.optim.optimizer import Optimizer
 from aten.registry import ops
 
 __all__ = ["Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "by_step", "fresh_state", "prepared"]
@@ -62,7 +62,7 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         settings = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
         more = {"momentum": momentum, "centered": centered, "maximize": maximize}
         super().__init__(params, {**settings, **more})
@@ -118,7 +118,7 @@ class NAdam(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         more = {
             "momentum_decay": momentum_decay,
@@ -181,7 +181,7 @@ class RAdam(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         more = {"decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize}
         super().__init__(params, {**settings, **more})
@@ -239,7 +239,7 @@ class Adamax(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, {**settings, "maximize": maximize})
 
@@ -279,7 +279,7 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         if rho > 1:
             raise ValueError(f"Adadelta: invalid rho: {rho}")
         settings = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}

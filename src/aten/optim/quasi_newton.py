@@ -207,6 +207,7 @@ class LBFGS(Optimizer):
         """
         if closure is None:
             raise TypeError("LBFGS: step needs a closure that computes the loss")
+        self._stepped = True
         with no_grad():
             return self._steps(closure)
 

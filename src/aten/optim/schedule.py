@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 from aten.optim.optimizer import Optimizer
@@ -22,6 +23,7 @@ class LRScheduler:
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._step_count = 0
         self.step()
 
     def _rate(self, number: int, group: dict[str, Any]) -> float:
@@ -36,7 +38,18 @@ class LRScheduler:
         return self._last_lr
 
     def step(self) -> None:
-        """The next epoch begins."""
+        """The next epoch begins.
+
+        Warns where the optimizer has not stepped before: the first rate is left out then.
+        """
+        if self._step_count == 1 and not self.optimizer.has_stepped():
+            warnings.warn(
+                "lr_scheduler.step() before optimizer.step(): the first value of the schedule is "
+                "left out",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._step_count += 1
         self.last_epoch += 1
         self._last_lr = self.get_lr()
         for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=True):
@@ -44,7 +57,7 @@ class LRScheduler:
 
     def _restart(self) -> None:
         """Epoch 0 begins, from the initial rates."""
-        self.last_epoch = -1
+        self.last_epoch, self._step_count = -1, 0
         for group in self.optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         self.step()

@@ -6,7 +6,7 @@ from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.optim.listed import by_step, prepared
-from aten.optim.optimizer import Optimizer, check_ways
+from aten.optim.optimizer import Optimizer
 from aten.registry import ops
 
 __all__ = ["ASGD", "Rprop"]
@@ -27,7 +27,7 @@ class ASGD(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         settings = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0}
         super().__init__(params, {**settings, "weight_decay": weight_decay, "maximize": maximize})
 
@@ -75,7 +75,7 @@ class Rprop(Optimizer):
         maximize: bool = False,
         **ways: Any,
     ) -> None:
-        check_ways(type(self).__name__, ways)
+        self._take_ways(ways)
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Rprop: invalid etas: {etas[0]}, {etas[1]}")
         settings = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize}

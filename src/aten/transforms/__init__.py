@@ -11,17 +11,24 @@ from aten.transforms.decompositions import (
 from aten.transforms.fake_tensors import FakeTensorMode
 from aten.transforms.functionalization import Functionalize, functionalize
 from aten.transforms.recording import Recording, record
+from aten.transforms.symbols import Guard, ShapeEnvironment, SymFloat, SymInt, sym_max, sym_min
 
 __all__ = [
     "Decompose",
     "DispatchMode",
     "FakeTensorMode",
     "Functionalize",
+    "Guard",
     "Recording",
+    "ShapeEnvironment",
+    "SymFloat",
+    "SymInt",
     "UndecomposedError",
     "decomposition_of",
     "decompositions",
     "functionalize",
     "is_leaf",
     "record",
+    "sym_max",
+    "sym_min",
 ]

@@ -20,6 +20,7 @@ from aten.backends.decomposition import decomposing_kernel
 from aten.backends.modes import DispatchMode
 from aten.backends.structured import definition_of, has_definition
 from aten.ops.definition import load_function
+from aten.ops.networks.gates import SEQUENCES
 
 SETS = ("core", "prims")
 _FOLDS = ("reduction", "scan")
@@ -33,6 +34,10 @@ _MEMORY = frozenset(
         *("item", "size", "sym_size", "numel", "sym_numel", "stride", "_to_copy", "clone"),
     }
 )
+
+
+# Functions of `fused` that are no arithmetic, by name.
+_SEQUENCES = {schema.partition("(")[0]: function for schema, function in SEQUENCES.items()}
 
 
 class UndecomposedError(LookupError):
@@ -149,6 +154,8 @@ def decomposition_of(op: OpOverload) -> Callable[..., Any]:
 
     Raises UndecomposedError where there is none.
     """
+    if op.namespace == "fused" and op.name in _SEQUENCES:
+        return _SEQUENCES[op.name]
     if op.namespace == "prims":
         return core_kernels()[op.qualified_name]
     if _is_arithmetic(op):

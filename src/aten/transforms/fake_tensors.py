@@ -6,7 +6,7 @@ by their meta kernels, so that it costs nothing to run a program of any size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,13 +16,27 @@ from aten._core.base.errors import (
     DynamicOutputShapeException,
     NoElementsError,
 )
+from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.memory.storage import Storage
 from aten._core.tensor import memory
 from aten._core.tensor.making import fake_window, is_fake, meta_window
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import DispatchMode, set_fake_mode
+from aten.backends.modes import KEYS_OF_MODES, DispatchMode, set_fake_mode
 from aten.graph.pytree import rebuilt
+from aten.transforms.symbols.environment import ShapeEnvironment
+from aten.transforms.symbols.geometry import describe, environment_of, sized_like
+from aten.transforms.symbols.numbers import SymFloat, SymInt, fix
+from aten.transforms.symbols.probing import (
+    Answers,
+    Outcome,
+    Question,
+    Sizes,
+    Windows,
+    given_in,
+    outcome_of,
+    tensors_in,
+)
 from aten.transforms.view_steps import same_window
 
 _META = device("meta")
@@ -57,8 +71,24 @@ class FakeTensorMode(DispatchMode):
         # The storages are kept, so that no other one gets the identity.
         self._storages: dict[int, tuple[Storage, Storage]] = {}
 
-    def from_tensor(self, tensor: Tensor) -> Tensor:
-        """A fake tensor with the tensor's sizes, strides and device; views share a storage."""
+    def from_tensor(self, tensor: Tensor, sizes: Sequence[int | SymInt | None] = ()) -> Tensor:
+        """A fake tensor with the tensor's sizes, strides and device; views share a storage.
+
+        `sizes` says which of the sizes are symbols, None or a number for the others; the tensor's
+        are the symbols' hints. Raises ValueError where they are not, and where the tensor is on the
+        meta device.
+        """
+        if not sizes:
+            return self._window_of(tensor)
+        environment = environment_of(sizes)
+        made = fake_window(meta_window(self._window_of(tensor)), tensor.device)
+        if environment is not None:
+            if not is_fake(made):
+                raise ValueError("from_tensor: tensors of the meta device have no symbolic sizes")
+            describe(made, sized_like(environment, tensor, sizes))
+        return made
+
+    def _window_of(self, tensor: Tensor) -> Tensor:
         if is_fake(tensor):
             return tensor
         storage = tensor.untyped_storage()
@@ -73,6 +103,20 @@ class FakeTensorMode(DispatchMode):
         """What the operator's meta kernel gives, as fake tensors."""
         _refuse_writes(op, args, kwargs)
         place = _place_of_result(op, args, kwargs)
+        results = self._called(op, args, kwargs, place)
+        environment = environment_of((args, kwargs))
+        if environment is None:
+            return results
+        if place.type == "meta":
+            # Tensors of the meta device are no fake ones, and have numbers for sizes.
+            fix(environment, given_in((args, kwargs)).symbols(), f"{op.qualified_name} on meta")
+            return results
+        return _with_symbols(environment, op, args, kwargs, results)
+
+    def _called(
+        self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], place: device
+    ) -> Any:
+        """The results, with symbols' hints for sizes."""
         pairs: list[tuple[Tensor, Tensor]] = []
         given = [_described(one, pairs) for one in args]
         named = {name: _described(one, pairs) for name, one in kwargs.items()}
@@ -86,7 +130,7 @@ class FakeTensorMode(DispatchMode):
                 raise DynamicOutputShapeException(op.qualified_name) from error
             raise DataDependentOutputException(op.qualified_name) from error
         for fake, window in pairs:
-            if is_fake(fake) and not same_window(fake, window):
+            if is_fake(fake) and not _same_hints(fake, window):
                 memory.become(fake, fake_window(window, fake.device))
         return self._faked(results, pairs, place)
 
@@ -116,8 +160,52 @@ def _tensors(values: Any) -> Iterator[Tensor]:
         yield from _tensors(list(values.values()))
 
 
+def _with_symbols(
+    environment: ShapeEnvironment,
+    op: OpOverload,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    results: Any,
+) -> Any:
+    """The results, which say what they are of the symbols in the arguments.
+
+    So do arguments that were written to.
+    """
+    written = [
+        one
+        for place, name in _written_places(op)
+        for one in tensors_in(args[place] if place < len(args) else kwargs.get(name))
+    ]
+
+    def ask(sizes: Sizes) -> Outcome:
+        windows = Windows(sizes)
+        given = [windows.of(one) for one in args]
+        named = {name: windows.of(one) for name, one in kwargs.items()}
+        if _takes_device(op) and named.get("device") is None:
+            named["device"] = _META
+        with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
+            found = op(*given, **named)
+        return outcome_of(found, [windows.window(one) for one in written])
+
+    given = given_in((args, kwargs))
+    expected = ask(environment.hints)
+    question = Question(environment, ask, given, expected, op.qualified_name)
+    answers = Answers(environment, question.answers())
+    described = answers.with_symbols(results)
+    for one in written:
+        answers.describe(one)
+    return described
+
+
+def _same_hints(fake: Tensor, window: Tensor) -> bool:
+    """Whether a fake tensor, with hints for symbols, is the window."""
+    return same_window(meta_window(fake), window)
+
+
 def _described(value: Any, pairs: list[tuple[Tensor, Tensor]]) -> Any:
     """An argument with meta tensors in the place of others; `pairs` are added to."""
+    if isinstance(value, (SymInt, SymFloat)):
+        return value.hint
     if isinstance(value, (list, tuple)):
         return rebuilt(value, [_described(one, pairs) for one in value])
     if isinstance(value, device):

@@ -8,6 +8,7 @@ from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor import memory as writing
 from aten._core.tensor.tensor import Tensor
+from aten.backends.modes import KEYS_OF_MODES
 from aten.registry import ops
 from aten.transforms import functional_forms, view_steps
 
@@ -126,7 +127,7 @@ class Write:
             functional_forms.converted(name, target, value)
             for target, value in zip(targets, values, strict=True)
         ]
-        with ExcludeDispatchKeyGuard(view_steps.WITHOUT_MODES):
+        with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
             writing.write_outs(name, tuple(targets), tuple(values), lambda out, result: None)
         for target, value, differs in zip(targets, values, resized, strict=True):
             if differs:

@@ -20,7 +20,7 @@ from aten._core.memory.storage import Storage
 from aten._core.tensor import memory as writing
 from aten._core.tensor.construct import set_before_reading
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import DispatchMode
+from aten.backends.modes import KEYS_OF_MODES, DispatchMode
 from aten.graph.pytree import map_tensors, rebuilt
 from aten.registry import operator, ops
 from aten.transforms import functional_forms, view_steps
@@ -73,6 +73,8 @@ class _Alias:
 class Functionalize(DispatchMode):
     """Runs every operator that writes, and every view of what was written to, by functional ones.
 
+    It is the dispatch key Functionalize: an operator may have a kernel for that, which is called in
+    its place.
     Modes entered before this one see functional operators and views alone, and at the end a `copy_`
     to each tensor from outside that was written to. What the program holds reads as without the
     mode, afterwards and before: `item` and `tolist` see what was written. Raises RuntimeError where
@@ -90,6 +92,8 @@ class Functionalize(DispatchMode):
         tensor([[5., 1.],
                 [0., 0.]])
     """
+
+    keys = KEYS_OF_MODES
 
     def __init__(self) -> None:
         self._aliases: dict[int, _Alias] = {}
@@ -406,7 +410,7 @@ def _bring_up_to_date(memory: _Memory) -> None:
     if memory.settled == memory.written or memory.window is None or memory.value is None:
         return
     memory.settled = memory.written
-    with ExcludeDispatchKeyGuard(view_steps.WITHOUT_MODES):
+    with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
         ops.aten.copy_(memory.window, memory.value)
 
 

@@ -7,14 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from aten._core.base.errors import DataDependentOutputException
 from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.making import is_fake, when_data_is_missing
 from aten._core.tensor.tensor import Tensor
-from aten.backends.modes import DispatchMode
+from aten.backends.modes import DispatchMode, in_force
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta, nodes_in
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
 from aten.registry import find_operator
+from aten.transforms.symbols.numbers import SymInt
 from aten.transforms.view_steps import same_window
 
 
@@ -25,25 +28,32 @@ class Recording:
         graph: the graph. Its first inputs are the tensors given; what else the function used, as it
             was, are the others.
         constants: these.
+        results: what the function returned, with tensors of the sizes that the graph's have.
     """
 
     def __init__(self, graph: Graph, constants: list[Tensor], results: Any) -> None:
         self.graph = graph
         self.constants = constants
-        self._results = results
+        self.results = results
         self._interpreter = Interpreter(graph, resolve_graph(graph))
 
     def __call__(self, *inputs: Tensor) -> Any:
         """The function's results, by the graph."""
         values = iter(self._interpreter.run([*inputs, *self.constants]))
-        return map_tensors(lambda _: next(values), self._results)
+        return map_tensors(lambda _: next(values), self.results)
 
     def __str__(self) -> str:
         return str(self.graph)
 
 
-class _Recorder(DispatchMode):
-    """Makes a node of every call that comes to it."""
+class Recorder(DispatchMode):
+    """Makes a node of every call that comes to it.
+
+    Attributes:
+        inputs: placeholders, those of constants that were met among them.
+        constants: tensors that were met and are no input, in the order of their placeholders.
+        calls: nodes of calls, in their order.
+    """
 
     def __init__(self) -> None:
         self.graph = Graph()
@@ -57,7 +67,12 @@ class _Recorder(DispatchMode):
         self.windows: dict[int, list[tuple[Tensor, Node]]] = {}
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        results = op(*args, **kwargs)
+        return self.recorded(op, args, kwargs, op(*args, **kwargs))
+
+    def recorded(
+        self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any
+    ) -> Any:
+        """The results of a call, with a node for it."""
         node = self.add(
             "call_function",
             _target(op),
@@ -67,7 +82,7 @@ class _Recorder(DispatchMode):
         if isinstance(results, Tensor):
             self.name(results, node)
         elif isinstance(results, (list, tuple)):
-            node.meta["val"] = [_described(one) for one in results]
+            node.meta["val"] = [described(one) for one in results]
             for place, one in enumerate(results):
                 if isinstance(one, Tensor):
                     self.name(one, self.add("call_function", "operator.getitem", (node, place)))
@@ -91,7 +106,7 @@ class _Recorder(DispatchMode):
         return f"{name}_{count}" if count or keyword.iskeyword(name) else name
 
     def name(self, value: Tensor, node: Node) -> None:
-        node.meta.setdefault("val", _described(value))
+        node.meta.setdefault("val", described(value))
         self.known[id(value)] = (value, node)
         self.windows.setdefault(id(value.untyped_storage()), []).append((value, node))
 
@@ -108,39 +123,61 @@ class _Recorder(DispatchMode):
             return made if isinstance(value, list) else tuple(made)
         if not isinstance(value, Tensor):
             return value
-        node = self.find(value)
-        if node is None:
-            self.constants.append(value)
-            node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
-            self.name(value, node)
+        return self.find(value) or self.add_constant(value)
+
+    def add_constant(self, value: Tensor) -> Node:
+        self.constants.append(value)
+        node = self.add("placeholder", f"constant_{len(self.constants) - 1}")
+        self.name(value, node)
         return node
+
+
+def _refuse_without_data(tensor: Tensor) -> None:
+    """Raises DataDependentOutputException where a composite of a recorded function looks at data:
+    what it calls without is not what it calls with data."""
+    if is_fake(tensor) and any(isinstance(one, Recorder) for one in in_force()):
+        raise DataDependentOutputException("an operator that is made of others", tensor)
+
+
+when_data_is_missing(_refuse_without_data)
 
 
 def _target(op: OpOverload) -> str:
     return f"{op.namespace}.{op.name}.{op.overload or 'default'}"
 
 
-def _described(value: Any) -> Any:
+def described(value: Any) -> Any:
+    """What is recorded of a tensor; other values are themselves."""
     if not isinstance(value, Tensor):
         return value
     return TensorMeta(
         value.dtype,
-        tuple(value.shape),
-        value.stride(),
-        value.storage_offset(),
+        tuple(map(_spelled, value.shape)),
+        tuple(map(_spelled, value.stride())),
+        _spelled(value.storage_offset()),
         value.device,
         value.layout,
         value.requires_grad,
     )
 
 
-def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
+def _spelled(size: Any) -> Any:
+    """A size as it stands in graphs: a symbolic one as its expression."""
+    return size.expression if isinstance(size, SymInt) else size
+
+
+def record(
+    function: Callable[..., Any], *inputs: Tensor, constants: Sequence[Tensor] = ()
+) -> Recording:
     """The operators that `function` calls for these tensors, as a graph.
 
     The function runs once, writes included. What is recorded is what modes see: composites as what
     they call. Under `functionalize`, and taken apart by `Decompose` inside of the function, it is a
     graph of functional operators of the set. Numbers that Python code read from tensors are
     constants of the graph.
+
+    Tensors that the function uses besides its arguments are the recording's `constants`: of those
+    given here, as many as it uses, and those it finds or makes itself.
 
     Example:
 
@@ -160,21 +197,28 @@ def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
             return (mul,)
         <BLANKLINE>
     """
-    recorder = _Recorder()
+    recorder = Recorder()
     for place, one in enumerate(inputs):
         recorder.name(one, recorder.add("placeholder", f"input_{place}"))
+    for one in constants:
+        if recorder.find(one) is None:
+            recorder.add_constant(one)
     with recorder:
         results = function(*inputs)
     returned: list[Any] = []
     map_tensors(lambda one: returned.append(recorder.noted(one)), results)
     output = Node("output", "output", "output", (tuple(returned),))
-    kept = _used(recorder.calls, output)
-    recorder.graph.nodes = [*recorder.inputs, *kept, output]
-    return Recording(recorder.graph, recorder.constants, results)
+    kept = used_calls(recorder.calls, output)
+    used = {one for node in (*kept, output) for one in node.all_input_nodes}
+    pairs = zip(recorder.inputs[len(inputs) :], recorder.constants, strict=True)
+    found = [(node, one) for node, one in pairs if node in used]
+    given = [*recorder.inputs[: len(inputs)], *(node for node, _ in found)]
+    recorder.graph.nodes = [*given, *kept, output]
+    return Recording(recorder.graph, [one for _, one in found], results)
 
 
-def _used(calls: Sequence[Node], output: Node) -> list[Node]:
-    """Without calls of whose results nothing is used, and that write nothing."""
+def used_calls(calls: Sequence[Node], output: Node) -> list[Node]:
+    """The calls without those of whose results nothing is used, and that write nothing."""
     wanted = set(nodes_in(output.args))
     kept = []
     for node in reversed(calls):

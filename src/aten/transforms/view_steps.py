@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from aten._core.base.device import MEMORY_FORMATS
-from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.making import fake_window, is_fake
 from aten._core.tensor.tensor import Tensor
+from aten.backends.modes import KEYS_OF_MODES
 from aten.registry import operator, ops
 
 _Given = Mapping[str, Any]
-WITHOUT_MODES = DispatchKeySet(DispatchKey.__members__["Python"])
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 
 
@@ -75,7 +75,7 @@ def replayed(base: Tensor, steps: tuple[Step, ...]) -> list[Tensor]:
 def quietly(like: Tensor | None, op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """What an operator gives where no mode sees it: of `like` before `args`, on its device."""
     given = args if like is None else (like, *args)
-    with ExcludeDispatchKeyGuard(WITHOUT_MODES):
+    with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
         made = op(*given, **kwargs)
     if like is not None and is_fake(like) and not is_fake(made):
         return fake_window(made, like.device)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
+from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.backends import modes
@@ -22,8 +22,6 @@ __all__ = [
     "no_dispatch",
     "return_and_correct_aliasing",
 ]
-
-_PYTHON = DispatchKeySet(DispatchKey.__members__["Python"])
 
 
 class TorchDispatchMode(modes.DispatchMode):
@@ -83,7 +81,7 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 @contextmanager
 def no_dispatch() -> Iterator[None]:
     """Inside the block neither modes nor classes are asked what operators give."""
-    with ExcludeDispatchKeyGuard(_PYTHON):
+    with ExcludeDispatchKeyGuard(modes.KEYS_OF_MODES):
         yield
 
 

@@ -408,10 +408,12 @@ import torch
 def f(x):
     return x + 1
 
-# %% refused: a scripted program
+# %% a traced program
 import torch
 
-model = torch.jit.load("model.pt")
+traced = torch.jit.trace(torch.nn.ReLU(), torch.ones(2))
+y = traced(torch.tensor([-1.0, 2.0]))
+del traced
 
 # %% bfloat16 autocast on the processor
 import torch

@@ -9,6 +9,7 @@ An edge ends at a node or at a leaf, which is a tensor. Dictionaries know a node
 by its AutogradMeta, since a tensor's class may have its own idea of equality.
 """
 
+import threading
 from heapq import heappop, heappush
 
 from cpython.object cimport PyObject
@@ -32,6 +33,36 @@ cdef object _fitted = None      # (gradient, OutputInfo, title, index): of other
 cdef object _has_nan = None
 
 
+# The walk that a thread is at, noted while somebody wants to know.
+cdef object _current = threading.local()
+cdef int _watchers = 0
+
+
+def watch_walks(int more):
+    """Says that so many more, or fewer, want to know of `current_walk`."""
+    global _watchers
+    _watchers += more
+
+
+def current_walk():
+    """An object that tells the walk that this thread is at from all others; None outside of one."""
+    cdef _Run run = getattr(_current, "run", None)
+    if run is None:
+        return None
+    if run.token is None:
+        run.token = object()
+    return run.token
+
+
+def will_reach(TensorImpl tensor not None):
+    """Whether this thread's walk comes to the tensor."""
+    cdef _Run run = getattr(_current, "run", None)
+    if run is None or not takes_gradients(tensor):
+        return False
+    key = _key(_end(edge_of(tensor)))
+    return key in run.waiting and (run.needed is None or key in run.needed)
+
+
 def set_operators(add, add_in_place, owned, fitted, has_nan):
     """Says what gradients are added, owned, reshaped and looked through with."""
     global _add, _add_in_place, _owned, _fitted, _has_nan
@@ -49,6 +80,7 @@ cdef class _Run:
     cdef dict captures          # end → {result: places among the inputs}, or None
     cdef list captured
     cdef set needed             # ends that lead to inputs, or None: all are run
+    cdef object token           # what it is told from others by, once somebody asks
 
 
 cdef inline object _end(object following):
@@ -93,6 +125,10 @@ def run_backward(tuple tensors not None, tuple gradients not None, bint retain_g
     state.no_gradients = modes & ~NO_GRAD if create_graph else modes | NO_GRAD
     state.below_recording = 0
     settle_recording(state)
+    cdef bint watched = _watchers > 0
+    outer = None
+    if watched:
+        outer, _current.run = getattr(_current, "run", None), run
     try:
         while run.ready:
             end = (<tuple>heappop(run.ready))[2]
@@ -104,22 +140,33 @@ def run_backward(tuple tensors not None, tuple gradients not None, bint retain_g
         state.no_gradients = modes
         state.below_recording = below
         settle_recording(state)
+        if watched:
+            _current.run = outer
     return run.captured
 
 
 cdef list _roots(_Run run, tuple tensors, tuple gradients):
+    """Where the walk begins: at tensors, or at pairs of a node and which of its results is meant."""
     cdef TensorImpl tensor
+    cdef Py_ssize_t output
     cdef list roots = []
     for index in range(len(tensors)):
-        tensor = <TensorImpl?>tensors[index]
-        if not takes_gradients(tensor):
-            raise RuntimeError(
-                f"backward: tensor {index} does not require grad and has no grad_fn"
-            )
-        end = _end(edge_of(tensor))
+        if isinstance(tensors[index], TensorImpl):
+            tensor = <TensorImpl>tensors[index]
+            if not takes_gradients(tensor):
+                raise RuntimeError(
+                    f"backward: tensor {index} does not require grad and has no grad_fn"
+                )
+            end, output = _end(edge_of(tensor)), tensor.autograd.output
+        else:
+            found, output = tensors[index]
+            end = _end(<Node?>found)
         if _key(end) not in run.gradients:
             roots.append(end)
-        _receive(run, end, tensor.autograd.output, gradients[index])
+        gradient = gradients[index]
+        if gradient is not None:
+            gradient = _checked(gradient, end, output, "backward", index)
+        _receive(run, end, output, gradient)
     return roots
 
 
@@ -274,7 +321,7 @@ cdef int _pass_on(_Run run, Node node, list given) except -1:
             gradient = given[index]
             # Nobody else is to hold it: the end of the way keeps what is its own.
             given[index] = None
-            gradient = _checked(gradient, end, place, node, index)
+            gradient = _checked(gradient, end, place, node.title, index)
             _receive(run, end, place, gradient)
             gradient = None
         key = _key(end)
@@ -285,11 +332,11 @@ cdef int _pass_on(_Run run, Node node, list given) except -1:
     return 0
 
 
-cdef object _checked(object gradient, object end, Py_ssize_t place, Node node, Py_ssize_t index):
+cdef object _checked(object gradient, object end, Py_ssize_t place, str title, Py_ssize_t index):
     """`gradient` in the sizes and the type of what it is the gradient of."""
     cdef OutputInfo info
     if not isinstance(gradient, TensorImpl):
-        raise TypeError(f"{node.title}: gradient {index} must be a tensor or None, not "
+        raise TypeError(f"{title}: gradient {index} must be a tensor or None, not "
                         f"{type(gradient).__name__}")
     if isinstance(end, TensorImpl):
         if _is_alike(<TensorImpl>gradient, <TensorImpl>end):
@@ -299,7 +346,7 @@ cdef object _checked(object gradient, object end, Py_ssize_t place, Node node, P
         if (<Node>end).fits(place, <TensorImpl>gradient):
             return gradient
         info = (<Node>end).info(place)
-    return gradient if info is None else _fitted(gradient, info, node.title, index)
+    return gradient if info is None else _fitted(gradient, info, title, index)
 
 
 cdef bint _is_alike(TensorImpl gradient, TensorImpl leaf) noexcept:
@@ -383,6 +430,9 @@ cdef object _after_tensor_hooks(list hooks, object gradient):
         if changed.shape != gradient.shape:
             raise RuntimeError(f"the hook {getattr(hook[0], '__name__', hook[0])!r} gave a gradient "
                                f"of shape {list(changed.shape)} for one of {list(gradient.shape)}")
+        if changed.dtype is not gradient.dtype:
+            raise RuntimeError(f"the hook {getattr(hook[0], '__name__', hook[0])!r} gave a gradient "
+                               f"of {changed.dtype} for one of {gradient.dtype}")
         gradient = changed
     return gradient
 

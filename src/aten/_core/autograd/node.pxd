@@ -72,6 +72,7 @@ cdef class SavedTensor:
     cdef Py_ssize_t output
     cdef object packed
     cdef object unpack
+    cdef object edge            # where what was packed hangs in the graph, or None
     cdef TensorImpl given(self, Node owner)
 
 # What a node's gradients go to: nodes, leaves, or None for those that go nowhere.

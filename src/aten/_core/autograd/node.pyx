@@ -58,9 +58,23 @@ def install_view_replay(function):
     _view_replay = function
 
 
+def refuse_saving_hooks(message):
+    """Has `push_saving_hooks` in this thread raise RuntimeError with a message, or not with None.
+
+    Returns the message of before. Raises RuntimeError with this one where there are hooks already.
+    """
+    if message is not None and getattr(_saving, "hooks", None):
+        raise RuntimeError(message)
+    before = getattr(_saving, "refusal", None)
+    _saving.refusal = message
+    return before
+
+
 def push_saving_hooks(pack, unpack):
     """What operators save from now on in this thread goes through `pack`, and comes from `unpack`."""
     global _saving_users
+    if getattr(_saving, "refusal", None) is not None:
+        raise RuntimeError(_saving.refusal)
     if not hasattr(_saving, "hooks"):
         _saving.hooks = []
     _saving.hooks.append((pack, unpack))
@@ -432,7 +446,7 @@ cdef class SavedTensor:
         if self.unpack is not None:
             tensor = <TensorImpl?>self.unpack(self.packed)
             if not self.is_result:
-                return tensor
+                return tensor if self.edge is None else _at_edge(tensor, self.edge, self.output)
             tensor = make_alias(tensor)
             set_base_field(tensor, NULL)
             set_history(tensor, owner, self.output)
@@ -452,6 +466,19 @@ cdef class SavedTensor:
             set_base_field(tensor, NULL)
             set_history(tensor, owner, self.output)
         return tensor
+
+
+cdef TensorImpl _at_edge(TensorImpl tensor, object edge, Py_ssize_t output):
+    """The tensor, whoever made it, where the one was that it stands for."""
+    cdef TensorImpl made = make_alias(tensor)
+    set_base_field(made, NULL)
+    if isinstance(edge, AccumulateGrad):
+        edge = (<AccumulateGrad>edge).variable
+    if isinstance(edge, TensorImpl):
+        share_autograd(made, edge)
+    else:
+        set_history(made, <Node>edge, output)
+    return made
 
 
 def refuse_second_walk(Node owner not None):
@@ -479,6 +506,8 @@ cdef SavedTensor _saved(TensorImpl tensor):
     saved.version = version_of(tensor)
     if _saving_users and getattr(_saving, "hooks", None):
         hooks = _saving.hooks
+        if takes_gradients(tensor):
+            saved.edge, saved.output = edge_of(tensor), tensor.autograd.output
         pack, saved.unpack = hooks[len(hooks) - 1]
         saved.packed = pack(tensor)
         return saved

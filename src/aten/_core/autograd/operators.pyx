@@ -179,8 +179,14 @@ cdef class OperatorNode(Node):
 
     cdef int forget(self) except -1:
         cdef Rule rule = self.own_rule()
-        if rule.slot_count:
-            self.saved = _forgotten(self.saved, rule.slot_count)
+        cdef tuple kept
+        cdef Py_ssize_t slot
+        if rule.slot_count == 1:
+            self.saved = _forgotten_operand(rule, 0, self.saved)
+        elif rule.slot_count and self.saved is not None:
+            kept = <tuple>self.saved
+            self.saved = tuple([_forgotten_operand(rule, slot, kept[slot])
+                                for slot in range(rule.slot_count)])
         if rule.results:
             self.results = _forgotten(self.results, rule.results)
         return 0
@@ -205,12 +211,26 @@ cdef class OperatorNode(Node):
                     return self.unpacked(kept)
         raise AttributeError(f"{self.title!r} has no attribute {name!r}")
 
+    def __dir__(self):
+        cdef Rule rule = self.own_rule()
+        arguments = (<OpOverload>self.operator)._schema.arguments
+        saved = [f"_saved_{arguments[position].name}" for position in rule.slots]
+        results = [f"_saved_result{number or ''}" for number in range(rule.results)]
+        return sorted([*object.__dir__(self), *saved, *results])
+
 
 cdef class _SavedList:
     cdef list members
 
 
 cdef SavedTensor _FORGOTTEN = SavedTensor.__new__(SavedTensor)
+
+
+cdef object _forgotten_operand(Rule rule, Py_ssize_t slot, object kept):
+    """What is left of an operand: what stands where a tensor might is gone, be it a number."""
+    if kept is not None and rule.edge_of[<int>rule.slots[slot]] >= 0:
+        return _FORGOTTEN
+    return _forgotten(kept, 1)
 
 
 cdef object _forgotten(object kept, int count):
@@ -236,6 +256,8 @@ cdef class RecordingKernel(Kernel):
         if rule.through is not None:
             return rule.through.call(op, keys, stack)
         if not _any_wanted(op, stack, &lists):
+            if rule.in_place:
+                _check_writable(op, <TensorImpl>stack[0])
             return _below(op, keys, stack)
         if rule.formulas is None:
             return _cut(op, rule, keys, stack)
@@ -326,8 +348,14 @@ cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
 
 cdef int _check_writable(OpOverload op, TensorImpl written) except -1:
     if not takes_gradients(written):
-        if is_view(written) and takes_gradients(written.base) and written.base.autograd.node is None:
+        if not is_view(written) or not takes_gradients(written.base):
+            return 0
+        if written.base.autograd.node is None:
             raise _refused_write(op, "a view of a leaf")
+        if written.keys & recording_bit() and category_of(written.dtype_code) >= FLOATING:
+            raise RuntimeError(f"{op.name}: a view that was made where nothing was recorded (no_grad) "
+                               f"cannot be written to where operators are: make it here, or write "
+                               f"to it there")
         return 0
     if written.autograd.node is None:
         raise _refused_write(op, "a leaf")

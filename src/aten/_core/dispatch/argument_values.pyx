@@ -11,6 +11,8 @@ What fits where follows torch's parser of Python arguments:
     int[]         a list or tuple of such ints, made a tuple; int[N] also one int, taken N times
     ScalarType    dtype; the types bool, int, float, complex
     Device        device, or a string that names one
+
+A number that depends on symbolic sizes (`transforms/symbols/`) is handed on to modes as it is.
 """
 
 from cpython.bool cimport PyBool_Check
@@ -23,11 +25,14 @@ from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_Check
 from cpython.unicode cimport PyUnicode_Check
+from libc.stdint cimport uint64_t
 
 from aten._core.base.device cimport device, layout, memory_format
 from aten._core.base.device import LAYOUTS, MEMORY_FORMATS
 from aten._core.base.dtypes cimport category_of, dtype, dtype_from_code
 from aten._core.base.dtypes import ALIASES, DTYPES
+from aten._core.base.keys cimport DispatchKeySet, LocalState, local_state
+from aten._core.base.keys import DispatchKey
 from aten._core.memory.storage cimport Storage
 from aten._core.random.generator cimport Generator
 from aten._core.tensor.making cimport make_alias
@@ -62,6 +67,28 @@ _DTYPES_OF_TYPES = {
 
 cdef object _MISMATCH = object()
 MISMATCH = _MISMATCH
+
+cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
+# Numbers that modes get as they are; everything else gets what they stand for.
+cdef object _symbolic_int = None
+cdef object _symbolic_float = None
+
+
+def install_symbolic_numbers(integers not None, floats not None):
+    """Say which types the numbers that depend on symbolic sizes have."""
+    global _symbolic_int, _symbolic_float
+    _symbolic_int, _symbolic_float = integers, floats
+
+
+cdef inline bint _is_symbolic(value) noexcept:
+    return type(value) is _symbolic_int or type(value) is _symbolic_float
+
+
+cdef object _symbolic_number(value):
+    cdef LocalState* state = local_state()
+    if state.included & ~state.excluded & _PYTHON:
+        return value
+    return int(value) if type(value) is _symbolic_int else float(value)
 
 
 cdef int code_of(object schema_type) except -1:
@@ -188,10 +215,15 @@ cdef bint is_int(object value) noexcept:
 
 
 cdef object _exact_int_of(value):
+    if _is_symbolic(value):
+        return _symbolic_number(value)
     return int(value) if PyLong_Check(value) else PyNumber_Index(value)
 
 
 cdef object _float(value):
+    if _is_symbolic(value):
+        number = _symbolic_number(value)
+        return float(number) if PyLong_Check(number) else number
     if PyFloat_Check(value) or PyLong_Check(value) or _is_scalar_tensor(value):
         return float(value)
     number = _number(value)
@@ -203,6 +235,8 @@ cdef object _number(value):
         return _plain_number(value)
     if isinstance(value, Tensor):
         return _MISMATCH
+    if _is_symbolic(value):
+        return _symbolic_number(value)
     for base in type(value).__mro__:
         if base.__name__ == "generic" and base.__module__ == "numpy":
             return _plain_number(value.item())

@@ -60,6 +60,11 @@ cdef uint64_t registration_epoch = 0
 cdef object interpose = None
 
 
+def registrations_so_far():
+    """A number that changes with every registration, and with what stands for kernels."""
+    return registration_epoch
+
+
 def set_interposition(function, undo=None):
     """Lets `function(kernel)` say what stands in rows for a kernel and calls it; None: it itself.
 

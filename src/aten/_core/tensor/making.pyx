@@ -111,7 +111,16 @@ cdef Tensor make_alias(TensorImpl base):
     tensor.device_index = base.device_index
     tensor.keys = keys_of_views(base)
     note_base(tensor, base)
+    if base.keys & _PYTHON:
+        _hand_on_symbols(tensor, base)
     return tensor
+
+
+cdef _hand_on_symbols(Tensor tensor, TensorImpl base):
+    """What a fake tensor says of its sizes in symbols holds for another one on the same window."""
+    known = getattr(base, _SYMBOLIC, None) if type(base) is Tensor else None
+    if known is not None:
+        setattr(tensor, _SYMBOLIC, known)
 
 
 cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
@@ -207,6 +216,7 @@ cdef int _check_window(Storage storage, dtype element, int ndim, const int64_t* 
 cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 cdef uint64_t _BATCHED = (<DispatchKeySet>DispatchKeySet(DispatchKey.FuncTorchBatched)).bits
 cdef str _ROW_OF = "_batched"
+cdef str _SYMBOLIC = "_symbolic"
 cdef uint64_t _LAZY = (<DispatchKeySet>DispatchKeySet(
     DispatchKey.Conjugate, DispatchKey.Negative)).bits
 
@@ -252,6 +262,14 @@ def meta_window(TensorImpl tensor not None, Storage storage=None):
     return made
 
 
+def meta_storage(int64_t nbytes):
+    """A storage of the meta device, which has no memory. Raises ValueError for less than no bytes.
+    """
+    if nbytes < 0:
+        raise ValueError(f"meta_storage: the number of bytes must not be negative, got {nbytes}")
+    return allocate(nbytes, META, -1)
+
+
 def row_window(TensorImpl tensor not None, DispatchKeySet keys not None):
     """A tensor with the sizes and strides of one row of `tensor`, without data, that is served by
     the keys given, on the device of `tensor`.
@@ -269,12 +287,26 @@ def row_window(TensorImpl tensor not None, DispatchKeySet keys not None):
     return made
 
 
+cdef object asked_without_data = None
+
+
+def when_data_is_missing(function):
+    """Lets `function(tensor)` know, before the answer, of each tensor that has no data."""
+    global asked_without_data
+    asked_without_data = function
+
+
 def has_data(TensorImpl tensor not None):
     """Whether the tensor has elements to ask for: not one on the meta device, nor a fake one.
 
     A row of a batch has some, though not here: who asks for them is told so.
     """
-    return tensor.storage.device_type != META or tensor.keys & _BATCHED != 0
+    if tensor.storage.device_type != META or tensor.keys & _BATCHED != 0:
+        return True
+    function = asked_without_data
+    if function is not None:
+        function(tensor)
+    return False
 
 
 def with_keys(TensorImpl tensor not None, DispatchKeySet keys not None):

@@ -201,7 +201,7 @@ cdef inline bint _is_operand(object value):
 
 
 cdef bint _is_rarer_operand(object value):
-    if isinstance(value, (int, Tensor, float, complex)):
+    if isinstance(value, (int, Tensor, float, complex)) or hasattr(type(value), "__sym_float__"):
         return True
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
@@ -250,6 +250,10 @@ cdef class Tensor(TensorImpl):
             >>> aten.ones(2, 3).shape
             aten.Size([2, 3])
         """
+        if self.keys & _PYTHON:
+            known = _symbolic(self)
+            if known is not None:
+                return known.sizes
         return make_size(self.rank, self.sizes)
 
     def size(self, dim=None):
@@ -260,6 +264,10 @@ cdef class Tensor(TensorImpl):
             >>> aten.ones(2, 3).size(), aten.ones(2, 3).size(1)
             (aten.Size([2, 3]), 3)
         """
+        if self.keys & _PYTHON:
+            known = _symbolic(self)
+            if known is not None:
+                return known.sizes if dim is None else known.sizes[_existing_dim(self, dim)]
         if dim is None:
             return make_size(self.rank, self.sizes)
         return self.sizes[_existing_dim(self, dim)]
@@ -272,6 +280,10 @@ cdef class Tensor(TensorImpl):
             >>> aten.ones(2, 3).stride()
             (3, 1)
         """
+        if self.keys & _PYTHON:
+            known = _symbolic(self)
+            if known is not None:
+                return known.strides if dim is None else known.strides[_existing_dim(self, dim)]
         if dim is None:
             return int_tuple(self.rank, self.strides)
         return self.strides[_existing_dim(self, dim)]
@@ -284,6 +296,10 @@ cdef class Tensor(TensorImpl):
             >>> aten.arange(5)[2:].storage_offset()
             2
         """
+        if self.keys & _PYTHON:
+            known = _symbolic(self)
+            if known is not None:
+                return known.offset
         return self.offset
 
     def dim(self):
@@ -317,6 +333,10 @@ cdef class Tensor(TensorImpl):
             >>> aten.ones(2, 3).numel()
             6
         """
+        if self.keys & _PYTHON:
+            known = _symbolic(self)
+            if known is not None:
+                return known.numel
         return self.count
 
     nelement = numel
@@ -417,6 +437,10 @@ cdef class Tensor(TensorImpl):
             >>> aten.ones(2, 3).t().is_contiguous()
             False
         """
+        if self.keys & _PYTHON:
+            known = _symbolic(self)
+            if known is not None:
+                return known.is_contiguous(memory_format)
         if memory_format is _CONTIGUOUS_FORMAT:
             return self.contiguous
         if memory_format is _CHANNELS_LAST or memory_format is _CHANNELS_LAST_3D:
@@ -816,12 +840,12 @@ cdef class Tensor(TensorImpl):
     def __len__(self):
         if self.rank == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self.sizes[0]
+        return int(self.size(0))
 
     def __iter__(self):
         if self.rank == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter([self[position] for position in range(self.sizes[0])])
+        return iter([self[position] for position in range(self.size(0))])
 
     def __contains__(self, element):
         return _slot(SLOT_CONTAINS)(self, element)
@@ -862,6 +886,11 @@ cdef class Tensor(TensorImpl):
 
     def __deepcopy__(self, memo):
         return _slot(SLOT_DEEPCOPY)(self, memo)
+
+
+cdef object _symbolic(TensorImpl tensor):
+    """What a fake tensor says of sizes that depend on symbols, or None."""
+    return getattr(tensor, "_symbolic", None) if type(tensor) is Tensor else None
 
 
 cdef inline bint _is_overridden(TensorImpl tensor) noexcept:

@@ -11,12 +11,13 @@ from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
 from aten._core.base.device cimport META
 from aten._core.base.dtypes cimport dtype, item_size
-
+from aten._core.base.keys cimport recording_bit
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.memory.storage cimport is_aligned
 from aten._core.tensor.making cimport make_alias, make_tensor
+from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, conjugate_bit, is_lazy, keys_of_views, negative_bit, note_base,
     set_base_field, share_versions, wrap_dim,
@@ -42,18 +43,25 @@ cdef class ViewKernel(Kernel):
         return (<ViewFunction>self.function)(<TensorImpl>stack[0], stack, op.count)
 
 
+cdef inline uint64_t _keys_of_view(TensorImpl base) noexcept:
+    # With the bit of recording, whether or not the view is recorded: a write to it has to be.
+    return keys_of_views(base) | base.keys & recording_bit()
+
+
 cdef Tensor view_of(TensorImpl base, int rank, const int64_t* sizes, const int64_t* strides,
                     int64_t offset):
     """A view; the caller vouches that it stays inside the storage."""
     cdef Tensor made = make_tensor(base.storage, base.dtype_code, rank, sizes, strides, offset)
-    made.keys = keys_of_views(base)
+    made.keys = _keys_of_view(base)
     share_versions(made, base)
     note_base(made, base)
     return made
 
 
 cdef Tensor _alias(TensorImpl base, PyObject** stack, Py_ssize_t count):
-    return make_alias(base)
+    cdef Tensor made = make_alias(base)
+    made.keys = _keys_of_view(base)
+    return made
 
 
 cdef Tensor _detached(TensorImpl base, PyObject** stack, Py_ssize_t count):
@@ -353,9 +361,13 @@ cdef Tensor _view(TensorImpl base, PyObject** stack, Py_ssize_t count):
 def try_view(Tensor base not None, sizes):
     """A view of `base` with `sizes`, or None where elements would have to move.
 
-    Raises RuntimeError where the number of elements differs.
+    Of a fake tensor with symbolic sizes, the tensor itself stands for the view. Raises RuntimeError
+    where the number of elements differs.
     """
     cdef int64_t size_values[MAXIMUM_DIMS]
+    known = getattr(base, "_symbolic", None) if is_fake(base) else None
+    if known is not None:
+        return base if known.has_view(sizes) else None
     cdef int64_t strides[MAXIMUM_DIMS]
     cdef int rank = inferred_sizes(base, sizes, size_values)
     if not view_strides(base, rank, size_values, strides):
@@ -490,7 +502,7 @@ cdef Tensor _view_dtype(TensorImpl base, PyObject** stack, Py_ssize_t count):
             strides[dim] = strides[dim] * old // new
         sizes[last] = sizes[last] * old // new
     made = make_tensor(base.storage, wanted.code, base.rank, sizes, strides, offset // new)
-    made.keys = keys_of_views(base)
+    made.keys = _keys_of_view(base)
     share_versions(made, base)
     note_base(made, base)
     return made

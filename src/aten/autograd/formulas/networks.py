@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
-from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
-from aten.autograd.derivation import derived
+from aten.ops.networks.gates import curved_gates
 from aten.registry import ops
-
-
-@cache
-def _slope(name: str, wanted: str) -> OpOverload:
-    """What gives the gradient of an operand of `fused::name`."""
-    found = derived(getattr(ops.fused, name).default, wanted).operator
-    assert found is not None
-    return found
 
 
 def through_lstm(
@@ -32,31 +22,40 @@ def through_lstm(
 
     `gradients` are of its three results, None for none.
     """
-    steps = ops.aten.unbind(gates)
-    states = [cell, *ops.aten.unbind(cells)]
-    of_hiddens, of_cells, of_gates = (_of_steps(one, len(steps)) for one in gradients)
+    count, width = gates.shape[0], cell.shape[-1]
+    parts = ops.aten.unflatten(gates, 2, (4, width))
+    slopes = ops.fused.lstm_slopes(gates, curved_gates(cell))
+    before = ops.aten.cat((ops.aten.unsqueeze(cell, 0), cells[:-1]))
+    bent = ops.aten.tanh(cells)
+    entering, keeping, candidate, leaving = ops.aten.unbind(parts, 2)
+    # What the gradient of a state is multiplied with to be that of what a gate is made of.
+    partners = ops.aten.stack((candidate, before, entering, bent), 2)
+    factors = ops.aten.unbind(ops.aten.unflatten(slopes, 2, (4, width)) * partners)
+    passed = ops.aten.unbind(ops.fused.lstm_passed(leaving, bent))
+    kept_parts = ops.aten.unbind(keeping)
+    within = ops.aten.new_ones(cell, (4, 1))
+    ops.aten.fill_.Scalar(ops.aten.select(within, 0, 3), 0)
+    of_hiddens, of_cells, of_gates = (_of_steps(one, count) for one in gradients)
     carried: Tensor | None = None
     kept: Tensor | None = None
     found: list[Tensor] = []
-    for step in reversed(range(len(steps))):
-        entering, keeping, candidate, leaving = ops.aten.split(steps[step], cell.shape[-1], 1)
+    for step in reversed(range(count)):
         inside = _sum(of_cells[step], kept)
         shown = _sum(of_hiddens[step], carried)
         if shown is None:
-            of_leaving = ops.aten.zeros_like(cell)
-        else:
-            of_leaving = _slope("lstm_hidden_state", "leaving")(shown, leaving, states[step + 1])
-            through = _slope("lstm_hidden_state", "state")(shown, leaving, states[step + 1])
-            inside = _sum(inside, through)
+            shown = ops.aten.zeros_like(cell)
         if inside is None:
-            inside = ops.aten.zeros_like(cell)
-        of_entering = _slope("lstm_cell_state", "entering")(inside, entering, candidate)
-        of_keeping = _slope("lstm_cell_state", "keeping")(inside, keeping, states[step])
-        of_candidate = _slope("lstm_cell_state", "candidate")(inside, entering, candidate)
-        kept = _slope("lstm_cell_state", "state")(inside, keeping)
-        made = ops.aten.cat((of_entering, of_keeping, of_candidate, of_leaving), 1)
-        of_made = of_gates[step]
-        made = made if of_made is None else made + of_made
+            inside = shown * passed[step]
+        else:
+            inside = ops.aten.addcmul(inside, shown, passed[step])
+        made = ops.fused.lstm_spread(
+            factors[step], ops.aten.unsqueeze(inside, 1), ops.aten.unsqueeze(shown, 1), within
+        )
+        made = ops.aten.flatten(made, 1)
+        of_gate = of_gates[step]
+        if of_gate is not None:
+            made = made + of_gate * slopes[step]
+        kept = inside * kept_parts[step]
         carried = ops.aten.mm(made, weight)
         found.append(made)
     of_added = ops.aten.stack(found[::-1])

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aten.backends.cpu.scalar import ScalarEmitter, memory_type
-from aten.loops.program import BUFFERED, Instruction, Operand, Program
+from aten.backends.cpu.target import HOST
+from aten.loops.program import Instruction, Operand, Program
 
 
 @dataclass(slots=True)
@@ -179,7 +180,7 @@ class KernelEmitter(ScalarEmitter):
     def buffers(self) -> list[str]:
         """The addresses of the program's buffers, which are made here."""
         return [
-            self.let(f"alloca [{BUFFERED} x {memory_type(buffer.dtype)}], align 64")
+            self.let(f"alloca [{HOST.buffered} x {memory_type(buffer.dtype)}], align 64")
             for buffer in self.program.buffers
         ]
 

@@ -271,8 +271,9 @@ def sigmoid(x: Value) -> Value:
     Error: float32 0.89 ULP (all inputs), float64 3 ULP.
     """
     if is_float32(x):
-        is_far = exceeds(x, SIGMOID_NEAR)
-        return a.where_rare(is_far, sigmoid_far_out_float32(x), sigmoid_near_zero_float32(x))
+        is_far, near = exceeds(x, SIGMOID_NEAR), sigmoid_near_zero_float32(x)
+        # What is right far out is not near zero: loops that do not test take this choice.
+        return a.where_rare(is_far, a.where(is_far, sigmoid_far_out_float32(x), near), near)
     decay = scaled_exp(-a.abs(x))
     return choose(x >= 0.0, x, 1.0, decay) / (decay + 1.0)
 

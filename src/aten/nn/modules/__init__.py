@@ -10,6 +10,7 @@ from aten.nn.modules.convolution import *
 from aten.nn.modules.distance import *
 from aten.nn.modules.dropout import *
 from aten.nn.modules.embedding import *
+from aten.nn.modules.lazy import *
 from aten.nn.modules.linear import *
 from aten.nn.modules.loss import *
 from aten.nn.modules.margins import *

@@ -89,6 +89,36 @@ class Sequential(_Numbered):
         names = {id(module): name for name, module in self._modules.items()}
         return type(self)({names[id(module)]: module for module in modules})
 
+    def __add__(self, other: Any) -> Sequential:
+        self._check_added(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Self:
+        self._check_added(other)
+        return self.extend(other)
+
+    def __mul__(self, times: Any) -> Sequential:
+        self._check_times(times)
+        return Sequential(*(module for _ in range(times) for module in self))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Self:
+        self._check_times(times)
+        return self.extend([module for _ in range(times - 1) for module in self])
+
+    def _check_added(self, other: Any) -> None:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                f"Sequential: only a Sequential can be added, not {type(other).__name__}"
+            )
+
+    def _check_times(self, times: Any) -> None:
+        if not isinstance(times, int):
+            raise TypeError(f"Sequential: it is repeated an int of times, not {times!r}")
+        if times <= 0:
+            raise ValueError(f"Sequential: it is repeated at least once, not {times} times")
+
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)

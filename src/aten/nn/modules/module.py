@@ -8,12 +8,35 @@ from typing import Any, Self
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import no_grad
-from aten.nn.modules import state
-from aten.nn.modules.hooks import RemovableHandle, add_hook, observed
+from aten.nn.modules import hooks, state
+from aten.nn.modules.hooks import (
+    RemovableHandle,
+    add_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from aten.nn.parameter import Buffer, Parameter
 from aten.registry import ops
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+def _without_forward(self: Any, *input: Any) -> Any:
+    raise NotImplementedError(f"{type(self).__name__} has no method forward to be called by")
 
 
 class Module:
@@ -23,6 +46,8 @@ class Module:
     """
 
     training: bool
+    # Of what it keeps in a state dict, which is noted there.
+    _version: int = 1
 
     def __init__(self) -> None:
         made = self.__dict__
@@ -35,58 +60,18 @@ class Module:
             made[name] = {}
         for name in ("_backward_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks"):
             made[name] = {}
+        made["_state_dict_pre_hooks"] = {}
         made["_load_state_dict_post_hooks"] = {}
         made["_hooked"] = False
 
-    forward: Callable[..., Any]
+    forward: Callable[..., Any] = _without_forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.__dict__.get("_hooked", True):
+        if not self.__dict__.get("_hooked", True) and not hooks.everywhere:
             return self.forward(*args, **kwargs)
         if "_hooked" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: Module.__init__() was not called")
-        return self._call_with_hooks(args, kwargs)
-
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            if with_kwargs:
-                changed = hook(self, args, kwargs)
-                args, kwargs = (args, kwargs) if changed is None else changed
-            else:
-                changed = hook(self, args)
-                if changed is not None:
-                    args = changed if isinstance(changed, tuple) else (changed,)
-        seen: list[Any] = [None]
-        watched = bool(self._backward_hooks or self._backward_pre_hooks)
-        if watched:
-            args = observed(args, lambda gradients: self._leave(gradients, seen))
-        result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
-            given = (self, args, kwargs, result) if with_kwargs else (self, args, result)
-            changed = hook(*given)
-            result = result if changed is None else changed
-        if not watched:
-            return result
-        outputs = result if isinstance(result, tuple) else (result,)
-        outputs = observed(outputs, lambda gradients: self._enter(gradients, seen))
-        return outputs if isinstance(result, tuple) else outputs[0]
-
-    def _enter(self, gradients: tuple[Any, ...], seen: list[Any]) -> tuple[Any, ...]:
-        """Gradients of the results, as they come to the module."""
-        for hook in list(self._backward_pre_hooks.values()):
-            changed = hook(self, gradients)
-            if changed is not None:
-                gradients = changed if isinstance(changed, tuple) else (changed,)
-        seen[0] = gradients
-        return gradients
-
-    def _leave(self, gradients: tuple[Any, ...], seen: list[Any]) -> tuple[Any, ...]:
-        """Gradients of the arguments, as they go on from the module."""
-        for hook in list(self._backward_hooks.values()):
-            changed = hook(self, gradients, seen[0])
-            if changed is not None:
-                gradients = changed if isinstance(changed, tuple) else (changed,)
-        return gradients
+        return hooks.called(self, args, kwargs)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -96,11 +81,19 @@ class Module:
         return add_hook(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> RemovableHandle:
-        """`hook(module, args, result)` after each call; what it gives takes the result's place."""
+        """`hook(module, args, result)` after each call; what it gives takes the result's place.
+
+        With `always_call` it is called with None for a result, too, where `forward` raises.
+        """
         self._hooked = True
-        return add_hook(self._forward_hooks, (hook, with_kwargs), prepend)
+        return add_hook(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -116,8 +109,30 @@ class Module:
         self._hooked = True
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
+    register_backward_hook = register_full_backward_hook
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, prefix, keep_vars)` before `state_dict`."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """A hook before `load_state_dict`, which may change the dict that is loaded.
+
+        It gets module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys
+        and error_msgs; what it adds to the lists is reported.
+        """
+        return add_hook(self._load_state_dict_pre_hooks, (hook, True))
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        return add_hook(self._load_state_dict_pre_hooks, (hook, with_module))
+
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` after `state_dict`."""
+        return add_hook(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -135,13 +150,13 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
-            self._forget(name)
+            self._forget(name, "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
-            self._forget(name)
+            self._forget(name, "_modules")
             self.add_module(name, value)
         elif isinstance(value, Buffer):
-            self._forget(name)
+            self._forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
         else:
             self._set_plain(name, value)
@@ -168,17 +183,17 @@ class Module:
                 return
         object.__delattr__(self, name)
 
-    def _forget(self, name: str) -> None:
-        """Take a name from wherever it is, for something of another kind."""
+    def _forget(self, name: str, kept: str) -> None:
+        """Take a name from wherever it is but from `kept`, where something has its place."""
         own = self.__dict__
         if "_parameters" not in own:
             raise AttributeError(
                 f"cannot assign '{name}' before Module.__init__() of {type(self).__name__}"
             )
         own.pop(name, None)
-        for place in (self._buffers, self._modules, self._parameters):
-            if name in place and place is not self._parameters:
-                del place[name]
+        for place in ("_buffers", "_modules", "_parameters"):
+            if place != kept:
+                own[place].pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
     def __dir__(self) -> list[str]:
@@ -204,6 +219,9 @@ class Module:
                 f"Module: the parameter {name!r} cannot be a {type(param).__name__}: "
                 f"expected a Parameter or None"
             )
+        for hook in tuple(hooks.of_parameters.values()):
+            changed = hook(self, name, param)
+            param = param if changed is None else changed
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -214,6 +232,9 @@ class Module:
                 f"Module: the buffer {name!r} cannot be a {type(tensor).__name__}: "
                 f"expected a tensor or None"
             )
+        for hook in tuple(hooks.of_buffers.values()):
+            changed = hook(self, name, tensor)
+            tensor = tensor if changed is None else changed
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -225,6 +246,9 @@ class Module:
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"Module: expected a module as child, got {type(module).__name__}")
         self._check_name("module", name, self._modules)
+        for hook in tuple(hooks.of_modules.values()):
+            changed = hook(self, name, module)
+            module = module if changed is None else changed
         self._modules[name] = module
 
     register_module = add_module
@@ -306,6 +330,21 @@ class Module:
                 raise AttributeError(f"{name!r} is no module")
         return found  # type: ignore[no-any-return]
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module in the place of the one at a path, which has to be there with `strict`.
+
+        Raises AttributeError where the path leads to none, ValueError for an empty path.
+        """
+        if not target:
+            raise ValueError("set_submodule: the path must not be empty")
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if strict and not hasattr(owner, name):
+            raise AttributeError(f"{type(owner).__name__} has nothing called {name!r}")
+        if not isinstance(getattr(owner, name, module), Module):
+            raise AttributeError(f"{name!r} is no module")
+        setattr(owner, name, module)
+
     def _member(self, target: str, place: str, kind: str) -> Any:
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
@@ -337,21 +376,34 @@ class Module:
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by name, detached unless `keep_vars`."""
-        made: dict[str, Any] = {} if destination is None else destination
-        for name, value in self._parameters.items():
-            if value is not None:
-                made[prefix + name] = value if keep_vars else value.detach()
-        for name, value in self._buffers.items():
-            if value is not None and name not in self._non_persistent_buffers_set:
-                made[prefix + name] = value if keep_vars else value.detach()
-        if type(self).get_extra_state is not Module.get_extra_state:
-            made[f"{prefix}_extra_state"] = self.get_extra_state()
+        made: Any = state.fresh() if destination is None else destination
+        noted = {"version": self._version}
+        if hasattr(made, "_metadata"):
+            made._metadata[prefix[:-1]] = noted
+        for hook in list(self._state_dict_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(made, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=made, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in list(self._state_dict_hooks.values()):
-            hook(self, made, prefix, {})
-        return made
+            changed = hook(self, made, prefix, noted)
+            made = made if changed is None else changed
+        return made  # type: ignore[no-any-return]
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put what this module keeps itself into `destination`."""
+        for name, value in self._parameters.items():
+            if value is not None:
+                destination[prefix + name] = value if keep_vars else value.detach()
+        for name, value in self._buffers.items():
+            if value is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not Module.get_extra_state:
+            destination[f"{prefix}_extra_state"] = self.get_extra_state()
+
+    def _upgrade_state(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
+        """Bring what a former version of the module kept up to date."""
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -376,8 +428,8 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, change: Callable[[Tensor], Tensor]) -> Self:
-        for module in self.children():
+    def _apply(self, change: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        for module in self.children() if recurse else ():
             module._apply(change)
         with no_grad():
             for one in self._parameters.values():
@@ -407,6 +459,10 @@ class Module:
             return tensor.to(device=probe.device)
 
         return self._apply(changed)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Parameters and buffers on a device, of which nothing is initialized."""
+        return self._apply(lambda tensor: ops.aten.empty_like(tensor, device=device), recurse)
 
     def type(self, dst_type: Any) -> Self:
         """Every parameter and buffer to a type."""
@@ -491,6 +547,7 @@ class Module:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.__dict__.setdefault("_state_dict_pre_hooks", {})
 
 
 def _indented(text: str) -> str:

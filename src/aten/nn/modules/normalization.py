@@ -41,6 +41,8 @@ def _reset(module: Module) -> None:
 class _Running(Module):
     """A norm per channel that may keep running averages of means and variances."""
 
+    _version = 2
+
     def __init__(
         self,
         num_features: int,
@@ -84,6 +86,12 @@ class _Running(Module):
         """Weights of 1, biases of 0, no statistics."""
         self.reset_running_stats()
         _reset(self)
+
+    def _upgrade_state(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
+        # Version 1 did not count batches.
+        count = f"{prefix}num_batches_tracked"
+        if (version is None or version < 2) and self.num_batches_tracked is not None:
+            state.setdefault(count, self.num_batches_tracked.detach())
 
     def extra_repr(self) -> str:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,14 @@ from aten.nn.parameter import Parameter
 if TYPE_CHECKING:
     from aten.nn.modules.module import Module
 
-__all__ = ["IncompatibleKeys", "load"]
+__all__ = ["IncompatibleKeys", "fresh", "load"]
+
+
+def fresh() -> OrderedDict[str, Any]:
+    """A state dict with nothing in it; `_metadata` has the versions of modules, by path."""
+    made: OrderedDict[str, Any] = OrderedDict()
+    vars(made)["_metadata"] = OrderedDict()
+    return made
 
 
 class IncompatibleKeys(NamedTuple):
@@ -38,10 +46,23 @@ def load(module: Module, state: Mapping[str, Any], strict: bool, assign: bool) -
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"load_state_dict: expected a dict, got {type(state).__name__}")
-    own = module.state_dict(keep_vars=True)
-    missing = [name for name in own if name not in state]
-    unexpected = [name for name in state if name not in own]
-    problems = _problems(own, state)
+    metadata = getattr(state, "_metadata", {})
+    state = dict(state)
+    missing: list[str] = []
+    unexpected: list[str] = []
+    problems: list[str] = []
+    for path, inner in module.named_modules(remove_duplicate=False):
+        prefix, noted = f"{path}." if path else "", metadata.get(path, {})
+        for hook, with_module in list(inner._load_state_dict_pre_hooks.values()):
+            given = (state, prefix, noted, strict, missing, unexpected, problems)
+            hook(*((inner, *given) if with_module else given))
+        inner._upgrade_state(state, prefix, noted.get("version"))
+    own: dict[str, Any] = {}
+    for path, inner in module.named_modules(remove_duplicate=False):
+        inner._save_to_state_dict(own, f"{path}." if path else "", True)
+    missing += [name for name in own if name not in state]
+    unexpected += [name for name in state if name not in own]
+    problems += _problems(own, state)
     if strict and unexpected:
         problems.append(f"unexpected keys: {', '.join(map(repr, unexpected))}")
     if strict and missing:

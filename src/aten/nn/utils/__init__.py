@@ -13,17 +13,29 @@ from aten.refusals import refuse
 from aten.registry import ops
 
 if TYPE_CHECKING:
-    from aten.nn.utils import parametrizations, parametrize
+    from aten.nn.utils import parametrizations, parametrize, prune
+    from aten.nn.utils.fusion import (
+        fuse_conv_bn_eval,
+        fuse_conv_bn_weights,
+        fuse_linear_bn_eval,
+        fuse_linear_bn_weights,
+    )
 
 __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "rnn",
+    "skip_init",
     "vector_to_parameters",
 ]
 
@@ -117,6 +129,29 @@ def clip_grad_value_(
 
 def __getattr__(name: str) -> Any:
     # They need modules, and modules need this package.
-    if name in ("parametrizations", "parametrize"):
+    if name in ("parametrizations", "parametrize", "prune"):
         return import_module(f"aten.nn.utils.{name}")
+    if name.startswith("fuse_") and name in __all__:
+        return getattr(import_module("aten.nn.utils.fusion"), name)
     return refuse(__name__, name)
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose parameters and buffers have memory and no first values.
+
+    Raises RuntimeError for what is no class of modules with an argument `device`.
+
+    Example:
+
+        >>> aten.nn.utils.skip_init(aten.nn.Linear, 3, 2).weight.shape
+        aten.Size([2, 3])
+    """
+    import inspect
+
+    if not inspect.isclass(module_cls) or not hasattr(module_cls, "to_empty"):
+        raise RuntimeError(f"skip_init: expected a class of modules, got {module_cls!r}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError(f"skip_init: {module_cls.__name__} takes no argument 'device'")
+    final = kwargs.pop("device", "cpu")
+    made: Any = module_cls(*args, **{**kwargs, "device": "meta"})
+    return made.to_empty(device=final)

@@ -6,7 +6,7 @@ dimensions and to multiply, two operands at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import prod
@@ -65,7 +65,7 @@ def einsum(
     if not tensors:
         raise RuntimeError("einsum: expected at least one operand")
     shapes = tuple(tuple(tensor.shape) for tensor in tensors)
-    plan = _plan(equation, shapes, None if path is None else tuple(path))
+    plan = _plan_for(shapes)(equation, shapes, None if path is None else tuple(path))
     operands = [
         _laid_out(tensor, layout) for tensor, layout in zip(tensors, plan.operands, strict=True)
     ]
@@ -76,6 +76,12 @@ def einsum(
             left, right = right, left
         operands.append(_multiplied(left, right, product))
     return _laid_out(operands[0], plan.result)
+
+
+def _plan_for(shapes: tuple[Shape, ...]) -> Callable[..., Plan]:
+    """What plans for shapes: remembered, where sizes are numbers and not symbols."""
+    known = all(type(size) is int for shape in shapes for size in shape)
+    return _plan if known else _plan.__wrapped__
 
 
 def _laid_out(tensor: Tensor, layout: Layout, *, same_type: bool = False) -> Tensor:

@@ -22,8 +22,13 @@ def resize_(
 ) -> Tensor:
     """Other sizes over the same storage, which grows where it must; elements stay in their order.
 
-    New elements are not initialized. Raises RuntimeError for storage that cannot grow.
+    New elements are not initialized. Raises RuntimeError for storage that cannot grow, and for
+    tensors that gradients flow to.
     """
+    if self.requires_grad:
+        raise RuntimeError(
+            "resize_: a tensor that requires grad keeps its sizes; detach() it first"
+        )
     if memory_format is _PRESERVE:
         raise RuntimeError("resize_: memory_format must say an order, not preserve_format")
     ordered = self

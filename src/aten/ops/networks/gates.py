@@ -24,6 +24,40 @@ def lstm_hidden_state(leaving: Value, state: Value) -> Value:
     return p.sigmoid(leaving) * p.tanh(state)
 
 
+def lstm_gates(made: Value, curved: Value) -> Value:
+    """The gates of an LSTM, a sigmoid where `curved` is 0 and a tanh where it is 1.
+
+    Both are quotients by 2 + exp(-kx) - 1, with k of 1 or 2, so that neither loses small values.
+    """
+    less = p.expm1(p.minimum(-(1 + curved) * made, 80.0))
+    return (1 - curved - curved * less) / (2 + less)
+
+
+def lstm_slopes(gates: Value, curved: Value) -> Value:
+    """The derivatives of `lstm_gates`, from their results."""
+    return gates - gates * gates + curved * (1 - gates)
+
+
+def lstm_kept(entering: Value, keeping: Value, candidate: Value, state: Value) -> Value:
+    """The cell state after a step of an LSTM, of gates."""
+    return keeping * state + entering * candidate
+
+
+def lstm_shown(leaving: Value, state: Value) -> Value:
+    """What of the cell state an LSTM shows, of a gate."""
+    return leaving * p.tanh(state)
+
+
+def lstm_passed(leaving: Value, bent: Value) -> Value:
+    """The derivative of what is shown by the cell state, of whose tanh is given."""
+    return leaving * (1 - bent * bent)
+
+
+def lstm_spread(factors: Value, inside: Value, shown: Value, within: Value) -> Value:
+    """Gradients of what the gates are made of: of that of the cell state where `within` is 1."""
+    return factors * p.where(within > 0, inside, shown)
+
+
 def gru_candidate(reset: Value, input: Value, hidden: Value) -> Value:
     """What a GRU's state moves to, from what the input and the state before say."""
     return p.tanh(input + p.sigmoid(reset) * hidden)
@@ -40,6 +74,16 @@ GATES: dict[str, Callable[..., Value]] = {
         lstm_cell_state
     ),
     "lstm_hidden_state(Tensor leaving, Tensor state) -> Tensor": lstm_hidden_state,
+    "lstm_gates(Tensor made, Tensor curved) -> Tensor": lstm_gates,
+    "lstm_slopes(Tensor gates, Tensor curved) -> Tensor": lstm_slopes,
+    "lstm_kept(Tensor entering, Tensor keeping, Tensor candidate, Tensor state) -> Tensor": (
+        lstm_kept
+    ),
+    "lstm_shown(Tensor leaving, Tensor state) -> Tensor": lstm_shown,
+    "lstm_passed(Tensor leaving, Tensor bent) -> Tensor": lstm_passed,
+    "lstm_spread(Tensor factors, Tensor inside, Tensor shown, Tensor within) -> Tensor": (
+        lstm_spread
+    ),
     "gru_candidate(Tensor reset, Tensor input, Tensor hidden) -> Tensor": gru_candidate,
     "gru_hidden_state(Tensor update, Tensor candidate, Tensor state) -> Tensor": gru_hidden_state,
 }
@@ -52,20 +96,29 @@ def lstm_sequence(
 
     `added` is what the inputs add to the gates, (steps, sequences, 4 * width), `hidden` and `cell`
     the states before, `weight` (4 * width, width). The results are the hidden states, the cell
-    states, and what the gates were made of. It is one operator so that the way back through it
-    makes the gradient of `weight` in one product.
+    states, and the gates. It is one operator so that the way back through it makes the gradient of
+    `weight` in one product, and of the gates rather than of what they are made of.
     """
-    turned = ops.aten.t(weight)
+    width = cell.shape[-1]
+    turned, curved = ops.aten.t(weight), curved_gates(cell)
     hiddens, cells, gates = [], [], []
     for one in ops.aten.unbind(added):
-        made = ops.aten.addmm(one, hidden, turned)
-        entering, keeping, candidate, leaving = ops.aten.split(made, cell.shape[-1], 1)
-        cell = ops.fused.lstm_cell_state(entering, keeping, candidate, cell)
-        hidden = ops.fused.lstm_hidden_state(leaving, cell)
+        gate = ops.fused.lstm_gates(ops.aten.addmm(one, hidden, turned), curved)
+        entering, keeping, candidate, leaving = ops.aten.split(gate, width, 1)
+        cell = ops.fused.lstm_kept(entering, keeping, candidate, cell)
+        hidden = ops.fused.lstm_shown(leaving, cell)
         hiddens.append(hidden)
         cells.append(cell)
-        gates.append(made)
+        gates.append(gate)
     return ops.aten.stack(hiddens), ops.aten.stack(cells), ops.aten.stack(gates)
+
+
+def curved_gates(cell: Tensor) -> Tensor:
+    """For each of an LSTM's gates, in a row, 1 where it is a tanh and 0 where a sigmoid."""
+    width = cell.shape[-1]
+    curved = ops.aten.new_zeros(cell, (4 * width,))
+    ops.aten.fill_.Scalar(ops.aten.narrow(curved, 0, 2 * width, width), 1)
+    return curved
 
 
 SEQUENCES: dict[str, Callable[..., tuple[Tensor, ...]]] = {

@@ -12,6 +12,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import rebuilt
 from aten.registry import ops
 from aten.transforms.batching.wrapping import Level, batched, known_of, level_of, repeated
+from aten.transforms.functional_forms import written_names
 
 # A key by which composites are served by what they call.
 COMPOSITE = DispatchKeySet(DispatchKey.__members__["AutogradCPU"])
@@ -149,16 +150,22 @@ class Call:
 
     def raise_unless_writable(self) -> None:
         """Raises RuntimeError where a tensor is to be written to that all rows have in common."""
-        if not writes(self.op):
-            return
-        target = self.given[argument_names(self.op)[0]]
-        targets = target if isinstance(target, (list, tuple)) else [target]
-        if not all(map(self.has, targets)):
-            raise RuntimeError(
-                f"{self.op.name}: under vmap self is the same for every row, and other operands "
-                f"are not, so their results cannot be written to it; make self a row first, or "
-                f"call the operator that does not write"
-            )
+        for name in self._written():
+            target = self.given.get(name)
+            targets = target if isinstance(target, (list, tuple)) else [target]
+            if not all(one is None or self.has(one) for one in targets):
+                raise RuntimeError(
+                    f"{self.op.name}: under vmap {name} is the same for every row, and other "
+                    f"operands are not, so their results cannot be written to it; make {name} a "
+                    f"row first, or call the operator that does not write"
+                )
+
+    def _written(self) -> tuple[str, ...]:
+        """The names of the arguments that are written to, but for out=."""
+        # Statistics are written to in training only.
+        if has_out(self.op) or not self.given.get("training", True):
+            return ()
+        return written_names(self.op)
 
 
 def one_by_one(call: Call) -> Any:

@@ -17,7 +17,7 @@ from aten.transforms.batching.call import Call
 from aten.transforms.batching.functions import of_rows
 from aten.transforms.batching.levels import MODE, MODES, EnteredLevel
 from aten.transforms.batching.rules import rule_of
-from aten.transforms.batching.wrapping import KEY, repeated, row_of, value_of
+from aten.transforms.batching.wrapping import KEY, levels, repeated, row_of, value_of
 from aten.transforms.trees import leaves, spread, with_leaves
 
 _RANDOMNESS = ("error", "different", "same")
@@ -201,7 +201,13 @@ def _in_chunks(
 
 
 def _call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
-    return rule_of(op)(Call(op, args, kwargs))
+    call = Call(op, args, kwargs)
+    if not any(level.number == call.level for level in levels.entered):
+        raise RuntimeError(
+            f"{op.name}: a row of a batch is used outside of the vmap that it was made in, or in "
+            f"another thread: the function given to vmap must return it"
+        )
+    return rule_of(op)(call)
 
 
 # Held by the thread that uses vmap first; the others wait for the rules.

@@ -99,3 +99,22 @@ def row_of(value: Tensor, level: int) -> Tensor:
 def repeated(given: Tensor, size: int) -> Tensor:
     """The tensor as every row of a batch, without a copy."""
     return ops.aten.expand(ops.aten.unsqueeze(given, 0), [size, *given.shape])
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What a tensor stands for under `vmap`: the whole batch, on all levels with `recurse`.
+
+    To look at alone: what is computed of it is not mapped.
+
+    Example:
+
+        >>> def shown(row):
+        ...     print(aten.func.debug_unwrap(row).shape)
+        ...     return row
+        >>> _ = aten.vmap(shown)(aten.ones(3, 2))
+        aten.Size([3, 2])
+    """
+    known = known_of(tensor)
+    if known is None:
+        return tensor
+    return debug_unwrap(known.value) if recurse else known.value

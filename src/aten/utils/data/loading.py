@@ -144,6 +144,13 @@ class DataLoader:
             if shuffle or sampler is not None or batch_sampler is not None:
                 raise ValueError("DataLoader: an IterableDataset has an order of its own")
             return
+        if batch_sampler is not None and (
+            batch_size != 1 or shuffle or sampler is not None or drop_last
+        ):
+            raise ValueError(
+                "DataLoader: batch_sampler makes the batches; batch_size, shuffle, sampler and "
+                "drop_last do not go with it"
+            )
         if sampler is None:
             random = RandomSampler(dataset, generator=generator)
             sampler = random if shuffle else SequentialSampler(dataset)

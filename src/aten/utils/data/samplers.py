@@ -67,6 +67,8 @@ class RandomSampler(Sampler):
             raise TypeError(f"RandomSampler: replacement must be a bool, got {replacement!r}")
         if num_samples is not None and (not isinstance(num_samples, int) or num_samples <= 0):
             raise ValueError(f"RandomSampler: num_samples must be at least 1, got {num_samples!r}")
+        if num_samples is None and len(data_source) == 0:
+            raise ValueError("RandomSampler: there is nothing to draw from")
         self.data_source, self.generator = data_source, generator
         self.replacement, self._num_samples = replacement, num_samples
 

@@ -3,6 +3,7 @@ from typing import Any
 
 from aten._core.base.dtypes import dtype
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.tensor.tensor import Tensor
 
 class Launch:
     label: str
@@ -36,3 +37,10 @@ class PlanKernel(Kernel):
     backend: Any
     label: str
     def __init__(self, op: OpOverload, backend: object, count: int) -> None: ...
+
+def is_plain(tensor: Tensor) -> bool: ...
+
+class FusedKernel:
+    label: str
+    def __init__(self, label: str, backend: object, count: int) -> None: ...
+    def __call__(self, *tensors: Tensor) -> Any: ...

@@ -16,7 +16,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from aten._core.base.dtypes cimport default_dtype_code, dtype
-from aten._core.base.keys cimport local_state
+from aten._core.base.keys cimport dense_keys, inference_bit, local_state, recording_bit
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.base.strides cimport contiguous_strides
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
@@ -413,3 +413,44 @@ cdef inline void _add_tensor(Key* key, PyObject* value, Py_ssize_t position) noe
     # Strides lie behind the sizes.
     memcpy(&words[1], (<TensorImpl>value).sizes, 2 * rank * sizeof(int64_t))
     key.word_count += 2 * rank + 1
+
+
+# Of strided tensors on the CPU, device type 0, be they recorded or made in inference mode.
+cdef uint64_t _plain_keys = dense_keys(0) | inference_bit() | recording_bit()
+
+
+def is_plain(Tensor tensor not None):
+    """Whether a tensor is strided memory of the host's and nothing else to any kernel."""
+    return tensor.keys & ~_plain_keys == 0
+
+
+cdef class FusedKernel(PlanKernel):
+    """Several operators of a program in one kernel, called with the tensors they read.
+
+    `backend.plan(kernel, tensors)` makes plans; `backend.resolved(tensors)` gives plain tensors of
+    the host's in the place of others, or raises.
+    """
+
+    def __init__(self, str label not None, backend, Py_ssize_t count):
+        if count > MAXIMUM_ARGUMENTS:
+            raise ValueError(f"{label}: too many operands for plans")
+        self.backend = backend
+        self.label = label
+        self.count = count
+
+    def __call__(self, *tensors):
+        cdef PyObject* stack[MAXIMUM_ARGUMENTS]
+        cdef Py_ssize_t position
+        if len(tensors) != self.count:
+            raise TypeError(f"{self.label}: expected {self.count} tensors, got {len(tensors)}")
+        for position in range(self.count):
+            value = tensors[position]
+            if not isinstance(value, Tensor):
+                raise TypeError(f"{self.label}: expected a tensor as operand {position}, got "
+                                f"{type(value).__name__}")
+            if (<TensorImpl>value).keys & ~_plain_keys != 0:
+                tensors = self.backend.resolved(tensors)
+                break
+        for position in range(self.count):
+            stack[position] = <PyObject*>tensors[position]
+        return self.call(None, 0, stack)

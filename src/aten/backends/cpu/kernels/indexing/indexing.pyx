@@ -9,12 +9,15 @@ as indices go to the operators that gather and scatter. Which operators these al
 outside (`install`).
 """
 
+import sys
+
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, INT8, UINT8
-from aten._core.base.keys cimport LocalState, local_state, row_index
+from aten._core.base.keys cimport DispatchKeySet, LocalState, local_state, row_index
+from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.dispatcher cimport OpOverload
 from aten._core.tensor.construct cimport write_element
@@ -104,6 +107,9 @@ cdef class _Operators:
         return True
 
 
+cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
+# Where a slice ends that ends with its dimension.
+cdef Py_ssize_t _END = sys.maxsize
 cdef object _make_operators = None
 cdef _Operators _operators = None
 
@@ -214,6 +220,8 @@ cdef object _view_at(Tensor tensor, object index):
     cdef Py_ssize_t count = 1, position
     cdef LocalState* state = local_state()
     if Py_TYPE(<PyObject*>tensor) != <PyTypeObject*>Tensor or state.tracing != 0:
+        return None
+    if (tensor.keys | state.included) & ~state.excluded & _PYTHON:
         return None
     if PyTuple_CheckExact(given):
         count = PyTuple_GET_SIZE(given)
@@ -378,6 +386,8 @@ cdef tuple _apply(Tensor tensor, list parts):
             dim += 1
         elif isinstance(part, int) and not isinstance(part, bool):
             view = _selected(by, view, dim, part)
+        elif _is_symbolic(part):
+            view = by.views[SELECT](view, dim, part)
         elif isinstance(part, bool):
             view = by.views[UNSQUEEZE](view, dim)
             indices.append(tensor_from_data([0] if part else [], _INDEX_TYPE))
@@ -395,7 +405,7 @@ cdef object _INDEX_TYPE = tensor_from_data([0]).dtype
 
 cdef object _prepared(object part):
     """A part of an index as None, Ellipsis, slice of ints, int, bool, or a tensor with dimensions."""
-    if part is None or part is Ellipsis or isinstance(part, bool):
+    if part is None or part is Ellipsis or isinstance(part, bool) or _is_symbolic(part):
         return part
     if isinstance(part, slice):
         return _slice_of_integers(part)
@@ -421,10 +431,24 @@ cdef object _prepared(object part):
 
 cdef object _slice_of_integers(object part):
     cdef Py_ssize_t start, stop, step
+    if _is_symbolic(part.start) or _is_symbolic(part.stop) or _is_symbolic(part.step):
+        return slice(0 if part.start is None else part.start,
+                     _END if part.stop is None else part.stop,
+                     1 if part.step is None else part.step)
     PySlice_Unpack(<PyObject*>part, &start, &stop, &step)
     if step < 1:
         raise ValueError("step must be greater than zero")
     return slice(start, stop, step)
+
+
+cdef bint _is_symbolic(object value):
+    """Whether a number depends on symbolic sizes."""
+    return hasattr(type(value), "__sym_float__")
+
+
+cdef bint _has_symbols(Tensor tensor):
+    """Whether it is a fake tensor whose sizes depend on symbols: what they are, is not known."""
+    return tensor.keys & _PYTHON != 0 and getattr(tensor, "_symbolic", None) is not None
 
 
 cdef object _of_sequence(list values):
@@ -438,8 +462,11 @@ cdef object _no_index(object part):
 
 cdef object _sliced(_Operators by, object view, int dim, object part):
     cdef Py_ssize_t start, stop, step
+    if _is_symbolic(part.start) or _is_symbolic(part.stop) or _is_symbolic(part.step):
+        return by.views[SLICE](view, dim, part.start, part.stop, part.step)
     PySlice_Unpack(<PyObject*>part, &start, &stop, &step)
-    if start == 0 and step == 1 and stop >= (<Tensor>view).sizes[dim]:
+    if (start == 0 and step == 1
+            and stop >= (_END if _has_symbols(view) else (<Tensor>view).sizes[dim])):
         return view
     return by.views[SLICE](view, dim, start, stop, step)
 

@@ -8,9 +8,12 @@ is a fresh tensor that the elements are written to. Which operators these are st
 """
 
 from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport uint64_t
 
 from aten._core.base.device cimport CONTIGUOUS_FORMAT, CPU, PRESERVE_FORMAT, memory_format
 from aten._core.base.dtypes cimport dtype, item_size
+from aten._core.base.keys cimport DispatchKeySet
+from aten._core.base.keys import DispatchKey
 from aten._core.base.strides cimport is_dense, is_row_major
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.dispatch.stand_in cimport CompiledFirst, StandIn
@@ -27,6 +30,9 @@ cdef enum:
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
     PyObject* Py_False
+
+
+cdef uint64_t _PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 
 
 cdef inline int _format_of(PyObject* given) except -1:
@@ -96,6 +102,9 @@ cdef class ReorderKernel(CompiledFirst):
 
     cdef object ordinary(self, PyObject** stack):
         if (<memory_format?><object>stack[1]).code != CONTIGUOUS_FORMAT:
+            return None
+        if (<TensorImpl>stack[0]).keys & _PYTHON:
+            # Whether a fake tensor is contiguous may depend on its symbols.
             return None
         if (<TensorImpl>stack[0]).contiguous:
             return <object>stack[0]

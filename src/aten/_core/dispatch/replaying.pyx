@@ -1,0 +1,227 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, nonecheck=False, cdivision=True, freethreading_compatible=False
+"""Captured programs: whether one serves a call, and its calls one after the other."""
+
+from types import CellType
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from aten._core.base.dtypes cimport default_dtype_code
+from aten._core.base.keys cimport LocalState, local_state
+from aten._core.dispatch.dispatcher cimport registration_epoch
+from aten._core.tensor.tensor cimport Tensor, TensorImpl
+
+cdef extern from "Python.h":
+    object PyObject_Vectorcall(PyObject*, PyObject* const*, size_t, PyObject*)
+    PyObject* PyList_GET_ITEM(object, Py_ssize_t) noexcept
+    PyObject* PyCell_Get(object) except? NULL
+    PyObject* PyDict_GetItemWithError(object, object) except? NULL
+    void Py_XDECREF(PyObject*) noexcept
+
+cdef enum:
+    MAXIMUM_ARGUMENTS = 64
+    # What a tensor adds to what is compared, besides sizes and strides.
+    HEAD_WORDS = 2
+
+# Of these, an equal value will do.
+cdef frozenset _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
+
+
+cdef inline int64_t _described(TensorImpl tensor) noexcept:
+    """What a tensor is but for keys, sizes and strides."""
+    return (<int64_t> tensor.dtype_code & 0xff
+            | (<int64_t> tensor.device_type & 0xff) << 8
+            | (<int64_t> tensor.device_index & 0xff) << 16
+            | <int64_t> tensor.wrapped_number << 24
+            | <int64_t> tensor.rank << 32)
+
+
+cdef bint _is(object found, object value) except -1:
+    if found is value:
+        return True
+    return type(found) is type(value) and type(value) in _PLAIN and found == value
+
+
+cdef class CallGuard:
+    """What calls are like that one program serves.
+
+    Their tensors have the keys, dtypes, devices, sizes and strides of those of `args`, and other
+    arguments are equal; the thread's keys, modes and default dtype are what they are now; no
+    operator has got another kernel since; and every (namespace, name, value) of `places`, where a
+    namespace is a dict or a cell, holds what it held. Raises TypeError for arguments that are
+    neither tensors nor numbers, texts or None.
+    """
+
+    cdef tuple args                 # None in the place of tensors
+    cdef list places
+    cdef int64_t* words
+    cdef uint64_t included, excluded, registrations
+    cdef int64_t no_gradients
+    cdef int default_code
+
+    def __cinit__(self):
+        self.words = NULL
+
+    def __init__(self, tuple args not None, list places not None):
+        cdef LocalState* state = local_state()
+        cdef Py_ssize_t count = 1
+        cdef int64_t* words
+        cdef TensorImpl tensor
+        kept = []
+        for one in args:
+            if isinstance(one, Tensor):
+                count += HEAD_WORDS + 2 * (<TensorImpl> one).rank
+                kept.append(None)
+            elif type(one) in _PLAIN:
+                kept.append((one,))
+            else:
+                raise TypeError(f"expected tensors, numbers or texts, got {type(one).__name__}")
+        self.args = tuple(kept)
+        self.places = places
+        self.words = <int64_t*> PyMem_Malloc(count * sizeof(int64_t))
+        if self.words == NULL:
+            raise MemoryError()
+        words = self.words
+        for one in args:
+            if isinstance(one, Tensor):
+                tensor = <TensorImpl> one
+                words[0] = <int64_t> tensor.keys
+                words[1] = _described(tensor)
+                memcpy(words + HEAD_WORDS, tensor.sizes, 2 * tensor.rank * sizeof(int64_t))
+                words += HEAD_WORDS + 2 * tensor.rank
+        self.included = state.included
+        self.excluded = state.excluded
+        self.no_gradients = state.no_gradients
+        self.default_code = default_dtype_code()
+        self.registrations = registration_epoch
+
+    def __dealloc__(self):
+        PyMem_Free(self.words)
+
+    def tensors(self, tuple args not None):
+        """The tensors among the arguments of a call that the program serves; else None."""
+        cdef LocalState* state = local_state()
+        cdef const int64_t* words = self.words
+        cdef Py_ssize_t place
+        cdef TensorImpl tensor
+        cdef list found
+        if (state.included != self.included or state.excluded != self.excluded
+                or state.no_gradients != self.no_gradients or state.tracing != 0
+                or registration_epoch != self.registrations or len(args) != len(self.args)
+                or default_dtype_code() != self.default_code):
+            return None
+        found = []
+        for place in range(len(args)):
+            one = args[place]
+            expected = self.args[place]
+            if expected is not None:
+                if not _is(one, (<tuple> expected)[0]):
+                    return None
+                continue
+            if not isinstance(one, Tensor):
+                return None
+            tensor = <TensorImpl> one
+            if (words[0] != <int64_t> tensor.keys or words[1] != _described(tensor)
+                    or memcmp(words + HEAD_WORDS, tensor.sizes,
+                              2 * tensor.rank * sizeof(int64_t)) != 0):
+                return None
+            words += HEAD_WORDS + 2 * tensor.rank
+            found.append(one)
+        return found if holds(self.places) else None
+
+
+cpdef bint holds(list places) except -1:
+    """Whether every (namespace, name, value) is as it was."""
+    cdef PyObject* found
+    for namespace, name, value in places:
+        if type(namespace) is CellType:
+            found = PyCell_Get(namespace)
+            if found == NULL:
+                return False
+            held = <object> found
+            Py_XDECREF(found)
+        else:
+            found = PyDict_GetItemWithError(namespace, name)
+            if found == NULL:
+                return False
+            held = <object> found
+        if not _is(held, value):
+            return False
+    return True
+
+
+cdef class _Call:
+    """One call: its function, the slots that it reads, and those that it fills and clears."""
+
+    cdef object function, target, name
+    cdef tuple keywords             # names, or None
+    cdef Py_ssize_t positional, count
+    cdef int slots[MAXIMUM_ARGUMENTS]
+    cdef int destination
+    cdef tuple unpack               # (place in the result, slot)
+    cdef tuple dead
+
+
+cdef class Replay:
+    """Calls over numbered slots, one after the other.
+
+    `template` holds what slots hold at first; `steps` are `aten.graph.interpreter.Step`s.
+    """
+
+    cdef list template
+    cdef tuple calls, input_slots, output_slots
+
+    def __init__(self, list template not None, input_slots, steps, output_slots):
+        cdef _Call call
+        made = []
+        for step in steps:
+            call = _Call.__new__(_Call)
+            slots = [*step.arguments, *[slot for _, slot in step.keywords]]
+            if len(slots) > MAXIMUM_ARGUMENTS:
+                raise ValueError(f"{step.name}: more than {MAXIMUM_ARGUMENTS} arguments")
+            for place, slot in enumerate(slots):
+                if not 0 <= slot < len(template):
+                    raise ValueError(f"{step.name}: there is no slot {slot}")
+                call.slots[<int> place] = slot
+            call.count = len(slots)
+            call.positional = len(step.arguments)
+            call.keywords = tuple([key for key, _ in step.keywords]) or None
+            call.function, call.target, call.name = step.function, step.target, step.name
+            call.destination = step.destination
+            call.unpack, call.dead = tuple(step.unpack), tuple(step.dead)
+            made.append(call)
+        self.template = template
+        self.calls = tuple(made)
+        self.input_slots = tuple(input_slots)
+        self.output_slots = tuple(output_slots)
+
+    def __call__(self, inputs):
+        """What the output slots hold in the end, as a tuple. Errors name the call that failed."""
+        cdef list slots = list(self.template)
+        cdef PyObject* stack[MAXIMUM_ARGUMENTS]
+        cdef Py_ssize_t place
+        cdef _Call call = None
+        for slot, given in zip(self.input_slots, inputs, strict=True):
+            slots[<int> slot] = given
+        given = None
+        try:
+            for call in self.calls:
+                for place in range(call.count):
+                    stack[place] = PyList_GET_ITEM(slots, call.slots[place])
+                value = PyObject_Vectorcall(
+                    <PyObject*> call.function, stack, call.positional,
+                    NULL if call.keywords is None else <PyObject*> call.keywords)
+                if call.unpack:
+                    for index, slot in call.unpack:
+                        slots[<int> slot] = value[index]
+                slots[call.destination] = value
+                value = None
+                for slot in call.dead:
+                    slots[<int> slot] = None
+        except Exception as error:
+            if call is not None:
+                error.add_note(f"in the program: {call.name} = {call.target}(...)")
+            raise
+        return tuple([slots[<int> slot] for slot in self.output_slots])

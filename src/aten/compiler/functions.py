@@ -1,0 +1,346 @@
+"""`aten.compile`: functions and modules that are captured, fused and replayed."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, NamedTuple
+
+from aten._core.base.dtypes import get_default_dtype
+from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
+from aten._core.dispatch.dispatcher import registrations_so_far
+from aten._core.dispatch.replaying import CallGuard, holds
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.folding.plan import is_plain
+from aten.backends.modes import in_force
+from aten.compiler import state
+from aten.compiler.capture import Watched, captured, watched
+from aten.compiler.differentiation import (
+    DifferentiableProgram,
+    UnsupportedProgramError,
+    differentiable,
+)
+from aten.compiler.explaining import explained
+from aten.compiler.passes import writes
+from aten.compiler.programs import CompiledProgram
+from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from aten.nn.modules.module import Module
+from aten.utils._pytree import tree_flatten
+
+# Names for the one way of compiling, and for none.
+_BACKENDS = ("aten", "inductor", "eager")
+# Programs one function keeps; the one used longest ago goes.
+MAXIMUM_PROGRAMS = 64
+# Kinds of calls that are found without looking for them.
+MAXIMUM_GUARDS = 4
+_functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+
+class Break(NamedTuple):
+    """Why calls of some kind run eagerly."""
+
+    reason: str
+
+    def stands(self) -> bool:
+        return True
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A program, what it was captured with, and the registrations it was last looked at with."""
+
+    program: CompiledProgram | DifferentiableProgram | Break
+    watched: list[Watched]
+    registrations: int
+
+    def holds(self) -> bool:
+        now = registrations_so_far()
+        if now != self.registrations:
+            if not self.program.stands():
+                return False
+            self.registrations = now
+        return holds(self.watched)
+
+
+class CompiledFunction:
+    """A function whose calls are replayed from captured programs.
+
+    One program serves calls with arguments of the same structure, whose tensors have the same
+    dtypes, sizes and strides and whose other arguments are equal, while what the function names
+    besides (a module's tensors and settings, variables around it) is what it was.
+
+    Attributes:
+        recompilations: why programs were made after the first, one text each.
+        breaks: why calls ran eagerly, one text for each kind of call.
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+        self.function = function
+        self.fullgraph = fullgraph
+        self.recompilations: list[str] = []
+        self.breaks: list[str] = []
+        self._entries: OrderedDict[Any, _Entry] = OrderedDict()
+        self._latest: tuple[tuple[CallGuard, CompiledProgram | DifferentiableProgram], ...] = ()
+        update_wrapper(self, function, updated=())
+        _functions.add(self)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self
+        raise TypeError("aten.compile: compile a bound method, or the function that it calls")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for guard, program in () if kwargs else self._latest:
+            found = guard.tensors(args)
+            if found is not None:
+                return program(found)
+        if state.capturing or in_force():
+            return self.function(*args, **kwargs)
+        leaves, structure = tree_flatten((args, kwargs))
+        tensors = [one for one in leaves if isinstance(one, Tensor)]
+        key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
+        entry = self._entries.get(key)
+        if entry is None or not entry.holds():
+            entry = self._compiled(key, leaves, structure, tensors)
+        if isinstance(entry.program, Break):
+            return self.function(*args, **kwargs)
+        if not kwargs:
+            self._expect(args, tensors, entry)
+        return entry.program(tensors)
+
+    def _expect(self, args: tuple[Any, ...], tensors: list[Tensor], entry: _Entry) -> None:
+        """Let calls like this one find the program at once, if nothing else is to be looked at."""
+        program = entry.program
+        if isinstance(program, Break) or (program.writes and len(tensors) > 1):
+            return
+        try:
+            guard = CallGuard(args, entry.watched)
+        except TypeError:
+            return
+        self._latest = ((guard, program), *self._latest[: MAXIMUM_GUARDS - 1])
+
+    def forget(self) -> None:
+        """Drop all programs and what was said of them."""
+        self._entries.clear()
+        self._latest = ()
+        self.recompilations.clear()
+        self.breaks.clear()
+
+    def _state(self) -> tuple[Any, ...]:
+        """What besides arguments decides what a call does, and changes often."""
+        training = getattr(self.function, "training", None)
+        return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), training
+
+    def programs(self) -> list[CompiledProgram]:
+        """The programs in use, the latest last."""
+        found: list[CompiledProgram] = []
+        for entry in self._entries.values():
+            if isinstance(entry.program, DifferentiableProgram):
+                found += (entry.program.onward, entry.program.back)
+            elif isinstance(entry.program, CompiledProgram):
+                found.append(entry.program)
+        return found
+
+    def _compiled(
+        self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]
+    ) -> _Entry:
+        if self._entries:
+            self.recompilations.append(self._difference(key))
+        places = watched(self.function)
+        constants = [one.value for one in places if isinstance(one.value, Tensor)]
+        now = registrations_so_far()
+        entry = _Entry(self._program(leaves, structure, tensors, constants), places, now)
+        if isinstance(entry.program, Break):
+            self.breaks.append(entry.program.reason)
+        self._entries[key] = entry
+        while len(self._entries) > MAXIMUM_PROGRAMS:
+            self._entries.popitem(last=False)
+        return entry
+
+    def _program(
+        self, leaves: list[Any], structure: Any, tensors: list[Tensor], constants: list[Tensor]
+    ) -> CompiledProgram | DifferentiableProgram | Break:
+        reason = _unfit(tensors)
+        if reason:
+            return self._break(reason, None)
+        state.capturing = True
+        try:
+            recording = captured(self.function, leaves, structure, constants)
+        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+            return self._break(_place_of(error), error)
+        finally:
+            state.capturing = False
+        if _share_memory(tensors) and writes(recording.graph):
+            return self._break("arguments share memory, and are written to", None)
+        if is_grad_enabled() and any(one.requires_grad for one in (*tensors, *recording.constants)):
+            try:
+                return differentiable(recording, tensors)
+            except UnsupportedProgramError as error:
+                return self._break(str(error), error)
+        return CompiledProgram(recording.graph, recording.constants, recording.results)
+
+    def _break(self, reason: str, error: Exception | None) -> Break:
+        if self.fullgraph:
+            name = getattr(self.function, "__qualname__", type(self.function).__name__)
+            raise RuntimeError(f"aten.compile: {name} is not one graph: {reason}") from error
+        return Break(reason)
+
+    def _difference(self, key: Any) -> str:
+        if key in self._entries:
+            changed = [one.name for one in self._entries[key].watched if not holds([one])]
+            return f"changed: {', '.join(changed) or 'kernels of operators'}"
+        latest = next(reversed(self._entries))
+        places = [
+            place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]
+        ]
+        if places and places[0] >= 2:
+            place = places[0]
+            return f"argument {place - 2}: {latest[place]} became {key[place]}"
+        return "arguments of another structure, or another state of gradients or default type"
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return (
+            value.dtype,
+            tuple(value.shape),
+            value.stride(),
+            value.device,
+            value.requires_grad,
+            is_plain(value),
+        )
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), id(value)
+    return type(value), value
+
+
+def _unfit(tensors: list[Tensor]) -> str:
+    """Why a call is not captured, or nothing."""
+    for place, one in enumerate(tensors):
+        if not is_plain(one):
+            return f"argument {place} is not a plain tensor on the CPU"
+    return ""
+
+
+def _share_memory(tensors: list[Tensor]) -> bool:
+    return len({id(one.untyped_storage()) for one in tensors}) < len(tensors)
+
+
+def _place_of(error: BaseException) -> str:
+    """What depends on data, and the line of the program that asks for it."""
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if not name.startswith("aten.") and name != "aten":
+            where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{error} ({where})" if where else str(error)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str = "aten",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """`model`, a function or module, captured when it is called and replayed with fused operators.
+
+    The first call with arguments of a kind (structure, dtypes, sizes, strides, values of what is no
+    tensor) captures what the function calls, without data; later ones replay it. What a function
+    does by Python alone, printing say, is done once. Calls that cannot be captured as a whole run
+    eagerly, and `aten.compiler.explain` says which and why. Without a model, a decorator.
+
+    Args:
+        fullgraph: raise RuntimeError in the place of running eagerly.
+        dynamic: not used yet: each size has a program of its own.
+        backend: "aten"; torch's "inductor" is taken for it, and "eager" compiles nothing.
+        mode, options: not used: there is one way.
+        disable: give the model itself.
+
+    Raises:
+        ValueError: there is no backend of the name.
+
+    Example:
+
+        >>> @aten.compile
+        ... def normalized(x, weight):
+        ...     hidden = aten.nn.functional.gelu(x * weight)
+        ...     return hidden / hidden.norm(dim=-1, keepdim=True)
+        >>> normalized(aten.ones(2, 4), aten.ones(4))
+        tensor([[0.5000, 0.5000, 0.5000, 0.5000],
+                [0.5000, 0.5000, 0.5000, 0.5000]])
+    """
+    if backend not in _BACKENDS:
+        raise ValueError(f"aten.compile: expected a backend of {_BACKENDS}, got {backend!r}")
+
+    def compiled(function: Any) -> Any:
+        if disable or backend == "eager":
+            return function
+        made = CompiledFunction(function, fullgraph)
+        return CompiledModule(function, made) if isinstance(function, Module) else made
+
+    return compiled if model is None else compiled(model)
+
+
+def explain(compiled: Any) -> str:
+    """What was fused, what was not and why, and which calls ran eagerly, as text.
+
+    Args:
+        compiled: what `aten.compile` gave.
+
+    Example:
+
+        >>> doubled = aten.compile(lambda x: (x + x).relu())
+        >>> _ = doubled(aten.ones(3))
+        >>> print(aten.compiler.explain(doubled))
+        program 1: 2 operators in 1 call
+          one kernel for add, relu
+    """
+    function = compiled._compiled if isinstance(compiled, CompiledModule) else compiled
+    if not isinstance(function, CompiledFunction):
+        raise TypeError(
+            f"aten.compiler.explain: expected what aten.compile gave, got {type(compiled).__name__}"
+        )
+    return explained(function.programs(), function.breaks, function.recompilations)
+
+
+def reset() -> None:
+    """Forget all captured programs.
+
+    Example:
+
+        >>> aten.compiler.reset()
+    """
+    for one in list(_functions):
+        one.forget()
+
+
+class CompiledModule(Module):
+    """A module whose calls are replayed; attributes are those of the module."""
+
+    def __init__(self, module: Module, compiled: CompiledFunction) -> None:
+        super().__init__()
+        self._orig_mod = module
+        object.__setattr__(self, "_compiled", compiled)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_orig_mod"), name)
+
+
+compile.explain = explain  # type: ignore[attr-defined]

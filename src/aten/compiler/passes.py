@@ -1,0 +1,260 @@
+"""Rewrites of a recorded graph that come before its operators are joined.
+
+Each takes a graph and gives one; all are listed in `prepared`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.base.device import device
+from aten._core.tensor.construct import empty_strided
+from aten._core.tensor.tensor import Tensor
+from aten.compiler.values import operator_of
+from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
+from aten.registry import USER_DEFINED
+
+_META = device("meta")
+
+
+def prepared(graph: Graph) -> Graph:
+    """`graph` as it is partitioned: batch norms taken into convolutions, and nothing unused."""
+    for rewrite in (known_moments, without_unused):
+        graph = rewrite(graph)
+    return graph
+
+
+class Rewriting:
+    """A graph that is being made from another one.
+
+    Attributes:
+        nodes: those made so far.
+        current: what stands for a node of the other graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes: list[Node] = []
+        self.current: dict[Node, Node] = {}
+        self._names = {node.name for node in graph.nodes}
+
+    def keep(self, node: Node) -> Node:
+        """The node over what its operands are by now."""
+        made = Node(
+            node.name, node.op, node.target, self.of(node.args), self.of(node.kwargs), node.meta
+        )
+        self.nodes.append(made)
+        self.current[node] = made
+        return made
+
+    def of(self, value: Any) -> Any:
+        """Arguments with nodes of the graph that is being made."""
+        return map_nodes(value, lambda node: self.current.get(node, node))
+
+    def call(self, target: str, *args: Any, **kwargs: Any) -> Node:
+        """A new call of an operator, with its result described by the operator itself.
+
+        Arguments are nodes of the new graph; operators with several results are not for this.
+        """
+        node = Node(self._free_name(target), "call_function", target, args, kwargs)
+        op = operator_of(node)
+        assert op is not None
+        given = map_nodes(args, lambda one: described(one.meta["val"]))
+        named = map_nodes(kwargs, lambda one: described(one.meta["val"]))
+        node.meta["val"] = _recorded(op(*given, **named))
+        self.nodes.append(node)
+        return node
+
+    def finished(self) -> Graph:
+        """The new graph."""
+        made = Graph()
+        made.subgraphs = self.graph.subgraphs
+        made.returns_single = self.graph.returns_single
+        made.nodes = self.nodes
+        return made
+
+    def _free_name(self, target: str) -> str:
+        stem = target.split(".")[1]
+        name, count = stem, 0
+        while name in self._names:
+            count += 1
+            name = f"{stem}_{count}"
+        self._names.add(name)
+        return name
+
+
+def known_moments(graph: Graph) -> Graph:
+    """Batch norms whose moments are given become a scale and a shift for each channel, which a
+    convolution before them takes into its weight and bias.
+
+    Results are those of the batch norm but for rounding.
+    """
+    users = _users(graph)
+    rewriting = Rewriting(graph)
+    for node in graph.nodes:
+        if node in rewriting.current:
+            continue
+        if not _has_known_moments(node, users):
+            rewriting.keep(node)
+            continue
+        scale, shift = _affine(rewriting, node)
+        source = node.args[0]
+        (first,) = users[node]
+        if _takes_scale(source, users) and _are_constants(graph, source, node):
+            rewriting.current[first] = _scaled(rewriting, source, scale, shift)
+        else:
+            rewriting.current[first] = _normalized(rewriting, node, scale, shift)
+        rewriting.current[node] = rewriting.current[first]
+    return rewriting.finished()
+
+
+def _has_known_moments(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether it is a batch norm of floating-point numbers that uses the moments it is given, and
+    of which nothing but the normalized values is used."""
+    if node.target == "aten.native_batch_norm.default":
+        is_training = node.args[5]
+    elif node.target == "aten._native_batch_norm_legit_no_training.default":
+        is_training = False
+    else:
+        return False
+    found = users.get(node, [])
+    return (
+        not is_training
+        and len(found) == 1
+        and found[0].target == "operator.getitem"
+        and found[0].args[1] == 0
+        and all(isinstance(one, Node) for one in node.args[3:5])
+        and {one.meta["val"].dtype.name for one in node.all_input_nodes} <= {"float32", "float64"}
+        and len({one.meta["val"].dtype for one in node.all_input_nodes}) == 1
+    )
+
+
+def _affine(rewriting: Rewriting, node: Node) -> tuple[Node, Node]:
+    """What the channels are multiplied by, and what is added to them."""
+    _, weight, bias, mean, variance = rewriting.of(node.args[:5])
+    call = rewriting.call
+    scale = call("aten.rsqrt.default", call("aten.add.Tensor", variance, node.args[-1]))
+    if weight is not None:
+        scale = call("aten.mul.Tensor", scale, weight)
+    moved = call("aten.mul.Tensor", mean, scale)
+    shift = call("aten.neg.default", moved)
+    return scale, shift if bias is None else call("aten.sub.Tensor", bias, moved)
+
+
+def _normalized(rewriting: Rewriting, node: Node, scale: Node, shift: Node) -> Node:
+    source = rewriting.of(node.args[0])
+    sizes = [-1, *[1] * (len(source.meta["val"].shape) - 2)]
+    scale, shift = (rewriting.call("aten.view.default", one, sizes) for one in (scale, shift))
+    scaled = rewriting.call("aten.mul.Tensor", source, scale)
+    return rewriting.call("aten.add.Tensor", scaled, shift)
+
+
+def _takes_scale(source: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether it is a convolution that only the batch norm reads, and that is not transposed."""
+    return (
+        source.target == "aten.convolution.default"
+        and len(users[source]) == 1
+        and source.args[6] is False
+    )
+
+
+def _are_constants(graph: Graph, source: Node, node: Node) -> bool:
+    """Whether weights and moments are no arguments of a call: then they are scaled just once."""
+    return all(
+        one.op == "placeholder" and one.target.startswith("constant_")
+        for one in (*source.all_input_nodes[1:], *node.all_input_nodes[1:])
+    )
+
+
+def _scaled(rewriting: Rewriting, source: Node, scale: Node, shift: Node) -> Node:
+    image, weight, bias, *others = rewriting.of(source.args)
+    sizes = [-1, *[1] * (len(weight.meta["val"].shape) - 1)]
+    call = rewriting.call
+    weight = call("aten.mul.Tensor", weight, call("aten.view.default", scale, sizes))
+    if bias is not None:
+        shift = call("aten.add.Tensor", shift, call("aten.mul.Tensor", bias, scale))
+    rewriting.nodes.remove(rewriting.current[source])
+    return call("aten.convolution.default", image, weight, shift, *others)
+
+
+def without_unused(graph: Graph) -> Graph:
+    """The graph without calls of which nothing is used, and that write nothing."""
+    wanted: set[Node] = set()
+    kept = []
+    for node in reversed(graph.nodes):
+        if node.op == "call_function" and node not in wanted and not _writes(node):
+            continue
+        wanted.update(node.all_input_nodes)
+        kept.append(node)
+    rewriting = Rewriting(graph)
+    rewriting.nodes = kept[::-1]
+    return rewriting.finished()
+
+
+def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
+    """Calls that depend on nothing but constants, which the program does not write to: they give
+    the same whenever it runs. Random numbers and factories are none of them."""
+    written = {
+        one
+        for node in graph.nodes
+        if _writes(node)
+        for one in node.all_input_nodes
+        if one.op == "placeholder"
+    }
+    same = constants - written
+    found = []
+    for node in graph.nodes:
+        operands = node.all_input_nodes
+        if node.op != "call_function" or not operands or has_effect(node):
+            continue
+        if same.issuperset(operands):
+            same.add(node)
+            found.append(node)
+    return found
+
+
+def described(meta: TensorMeta) -> Tensor:
+    """A tensor of the meta device that is like what was recorded."""
+    sizes = [int(concrete(one, {})) for one in meta.shape]
+    strides = [int(concrete(one, {})) for one in meta.stride]
+    return empty_strided(sizes, strides, meta.dtype, _META)
+
+
+def has_effect(node: Node) -> bool:
+    """Whether a call draws, writes, or is not known: such calls stay in their order."""
+    op = operator_of(node)
+    if op is None:
+        return node.target != "operator.getitem"
+    return (
+        op.entry.kind == USER_DEFINED or "nondeterministic_seeded" in op.entry.tags or _writes(node)
+    )
+
+
+def writes(graph: Graph) -> bool:
+    """Whether a graph writes to its inputs."""
+    return any(map(_writes, graph.nodes))
+
+
+def _writes(node: Node) -> bool:
+    op = operator_of(node)
+    return op is not None and any(one.is_write for one in op._schema.arguments)
+
+
+def _users(graph: Graph) -> dict[Node, list[Node]]:
+    users: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for one in node.all_input_nodes:
+            users.setdefault(one, []).append(node)
+    return users
+
+
+def _recorded(tensor: Tensor) -> TensorMeta:
+    return TensorMeta(
+        tensor.dtype,
+        tuple(tensor.shape),
+        tensor.stride(),
+        tensor.storage_offset(),
+        device("cpu"),
+        tensor.layout,
+        False,
+    )

@@ -1,0 +1,155 @@
+"""Recorded graphs with kernels for their groups, ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aten._core.tensor.tensor import Tensor
+from aten.compiler.fusing import FusedGroup
+from aten.compiler.partition import Partition, partition
+from aten.compiler.passes import Rewriting, constant_part, prepared, writes
+from aten.compiler.values import is_as_made, operator_of
+from aten.grad_mode import no_grad
+from aten.graph.interpreter import Interpreter
+from aten.graph.ir import Graph, Node, map_nodes
+from aten.graph.operators import resolve_graph
+from aten.graph.pytree import map_tensors
+
+
+class CompiledProgram:
+    """A recorded graph whose groups of operators run as one kernel each.
+
+    Its first inputs are arguments, the others are `constants`; `results` is a nest with a tensor in
+    the place of each of its results.
+
+    Attributes:
+        recorded: the program as it was captured.
+        graph: the program as it runs.
+        partition: what was fused.
+        constants: tensors that the function used besides its arguments.
+        writes: whether it writes to arguments or constants.
+    """
+
+    def __init__(self, graph: Graph, constants: Sequence[Tensor], results: Any) -> None:
+        self.recorded = graph
+        self.writes = writes(graph)
+        self.constants = constants
+        graph, self._preparation = _parted(prepared(graph), constants)
+        self.partition = partition(graph)
+        fused = [
+            operator_of(node) for group in self.partition.fused.values() for node in group.nodes
+        ]
+        self._fused_operators = frozenset(one for one in fused if one is not None)
+        self.graph, functions = _with_kernels(graph, self.partition)
+        self._interpreter = Interpreter(self.graph, functions)
+        self._results = results
+        self._returns_tensor = isinstance(self._results, Tensor)
+
+    def stands(self) -> bool:
+        """Whether the kernels stand for what their operators' rows hold."""
+        return all(map(is_as_made, self._fused_operators))
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        """The function's results for these tensors."""
+        values = self._interpreter.run([*tensors, *self.constants, *self._preparation()])
+        if self._returns_tensor:
+            return values[0]
+        remaining = iter(values)
+        return map_tensors(lambda _: next(remaining), self._results)
+
+
+class _Preparation:
+    """What a program computes of constants alone: once, and again where these were written to."""
+
+    def __init__(self, graph: Graph, constants: Sequence[Tensor]) -> None:
+        self._constants = constants
+        self._interpreter = Interpreter(graph, resolve_graph(graph))
+        read = {one for node in graph.nodes for one in node.all_input_nodes}
+        self._sources = [
+            one for node, one in zip(graph.placeholders, constants, strict=True) if node in read
+        ]
+        self._seen: list[tuple[int, int]] = []
+        self._values: tuple[Any, ...] = ()
+
+    def __call__(self) -> tuple[Any, ...]:
+        seen = [(one._version, id(one.untyped_storage())) for one in self._sources]
+        if seen != self._seen:
+            with no_grad():
+                values = self._interpreter.run(self._constants)
+            # In this order: another thread sees values that are at least as new.
+            self._values, self._seen = values, seen
+        return self._values
+
+
+def _parted(graph: Graph, constants: Sequence[Tensor]) -> tuple[Graph, _Preparation]:
+    """The graph without what depends on constants alone, which it takes as further inputs, and what
+    computes these."""
+    # Writes to tensors of inference mode are not counted: nobody could tell that one has changed.
+    inputs = graph.placeholders[-len(constants) :] if constants else []
+    pairs = zip(inputs, constants, strict=True)
+    same = constant_part(graph, {node for node, one in pairs if not one.is_inference()})
+    members = set(same)
+    rest = [node for node in graph.nodes if node not in members]
+    wanted = dict.fromkeys(one for node in rest for one in node.all_input_nodes if one in members)
+    first = Graph()
+    first.nodes = [
+        *inputs,
+        *same,
+        Node("output", "output", "output", (tuple(wanted),)),
+    ]
+    given = {
+        node: Node(f"prepared_{place}", "placeholder", f"prepared_{place}", meta=node.meta)
+        for place, node in enumerate(wanted)
+    }
+    rewriting = Rewriting(graph)
+    rewriting.current.update(given)
+    rewriting.nodes += graph.placeholders
+    rewriting.nodes += given.values()
+    for node in rest:
+        if node.op != "placeholder":
+            rewriting.keep(node)
+    return rewriting.finished(), _Preparation(first, constants)
+
+
+def _with_kernels(graph: Graph, parted: Partition) -> tuple[Graph, dict[str, Any]]:
+    """The graph with one call for each fused group, and the functions of its targets."""
+    functions = dict(resolve_graph(graph))
+    made = Graph()
+    made.subgraphs = graph.subgraphs
+    made.returns_single = graph.returns_single
+    made.nodes = [node for node in graph.nodes if node.op in ("placeholder", "get_attr")]
+    renewed: dict[Node, Node] = {}
+
+    def current(value: Any) -> Any:
+        return map_nodes(value, lambda node: renewed.get(node, node))
+
+    for nodes in parted.groups:
+        group = parted.fused.get(nodes[0])
+        if group is not None:
+            functions[f"fused.{group.label}"] = group.kernel()
+            made.nodes += _calls(group, current, renewed)
+            continue
+        for node in nodes:
+            renewed[node] = Node(
+                node.name, node.op, node.target, current(node.args), current(node.kwargs), node.meta
+            )
+            made.nodes.append(renewed[node])
+    output = graph.output_node
+    made.nodes.append(Node(output.name, "output", "output", current(output.args)))
+    return made, functions
+
+
+def _calls(group: FusedGroup, current: Any, renewed: dict[Node, Node]) -> list[Node]:
+    call = Node(group.label, "call_function", f"fused.{group.label}", current(group.inputs))
+    if len(group.outputs) == 1:
+        call.meta = group.outputs[0].meta
+        renewed[group.outputs[0]] = call
+        return [call]
+    call.meta = {"val": [one.meta["val"] for one in group.outputs]}
+    parts = []
+    for place, one in enumerate(group.outputs):
+        part = Node(one.name, "call_function", "operator.getitem", (call, place), None, one.meta)
+        renewed[one] = part
+        parts.append(part)
+    return [call, *parts]

@@ -1,0 +1,139 @@
+"""Operators of a program, run on graph values: several of them become one graph of primitives.
+
+Each operator's definition is called as for its own kernel, with values in the place of tensors.
+What it gives has the type that eager calls give, so that what is computed between two operators is
+rounded as if it had been in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.construct import empty_strided
+from aten._core.tensor.making import meta_window
+from aten._core.tensor.tensor import Tensor
+from aten.backends.decomposition import pointwise_value
+from aten.backends.structured import definition_of, has_definition
+from aten.graph.ir import Node, map_nodes
+from aten.ops.folding import run_reduction
+from aten.prims import Graph, GraphInterpreter, Value
+from aten.registry import find_operator
+
+_OVER_ELEMENTS = ("pointwise", "reduction")
+
+
+def operator_of(node: Node) -> OpOverload | None:
+    """The operator that a node calls; None for what is no operator of the registry."""
+    if node.op != "call_function":
+        return None
+    namespace, _, name = node.target.partition(".")
+    return find_operator(f"{namespace}::{name}")
+
+
+_ON_THE_HOST = empty_strided((0,), (1,), DTYPES["float32"], device("cpu"))
+
+
+def is_as_made(op: OpOverload) -> bool:
+    """Whether calls with tensors of the host end in the kernel that the operator came with."""
+    return op.is_plain(_ON_THE_HOST)
+
+
+def is_over_elements(op: OpOverload) -> bool:
+    """Whether an operator's results are arithmetic on elements that its definition says."""
+    return (
+        op.entry.kind in _OVER_ELEMENTS
+        and op.entry.variant == "functional"
+        and has_definition(op)
+        and definition_of(op).options.meta is None
+    )
+
+
+class Composition:
+    """The values of a stretch of a program, and what is known of them as tensors.
+
+    Attributes:
+        inputs: the values of the tensors that were given.
+    """
+
+    def __init__(self) -> None:
+        self.interpreter = GraphInterpreter()
+        self.inputs: list[Value] = []
+        # By the identity of the tensors that describe them, which are kept: no other one gets it.
+        self._values: dict[int, Value] = {}
+        self._described: dict[Node, Any] = {}
+
+    def add_input(self, node: Node, tensor: Tensor) -> None:
+        """Let `node` be a tensor like this one, read from memory."""
+        value = self.interpreter.input(len(self.inputs), tensor.dtype, tuple(tensor.shape))
+        self.inputs.append(value)
+        described = meta_window(tensor)
+        self._described[node] = described
+        self._values[id(described)] = value
+
+    def add(self, node: Node) -> None:
+        """Compute `node`, whose operands are there.
+
+        Raises what the operator raises for operands like these.
+        """
+        if node.target == "operator.getitem":
+            whole, place = node.args
+            self._described[node] = self._described[whole][place]
+            return
+        op = operator_of(node)
+        assert op is not None
+        args = [self._given(one) for one in node.args]
+        kwargs = {name: self._given(one) for name, one in node.kwargs.items()}
+        described = op(*args, **kwargs)
+        results = self._results(op, args, kwargs)
+        self._described[node] = described
+        listed = (described,) if isinstance(described, Tensor) else described
+        for one, value in zip(listed, results, strict=True):
+            self._values[id(one)] = value
+
+    def described(self, node: Node) -> Tensor:
+        """A tensor of the meta device that is like the node's."""
+        return self._described[node]  # type: ignore[no-any-return]
+
+    def value(self, node: Node) -> Value:
+        """The value of a node."""
+        return self._values[id(self._described[node])]
+
+    def graph(self, name: str, outputs: Sequence[Node]) -> Graph:
+        """The graph that computes the nodes."""
+        inputs = [value.payload for value in self.inputs]
+        return Graph(name, inputs, [self.value(node).payload for node in outputs])
+
+    def _given(self, argument: Any) -> Any:
+        return map_nodes(argument, lambda node: self._described[node])
+
+    def _results(
+        self, op: OpOverload, args: list[Any], kwargs: dict[str, Any]
+    ) -> tuple[Value, ...]:
+        definition = definition_of(op)
+        named = {p.name: p.default for p in definition.parameters if p.has_default}
+        named.update(zip((p.name for p in definition.parameters), args, strict=False))
+        named.update(kwargs)
+        ordered = {p.name: named[p.name] for p in definition.parameters}
+        if op.entry.kind == "pointwise":
+            return (pointwise_value(definition, ordered, self.interpreter, self._value_of),)
+        results, _ = run_reduction(definition, list(ordered.values()), self._value_of)
+        return results
+
+    def _value_of(self, tensor: Tensor) -> Value:
+        return self._values[id(tensor)]
+
+
+def composed(
+    nodes: Iterable[Node], inputs: Sequence[Node], tensors: Sequence[Tensor]
+) -> Composition:
+    """The values of `nodes` where `inputs` are tensors like these."""
+    composition = Composition()
+    for node, tensor in zip(inputs, tensors, strict=True):
+        composition.add_input(node, tensor)
+    for node in nodes:
+        composition.add(node)
+    return composition

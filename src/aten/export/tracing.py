@@ -1,0 +1,211 @@
+"""One run of a function on fake tensors, with every operator it calls in a graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
+from typing import Any
+
+from aten._core.base.errors import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    NoElementsError,
+)
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.tensor.tensor import Tensor
+from aten.export.common_forms import DecomposeForFiles, common_form, core_form
+from aten.export.dimensions import CaptureError
+from aten.export.places import Place, Provenance, place_of_error, provenance
+from aten.export.regions import Region, RegionRecorder, Regions
+from aten.grad_mode import no_grad
+from aten.graph.ir import Node
+from aten.graph.pytree import TreeSpec, flattened
+from aten.transforms import FakeTensorMode, Functionalize
+
+_DATA_ERRORS = (DataDependentOutputException, DynamicOutputShapeException, NoElementsError)
+_COPY = "aten::copy_"
+
+
+class Tracer(RegionRecorder):
+    """Records calls with where they came from, and the last value of what is written to.
+
+    Attributes:
+        mutations: placeholders that the function writes to, with what they hold at the end.
+        came_from: the provenance of each call.
+    """
+
+    def __init__(self, until: CodeType, modules: Mapping[int, str] | None, to: str | None) -> None:
+        super().__init__()
+        self.to = to
+        self.until = until
+        self.modules = modules
+        self.mutations: dict[Node, Node] = {}
+        self.came_from: dict[Node, Provenance] = {}
+        self.taken: set[str] = set()
+
+    def inner(self) -> Tracer:
+        made = Tracer(self.until, self.modules, self.to)
+        made.taken = self.taken
+        return made
+
+    def graph_name(self, wanted: str) -> str:
+        count = 0
+        while f"{wanted}_{count}" in self.taken:
+            count += 1
+        self.taken.add(f"{wanted}_{count}")
+        return f"{wanted}_{count}"
+
+    def free_name(self, target: str) -> str:
+        name = super().free_name(target)
+        while name in self.taken:
+            name = super().free_name(target)
+        self.taken.add(name)
+        return name
+
+    def placeholder(self, name: str, value: Tensor) -> Node:
+        node = Node(name, "placeholder", name)
+        self.taken.add(name)
+        self.inputs.append(node)
+        self.name(value, node)
+        return node
+
+    def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.paused:
+            return op(*args, **kwargs)
+        if op.qualified_name == _COPY:
+            return self.written(args[0], args[1])
+        common = common_form(op) if self.to != "prims" else None
+        if common is not None:
+            with self:
+                return common(*args, **kwargs)
+        results = op(*args, **kwargs)
+        form = core_form(op, args, kwargs, results) if self.to == "core" else None
+        return self.recorded(*(form or (op, args, kwargs)), results)
+
+    def written(self, target: Tensor, value: Tensor) -> Tensor:
+        """What a tensor from outside holds at the end."""
+        node = super().find(target)
+        if node is None or node in self.constants_met():
+            raise CaptureError(
+                f"the function writes to a tensor of {list(target.shape)} that is neither an "
+                f"argument nor a buffer: register it as a buffer"
+            )
+        if node.op != "placeholder":
+            raise CaptureError(f"the function writes to memory that {node.name} is a view of")
+        self.mutations[node] = self.noted(value)
+        return target
+
+    def constants_met(self) -> set[Node]:
+        return {node for node in self.inputs if node.target.startswith("constant_")}
+
+    def find(self, value: Tensor) -> Node | None:
+        """The node of a tensor; of one that was written to, what it holds at the end."""
+        node = super().find(value)
+        return self.mutations.get(node, node) if node is not None else None
+
+    def add(
+        self,
+        op: str,
+        target: str,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Node:
+        node = super().add(op, target, args, kwargs)
+        if op == "call_function" and self.modules is not None:
+            self.came_from[node] = provenance(sys._getframe(1), self.until, self.modules)
+        return node
+
+
+class Trace:
+    """What one run gave.
+
+    Attributes:
+        inputs: placeholders of the tensors given, by their names.
+        calls: nodes of calls, in their order, those that nobody uses among them.
+        constants: tensors that the function used besides, with their placeholders.
+        mutations: placeholders that are written to, with what they hold at the end.
+        results: leaves of what it returned: nodes for tensors, and plain values.
+        out_spec: how these are nested.
+        came_from: where each call came from.
+        regions: functions that operators take, by the names of their graphs.
+    """
+
+    regions: dict[str, Region]
+
+    def __init__(self, tracer: Tracer, results: list[Any], out_spec: TreeSpec) -> None:
+        constants = tracer.constants_met()
+        self.inputs = {node.name: node for node in tracer.inputs if node not in constants}
+        met = [node for node in tracer.inputs if node in constants]
+        self.constants = list(zip(met, tracer.constants, strict=True))
+        self.calls = tracer.calls
+        self.mutations = tracer.mutations
+        self.results = results
+        self.out_spec = out_spec
+        self.came_from = tracer.came_from
+        self.regions = tracer.regions
+
+    def place(self, node: Node) -> Place | None:
+        found = self.came_from.get(node)
+        return found.place if found is not None else None
+
+
+Called = Callable[[FakeTensorMode], Any]
+
+
+def trace(
+    function: Callable[..., Any],
+    named: Sequence[tuple[str, Tensor]],
+    mode: FakeTensorMode,
+    modules: Mapping[int, str] | None,
+    to: str | None = None,
+) -> Trace:
+    """Runs a function of no arguments that uses the named fake tensors.
+
+    `modules` are the paths of modules by identity, or None where nobody asks where calls come from.
+    `to` is the set of operators that others are taken apart to: "core", "prims", or None.
+
+    Raises CaptureError where what the function does depends on the values of tensors, and what the
+    function raises.
+    """
+    tracer = Tracer(trace.__code__, modules, to)
+    functional = Functionalize()
+    with no_grad(), mode:
+        for name, value in named:
+            tracer.placeholder(name, value)
+        with tracer:
+            try:
+                with Regions(tracer, functional, mode), functional:
+                    if to is None:
+                        results = function()
+                    else:
+                        with DecomposeForFiles(to):
+                            results = function()
+                leaves, out_spec = flattened(results)
+                leaves = [
+                    functional.returned(one) if isinstance(one, Tensor) else one for one in leaves
+                ]
+            except _DATA_ERRORS as error:
+                raise _data_error(error) from error
+            noted = [_noted(tracer, one) for one in leaves]
+    return Trace(tracer, noted, out_spec)
+
+
+def _noted(tracer: Tracer, leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return tracer.noted(leaf)
+    if leaf is None or isinstance(leaf, (bool, int, float, str)):
+        return leaf
+    raise CaptureError(f"the function returns a {type(leaf).__name__}, not tensors and numbers")
+
+
+def _data_error(error: Exception) -> CaptureError:
+    place = place_of_error(error.__traceback__)
+    where = "" if place is None else f"{place}: {place.source!r}: "
+    for note in getattr(error, "__notes__", ()):
+        # Scripted functions are nowhere on the stack.
+        where = f"{note}: " if note.startswith("in the script") else where
+    return CaptureError(
+        f"{where}the program asks for the values of a tensor, which are not known before it runs "
+        f"({error}). What is to be decided by data is said with aten.where or aten.cond"
+    )

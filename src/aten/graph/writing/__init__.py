@@ -1,0 +1,1 @@
+"""From an exported program to a `.pt2` file: the way back of the reader."""
