@@ -83,6 +83,22 @@ def test_bits_depend_on_the_line_alone(length: int, dtype: aten.dtype) -> None:
         assert aten.equal(other, rows)
 
 
+@pytest.mark.parametrize("dtype", [aten.float32, aten.float64], ids=str)
+@pytest.mark.parametrize("length", [2, 6, 16, 30, 62, 64, 128, 250, 256, 1000, 1024, 2042, 8192])
+def test_bits_of_half_a_spectrum_depend_on_the_line_alone(length: int, dtype: aten.dtype) -> None:
+    lines = signal(21, length, dtype=dtype)
+    rows = aten.fft.rfft(lines)
+    columns = aten.fft.rfft(lines.T.contiguous(), dim=0)
+    spread = aten.empty(21, 2 * length, dtype=dtype)[:, ::2].copy_(lines)
+    alone = aten.stack([aten.fft.rfft(line) for line in lines])
+    back = aten.fft.irfft(rows)
+    back_alone = aten.stack([aten.fft.irfft(row) for row in rows])
+    for other in (columns.T, aten.fft.rfft(spread), alone):
+        assert aten.equal(other, rows)
+    assert aten.equal(back_alone, back)
+    assert float((back - lines).abs().max()) <= 100 * aten.finfo(dtype).eps
+
+
 def test_infinities_spread_as_the_sums_say() -> None:
     found = aten.fft.rfft(aten.tensor([math.inf, 1.0]))
     assert found.real.tolist() == [math.inf, math.inf]

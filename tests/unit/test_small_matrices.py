@@ -144,7 +144,8 @@ def test_qr(rows: int, columns: int, mode: str, dtype: aten.dtype) -> None:
     a[1] = a[1].triu()
     q, r = aten.linalg.qr(a, mode)
     kept = rows if mode == "complete" else min(rows, columns)
-    assert q.shape == (5, rows, kept) and r.shape == (5, kept, columns)
+    assert q.shape == (5, rows, kept)
+    assert r.shape == (5, kept, columns)
     assert aten.equal(r, r.triu())
     steps = min(rows, columns)
     relative = steps * (6 * rows + 20) * aten.finfo(dtype).eps / 2
@@ -162,8 +163,8 @@ def test_qr(rows: int, columns: int, mode: str, dtype: aten.dtype) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("side", SIDES)
 def test_spectra(side: int, dtype: aten.dtype) -> None:
-    """LAPACK's methods find those of a matrix that is off by a modest multiple of n u (LAPACK Users'
-    Guide, 4.7 and 4.9): ten, here; twice that for the check."""
+    """LAPACK's methods find those of a matrix that is off by a modest multiple of n u (LAPACK
+    Users' Guide, 4.7 and 4.9): ten, here; twice that for the check."""
     relative = 20 * side * aten.finfo(dtype).eps / 2
     whole = drawn(5, side, side, dtype=dtype)
     symmetric = whole + whole.mT

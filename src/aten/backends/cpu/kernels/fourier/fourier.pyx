@@ -52,7 +52,7 @@ cdef enum:
     # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
     ABREAST = 32
     # Rows of no more numbers are gone through side by side, too.
-    SHORT = 128
+    SHORT = 256
     # Numbers in one chunk of work for the threads.
     GRAIN = 8192
 
