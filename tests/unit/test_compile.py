@@ -187,6 +187,14 @@ def test_what_is_around_the_function_is_looked_at(monkeypatch):
     assert "changed: add" in explain(program)
 
 
+def test_calls_with_many_operands():
+    def program(x):
+        return aten.stack([x * place for place in range(100)]).sum(0)
+
+    x = aten.randn(5)
+    same(aten.compile(program)(x), program(x))
+
+
 def test_what_depends_on_data_runs_eagerly_and_is_named():
     def program(x):
         if x.sum() > 0:

@@ -159,9 +159,15 @@ cdef class _Call:
     cdef tuple keywords             # names, or None
     cdef Py_ssize_t positional, count
     cdef int slots[MAXIMUM_ARGUMENTS]
+    cdef tuple many                 # the slots, where there are more; else None
     cdef int destination
     cdef tuple unpack               # (place in the result, slot)
     cdef tuple dead
+
+    cdef object run_many(self, list slots):
+        values = [slots[<int> slot] for slot in self.many]
+        named = dict(zip(self.keywords or (), values[self.positional:], strict=True))
+        return self.function(*values[:self.positional], **named)
 
 
 cdef class Replay:
@@ -179,13 +185,13 @@ cdef class Replay:
         for step in steps:
             call = _Call.__new__(_Call)
             slots = [*step.arguments, *[slot for _, slot in step.keywords]]
-            if len(slots) > MAXIMUM_ARGUMENTS:
-                raise ValueError(f"{step.name}: more than {MAXIMUM_ARGUMENTS} arguments")
             for place, slot in enumerate(slots):
                 if not 0 <= slot < len(template):
                     raise ValueError(f"{step.name}: there is no slot {slot}")
-                call.slots[<int> place] = slot
+                if place < MAXIMUM_ARGUMENTS:
+                    call.slots[<int> place] = slot
             call.count = len(slots)
+            call.many = tuple(slots) if call.count > MAXIMUM_ARGUMENTS else None
             call.positional = len(step.arguments)
             call.keywords = tuple([key for key, _ in step.keywords]) or None
             call.function, call.target, call.name = step.function, step.target, step.name
@@ -208,11 +214,14 @@ cdef class Replay:
         given = None
         try:
             for call in self.calls:
-                for place in range(call.count):
-                    stack[place] = PyList_GET_ITEM(slots, call.slots[place])
-                value = PyObject_Vectorcall(
-                    <PyObject*> call.function, stack, call.positional,
-                    NULL if call.keywords is None else <PyObject*> call.keywords)
+                if call.many is not None:
+                    value = call.run_many(slots)
+                else:
+                    for place in range(call.count):
+                        stack[place] = PyList_GET_ITEM(slots, call.slots[place])
+                    value = PyObject_Vectorcall(
+                        <PyObject*> call.function, stack, call.positional,
+                        NULL if call.keywords is None else <PyObject*> call.keywords)
                 if call.unpack:
                     for index, slot in call.unpack:
                         slots[<int> slot] = value[index]
