@@ -8,6 +8,7 @@ next one is then timed on; a stopped process has none.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import pickle
@@ -76,8 +77,15 @@ def working(module: str, libraries: Sequence[str]) -> Iterator[list[Worker]]:
             worker.end()
 
 
+def end_with_parent() -> None:
+    """Let the kernel end this process when the one that asks is gone, be it stopped or at work."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 def serve(module: str, library: str) -> None:
     """Answer questions until nobody asks any more."""
+    end_with_parent()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # What a library prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
