@@ -106,6 +106,7 @@ def test_rule(op):
         result = function(*inputs)
     assert result.grad_fn is not None
     assert rule_of(op).formulas
-    assert gradcheck(function, inputs, check_forward_ad=True)
+    # Forward mode goes back twice.
+    assert gradcheck(function, inputs, check_forward_ad=op.name not in ONCE)
     if op.name not in ONCE:
         assert gradgradcheck(function, inputs, check_undefined_grad=False, fast_mode=True)

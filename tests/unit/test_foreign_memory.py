@@ -301,7 +301,7 @@ def _weights(folder: Path, kind: str) -> tuple[Path, float]:
 
 
 def _program() -> Path:
-    return Path(aten.export.__file__).parent / "examples" / "digits" / "digits_cnn.pt2"
+    return Path(aten.__file__).parent / "examples" / "digits" / "digits_cnn.pt2"
 
 
 @pytest.mark.parametrize("kind", ["pt2", "safetensors"])

@@ -204,7 +204,7 @@ class Scripter:
         made = ScriptModule(kind.__name__)
         self.programs[id(module)] = program
         self.made[id(module)] = made
-        if hasattr(kind, "forward"):
+        if kind.forward is not Module.forward:
             program.add_method("forward")
         for name in dir(kind):
             if is_marked(getattr(kind, name, None)) and name not in program.methods:
