@@ -218,6 +218,18 @@ def test_other_tensors_run_eagerly():
     assert explain(compiled).count("run eagerly") >= 2
 
 
+def test_autocast_decides_what_operators_are():
+    def program(x):
+        return (x @ x).softmax(-1) * 2
+
+    compiled = aten.compile(program)
+    x = aten.randn(4, 4)
+    same(compiled(x), program(x))
+    with aten.autocast("cpu", dtype=aten.bfloat16):
+        same(compiled(x), program(x))
+    same(compiled(x), program(x))
+
+
 def test_programs_are_bounded():
     compiled = aten.compile(lambda x: (x + 1) * 2)
     for size in range(1, 200):

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from aten._core.base.dtypes import get_default_dtype
 from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
+from aten._core.base.keys import thread_included
 from aten._core.dispatch.dispatcher import registrations_so_far
 from aten._core.dispatch.replaying import CallGuard, holds
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.backends.modes import in_force
 from aten.compiler import state
 from aten.compiler.capture import Watched, captured, watched
 from aten.compiler.differentiation import (
@@ -97,7 +97,8 @@ class CompiledFunction:
             found = guard.tensors(args)
             if found is not None:
                 return program(found)
-        if state.capturing or in_force():
+        # Modes and autocast are keys of the thread: they decide what each operator is.
+        if state.capturing or thread_included():
             return self.function(*args, **kwargs)
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
