@@ -400,13 +400,16 @@ state = torch.load(file, map_location="cpu", weights_only=True)
 del file, io
 print(state["weight"], state["epoch"])
 
-# %% refused: compile
+# %% compile
 import torch
 
 
-@torch.compile
+@torch.compile(backend="eager")
 def f(x):
     return x + 1
+
+
+y = f(torch.arange(3.0))
 
 # %% a traced program
 import torch
