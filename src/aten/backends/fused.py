@@ -10,10 +10,15 @@ from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
+from aten.backends.cpu.operators import conv
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
+from aten.ops.windows.epilogues import EPILOGUES
+
+# What the CPU does in another way than by the operators these are made of.
+_OF_CPU: dict[str, Callable[..., Any]] = {"convolution_epilogue": conv.convolution_epilogue}
 
 
 def load() -> None:
@@ -22,10 +27,13 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
-    for schema, sequence in SEQUENCES.items():
+    for schema, composition in {**SEQUENCES, **EPILOGUES}.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
-        op.register(key, ShieldedKernel(sequence), place_of(sequence))
+        op.register(key, ShieldedKernel(composition), place_of(composition))
+        kernel = _OF_CPU.get(op.name)
+        if kernel is not None:
+            op.register(DispatchKey.CPU, ShieldedKernel(kernel), place_of(kernel))
 
 
 def _define(

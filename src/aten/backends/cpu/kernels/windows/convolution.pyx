@@ -26,7 +26,7 @@ from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply_here, op
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer, transfer_run
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_STRETCH, aten_windows, convolve_directly,
+    ATEN_STRETCH, aten_finish, aten_windows, convolve_directly, read_finish,
 )
 
 cdef enum:
@@ -71,6 +71,7 @@ cdef struct Convolution:
     int64_t dilation[SPATIAL]
     int64_t piece           # positions, or channels of the result if transposed, in one piece
     int64_t pieces          # in one group of one image
+    const aten_finish* finish   # or nothing
     bint failed             # memory was not to be had
 
 cdef struct Sight:
@@ -108,14 +109,16 @@ ctypedef fused Addend:
 
 
 def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor out not None,
-             stride, padding, dilation, bint transposed, int64_t groups):
+             stride, padding, dilation, bint transposed, int64_t groups, finish=None):
     """Write the convolution of `input` to `out`, both (N, C, *) with one to three dimensions `*`.
 
     The caller has checked sizes and element types. `weight` and `out` must be row-major, and
-    `input` too if `transposed`. Raises NotImplementedError for devices other than the CPU and
-    element types without products, MemoryError.
+    `input` too if `transposed`. `finish`, for float32 and float64 that are not transposed, is what
+    `read_finish` takes. Raises NotImplementedError for devices other than the CPU and element types
+    without products, MemoryError.
     """
     cdef Convolution work
+    cdef aten_finish finishing
     cdef list scratch = []
     if input.device_type != CPU:
         raise NotImplementedError(f"convolution: there are no compiled loops for {input.device}")
@@ -134,6 +137,10 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     work.batch = input.sizes[0]
     work.failed = False
     data_pointer(out)
+    work.finish = NULL
+    if finish is not None:
+        read_finish(&finishing, out, finish)
+        work.finish = &finishing
     _read_image(&work.out if transposed else &work.input, input)
     _read_image(&work.input if transposed else &work.out, out)
     _read_window(&work, weight, stride, padding, dilation)
@@ -236,6 +243,7 @@ cdef int _convolve_directly(Convolution* work) except -1:
     if places == NULL:
         raise MemoryError("convolution: no memory for the window")
     _describe(work, &work.input, &work.out, &windows)
+    windows.finish = work.finish
     windows.weight = work.weight
     windows.inputs = work.inputs
     windows.outputs = work.outputs
@@ -255,6 +263,7 @@ cdef void _describe(const Convolution* work, const Image* input, const Image* ou
                     aten_windows* windows) noexcept:
     """All but the weights and how they move."""
     cdef int dim
+    windows.finish = NULL
     windows.input = input.data
     windows.bias = work.bias.data
     windows.bias_step = work.bias.row_stride

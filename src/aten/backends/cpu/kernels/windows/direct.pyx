@@ -17,6 +17,9 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from aten._core.tensor.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
+)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 
 cdef enum:
@@ -69,6 +72,28 @@ def set_vector_bytes(int count):
         raise ValueError(
             f"expected 16, 32 or 64 and at most {aten_widest_window_vectors()}, got {count}")
     _vector_bytes = count
+
+
+cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1:
+    """Raises ValueError for a residual that does not lie as `out` does."""
+    cdef Tensor residual
+    cdef int dim
+    residual, finish.low, finish.high, finish.activation = given
+    if not ATEN_CUT <= finish.activation <= ATEN_GELU_TANH:
+        raise ValueError(f"there is no activation {finish.activation}")
+    finish.adds = residual is not None
+    finish.residual = 0
+    if residual is None:
+        return 0
+    require_memory(<TensorImpl>residual)
+    if residual.rank != out.rank or residual.dtype_code != out.dtype_code:
+        raise ValueError("a residual has to be like the result")
+    for dim in range(out.rank):
+        if residual.sizes[dim] != out.sizes[dim] or (
+                residual.strides[dim] != out.strides[dim] and out.sizes[dim] != 1):
+            raise ValueError("a residual has to lie as the result does")
+    finish.residual = <int64_t>const_data_pointer(residual) - <int64_t>data_pointer(out)
+    return 0
 
 
 cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil:
@@ -252,6 +277,7 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
     grid.out_line = work.out_strides[1]
     grid.rows = rows
     grid.columns = columns
+    grid.finish = work.finish
     copy_slots(sliding, image, group, z, y, x, rows, copied)
     for output in range(work.outputs):
         channel = group * work.outputs + output
@@ -265,12 +291,16 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
             grid.bias = bias
             grid.out = out
             sliding.kernels.slide_grid(&grid)
+            if work.finish != NULL and work.finish.activation != ATEN_CUT:
+                sliding.kernels.finish(work.finish, False, out, work.out_strides[1], rows, columns)
             continue
         sliding.kernels.slide(copied, sliding.slots.offsets, grid.weights, work.taps, bias,
                               results, (rows - 1) * sliding.pitch + columns)
         if work.out_strides[2] == 1:
             sliding.kernels.copy_lines(results, sliding.pitch, 1, 0, columns, columns, rows, out,
                                        work.out_strides[1])
+            if work.finish != NULL:
+                sliding.kernels.finish(work.finish, True, out, work.out_strides[1], rows, columns)
             continue
         for row in range(rows):
             _spread_line(results + row * sliding.pitch * sliding.size, out, work.out_strides[2],
@@ -458,9 +488,12 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
         tile.bias = <const char*>work.bias + first * work.bias_step * size
     tile.adds = False
     tile.ahead = False
+    tile.finish = NULL
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)
+        if channel + channels >= work.inputs and (tap + taps == work.taps or channels == 0):
+            tile.finish = work.finish
         tile.depth = channels * taps
         tile.left = weight + (channel * work.taps + tap) * size
         for index in range(strip, end):
@@ -514,6 +547,8 @@ cdef void _multiply_strip(const Panels* panels, aten_window_tile* tile, const ch
         panels.kernels.multiply(tile, rows)
     else:
         panels.kernels.dots(tile, rows)
+    if tile.finish != NULL and tile.finish.activation != ATEN_CUT:
+        panels.kernels.finish(tile.finish, False, tile.out, tile.out_row, rows, tile.columns)
 
 
 cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip) noexcept nogil:
