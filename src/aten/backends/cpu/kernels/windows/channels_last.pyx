@@ -311,6 +311,7 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
     tile.adds = True
     tile.ahead = False
     tile.finish = NULL
+    tile.source = NULL
     tile.width = work.width
     tile.left_row = work.stride[1] * work.channels
     tile.out_row = work.outputs

@@ -129,7 +129,6 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
             f"\"convolution\" not implemented for '{input.dtype.scalar_type_name}'")
     if out.count == 0:
         return
-    open_library()
     work.compute = input.dtype_code
     if work.compute == FLOAT16 or work.compute == BFLOAT16:
         work.compute = FLOAT32
@@ -154,6 +153,8 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
         work.bias.row_stride = bias.strides[0]
         work.bias.column_stride = 0
     _widen_weight(&work, weight, scratch)
+    if transposed or not _is_direct(&work):
+        open_library()
     if not _is_direct(&work):
         if transposed:
             _spread_all(&work, out, scratch)

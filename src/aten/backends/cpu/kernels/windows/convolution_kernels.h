@@ -185,8 +185,9 @@ NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, co
 
 /* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
    panel for each channel and tap. */
-static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
-                              int64_t channels, int64_t begin, int64_t end, void *panel)
+static TARGET void NAME(pack_channels)(const aten_windows *work, const aten_strip *strip,
+                                       const void *data, int64_t channels, int64_t begin,
+                                       int64_t end, void *panel)
 {
     const int64_t taps = end - begin, step = work->step[2];
     const int64_t length = work->input_sizes[2];
@@ -224,15 +225,32 @@ static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip,
     }
 }
 
+/* Taps see the same lines: of planes that keep each other out of caches, a few at a time. */
+static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                              int64_t channels, int64_t begin, int64_t end, void *panel)
+{
+    const int aliased = work->input_channel * (int64_t)sizeof(ELEMENT) % ATEN_ALIAS == 0;
+    const int64_t each = aliased && end - begin > 1 ? ATEN_FEW_ALIASES : channels;
+    int64_t c;
+    for (c = 0; c < channels; c += each)
+        NAME(pack_channels)(work, strip, (const ELEMENT *)data + c * work->input_channel,
+                            channels - c < each ? channels - c : each, begin, end,
+                            (ELEMENT *)panel + c * (end - begin) * strip->width);
+}
+
 /* One tile: `rows` channels times `vectors` vectors of positions, of which the last may be partial.
-   The next rows' weights come into the cache meanwhile. */
+   The next rows' weights come into the cache meanwhile. With `packs` what is multiplied comes from
+   the tile's source, and goes to the panel. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(tile)(const int rows, const int vectors, const int partial, const aten_window_tile *tile)
+NAME(tile)(const int rows, const int vectors, const int partial, const int packs,
+           const aten_window_tile *tile)
 {
     NAME(vector) total[ROWS][3];
     NAME(vector) line[3];
-    const ELEMENT *left = tile->left, *right = tile->right, *bias = tile->bias;
+    const ELEMENT *left = tile->left, *bias = tile->bias, *source = tile->source;
     const int64_t left_row = tile->left_row, width = tile->width, depth = tile->depth;
+    const int64_t source_row = tile->source_row;
+    ELEMENT *right = (ELEMENT *)tile->right;
     const ELEMENT *lower = left + 4 * left_row;
     const ELEMENT *ahead = left + ROWS * left_row;
     const aten_finish *finish = tile->finish;
@@ -248,8 +266,15 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
             ATEN_UNROLL for (i = 0; i < ROWS; i++)
                 __builtin_prefetch(ahead + i * left_row + k);
         for (; k < end; k++) {
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                line[j] = NAME(load)(right + j * LANES);
+            if (packs) {
+                __builtin_prefetch(source + ATEN_AHEAD * source_row);
+                __builtin_prefetch(source + ATEN_AHEAD * source_row + vectors * LANES - 1);
+            }
+            ATEN_UNROLL for (j = 0; j < vectors; j++) {
+                line[j] = NAME(load)((packs ? source : right) + j * LANES);
+                if (packs)
+                    *(NAME(unaligned) *)(right + j * LANES) = line[j];
+            }
             ATEN_UNROLL for (i = 0; i < rows; i++) {
                 const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
                 ATEN_UNROLL for (j = 0; j < vectors; j++)
@@ -258,6 +283,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
             left++;
             lower++;
             right += width;
+            source += source_row;
         }
     }
     ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -287,10 +313,12 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
     static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
-        if (tile->columns != vectors * LANES)                                                    \
-            NAME(tile)(rows, vectors, 1, tile);                                                  \
+        if (tile->source)                                                                        \
+            NAME(tile)(rows, vectors, 0, 1, tile);                                               \
+        else if (tile->columns != vectors * LANES)                                               \
+            NAME(tile)(rows, vectors, 1, 0, tile);                                               \
         else                                                                                     \
-            NAME(tile)(rows, vectors, 0, tile);                                                  \
+            NAME(tile)(rows, vectors, 0, 0, tile);                                               \
     }
 #define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
 
@@ -328,6 +356,7 @@ static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
             tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
         tile.out = (ELEMENT *)strip->out + row * strip->out_row;
         NAME(tiles)[shape][vectors](&tile);
+        tile.source = NULL;
     }
 }
 

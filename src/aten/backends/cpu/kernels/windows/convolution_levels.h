@@ -26,8 +26,14 @@
 /* Places from which the lanes of a vector come, up to which there is code for each number. */
 #define ATEN_PIECES 4
 
-/* Elements of a line of the cache, for which a tile asks once. */
+/* Elements of a line of the cache, for which a tile asks once; and how many rows of a source it asks
+   for ahead. */
 #define ATEN_LINE 16
+#define ATEN_AHEAD 8
+
+/* Planes so many bytes apart fall on the same lines of caches, where few of them have room. */
+#define ATEN_ALIAS 4096
+#define ATEN_FEW_ALIASES 8
 
 /* Activations; the first are limits alone. */
 enum {
@@ -85,6 +91,8 @@ typedef struct {
     int64_t left_row, out_row, bias_step;
     int adds, ahead;
     const aten_finish *finish;    /* or nothing; residual and limits */
+    const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
+    int64_t source_row;           /* `right` is made meanwhile */
 } aten_window_tile;
 
 typedef struct {

@@ -48,6 +48,8 @@ cdef extern from "convolution_levels.h" nogil:
         int64_t left_row, out_row, bias_step
         int adds, ahead
         const aten_finish* finish
+        const void* source
+        int64_t source_row
     ctypedef struct aten_grid:
         const void* data
         const void* weights
@@ -94,6 +96,7 @@ cdef extern from "convolution_levels.h" nogil:
     int ATEN_STRETCH
     int ATEN_VECTORS
     int ATEN_MOST_LANES
+    int ATEN_ALIAS
 
 cdef struct Slots:
     # Parts of the input whose elements follow each other as the window moves: where each begins.
