@@ -10,15 +10,13 @@ from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
+from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators import conv
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
 from aten.ops.windows.epilogues import EPILOGUES
-
-# What the CPU does in another way than by the operators these are made of.
-_OF_CPU: dict[str, Callable[..., Any]] = {"convolution_epilogue": conv.convolution_epilogue}
 
 
 def load() -> None:
@@ -31,9 +29,10 @@ def load() -> None:
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
         op.register(key, ShieldedKernel(composition), place_of(composition))
-        kernel = _OF_CPU.get(op.name)
-        if kernel is not None:
-            op.register(DispatchKey.CPU, ShieldedKernel(kernel), place_of(kernel))
+        if op.name == "convolution_epilogue":
+            convolution = ShieldedKernel(conv.convolution_epilogue)
+            place = place_of(conv.convolution_epilogue)
+            op.register(DispatchKey.CPU, ConvolutionKernel(convolution, True), place)
 
 
 def _define(

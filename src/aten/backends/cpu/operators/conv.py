@@ -134,6 +134,7 @@ def convolution_epilogue(
     if (
         (name != "float32" and (name != "float64" or kind))
         or 0 in sizes
+        or (values and not values[0] <= values[1])
         or (residual is not None and not _is_like(residual, input, sizes))
         or suggested_format(weight) is not suggested_format(input)
     ):
