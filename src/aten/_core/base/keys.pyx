@@ -36,10 +36,10 @@ from aten._core.base.device cimport (
 cdef extern from *:
     """
     /* LocalState, then a word that says whether this thread has been set up. */
-    static __thread uint64_t aten_thread_words[6]
+    static __thread uint64_t aten_thread_words[7]
         __attribute__((tls_model("initial-exec")));
     """
-    uint64_t aten_thread_words[6]
+    uint64_t aten_thread_words[7]
     int count_leading_zeros "__builtin_clzll"(unsigned long long) noexcept nogil
 
 cdef extern from "Python.h":
@@ -132,8 +132,8 @@ cdef uint64_t overriding_key_bit = 0
 
 
 cdef LocalState* local_state() noexcept nogil:
-    if aten_thread_words[5] == 0:
-        aten_thread_words[5] = 1
+    if aten_thread_words[6] == 0:
+        aten_thread_words[6] = 1
         (<LocalState*> aten_thread_words).tracing = initial_tracing
     return <LocalState*> aten_thread_words
 
