@@ -5,8 +5,9 @@ They come into being when one of them is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from aten import registry
 from aten._core.base.device import MEMORY_FORMATS
@@ -72,7 +73,7 @@ def _groups(offs: Tensor) -> Iterator[tuple[int, int, int]]:
         start = max(start, end)
 
 
-_OPERATORS = {
+_OPERATORS: dict[str, dict[str, Callable[..., Any]]] = {
     "transformers": {
         "grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor": grouped_mm,
         "grouped_mm_fallback_backward(Tensor grad_output, Tensor input, Tensor weight, "
