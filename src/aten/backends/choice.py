@@ -90,7 +90,16 @@ def _converted_copy(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 def _derived_view(op: OpOverload, otherwise: Kernel) -> Kernel:
     native = op.entry.options["native"]
-    return derived_views.DerivedViewKernel(native, _replaced(op), operator, otherwise)
+    replaced = _replaced(op)
+    many = any(map(_gives_views, (op, *(operator(f"aten::{name}") for name in replaced))))
+    return derived_views.DerivedViewKernel(native, replaced, operator, otherwise, many)
+
+
+def _gives_views(op: OpOverload) -> bool:
+    """Whether one call gives several views, which are written to by nobody then."""
+    given = op._schema.returns[0]
+    is_list = str(given.type).endswith("[]")
+    return is_list and given.annotation is not None and op.entry.kind == "explicit"
 
 
 def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
