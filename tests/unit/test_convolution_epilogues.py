@@ -234,6 +234,46 @@ def test_it_is_taken_apart():
     assert apart.called["aten::convolution"] == 1
 
 
+def test_kernels_registered_above_are_met():
+    layer = LAYERS[1]
+    given = operands(layer)
+    met = []
+
+    def counted(*arguments):
+        met.append(len(arguments))
+        return arguments[0]
+
+    library = aten.library.Library("fused", "IMPL", "CPU")
+    try:
+        with pytest.warns(UserWarning, match="is overridden"):
+            library.impl("convolution_epilogue", counted)
+        op(*given, *layer[2:], "relu", [])
+    finally:
+        library._destroy()
+    assert met == [10]
+    assert_same(given, layer, "relu", [])
+
+
+def test_steps_of_another_number_than_dimensions():
+    image, weight, bias, _ = operands(LAYERS[1])
+    for steps in ([1, 1, 1], [1, 1, 1, 1, 1, 1]):
+        with pytest.raises(RuntimeError, match="expected stride to be a single integer"):
+            op(image, weight, bias, None, steps, [1, 1], [1, 1], 1, "relu", [])
+    alone = op(image, weight, bias, None, [1], [1], [1], 1, "relu", [])
+    assert aten.equal(alone, op(image, weight, bias, None, [1, 1], [1, 1], [1, 1], 1, "relu", []))
+
+
+def test_limits_that_are_none():
+    image, weight, bias, residual = operands(LAYERS[1])
+    nowhere = float("nan")
+    for limits in ([2.0, 1.0], [nowhere, 1.0], [0.0, nowhere]):
+        result = op(image, weight, bias, residual, *LAYERS[1][2:], "hardtanh", limits)
+        sums = convolved(image, weight, bias, *LAYERS[1][2:]) + residual
+        numpy.testing.assert_array_equal(
+            result.numpy(), ACTIVATIONS["hardtanh"](sums, *limits).numpy()
+        )
+
+
 def test_no_images():
     given = (aten.ones(0, 3, 5, 5), aten.ones(4, 3, 3, 3), None, None)
     assert op(*given, [1, 1], [0, 0], [1, 1], 1, "relu", []).shape == (0, 4, 3, 3)
