@@ -21,6 +21,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
+from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
 
@@ -63,6 +64,10 @@ def _matmul(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 def _linear(op: OpOverload, otherwise: Kernel) -> Kernel:
     return LinearKernel(_replaced(op), operator, otherwise)
+
+
+def _convolution(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ConvolutionKernel(otherwise, False)
 
 
 def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -143,6 +148,7 @@ def _small_spectra(op: OpOverload, otherwise: Kernel) -> Kernel:
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "linear": _linear,
+    "convolution": _convolution,
     "copy": _copy,
     "reorder": _reorder,
     "convert": _convert,

@@ -6,18 +6,21 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import update_wrapper
+from types import MethodType
 from typing import Any, NamedTuple
 
-from aten._core.base.dtypes import get_default_dtype
+from aten._core.base.device import device, layout, memory_format
+from aten._core.base.dtypes import dtype, get_default_dtype
 from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
 from aten._core.base.keys import thread_included
 from aten._core.dispatch.dispatcher import registrations_so_far
 from aten._core.dispatch.replaying import CallGuard, holds
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.compiler import state
-from aten.compiler.capture import Watched, captured, watched
+from aten.compiler import UnsupportedCaptureError, state
+from aten.compiler.capture import captured
 from aten.compiler.differentiation import (
     DifferentiableProgram,
     UnsupportedProgramError,
@@ -26,23 +29,29 @@ from aten.compiler.differentiation import (
 from aten.compiler.explaining import explained
 from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
+from aten.compiler.surroundings import PLAIN, Surroundings, Watched
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from aten.nn.modules.module import Module
-from aten.utils._pytree import tree_flatten
+from aten.transforms.recording import Recording
+from aten.utils._pytree import tree_flatten, tree_leaves
 
 # Names for the one way of compiling, and for none.
 _BACKENDS = ("aten", "inductor", "eager")
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
+# Programs in turn for one kind of call, because what the function reads besides had changed, until
+# such calls run eagerly.
+MAXIMUM_RENEWALS = 16
 # Kinds of calls that are found without looking for them.
 MAXIMUM_GUARDS = 4
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
 class Break(NamedTuple):
-    """Why calls of some kind run eagerly."""
+    """Why calls of some kind run eagerly. `is_change`: another call may be captured."""
 
     reason: str
+    is_change: bool = False
 
     def stands(self) -> bool:
         return True
@@ -50,11 +59,15 @@ class Break(NamedTuple):
 
 @dataclass(slots=True)
 class _Entry:
-    """A program, what it was captured with, and the registrations it was last looked at with."""
+    """A program, what it was captured with, and the registrations it was last looked at with.
+
+    `kept` are arguments that are known by their identity.
+    """
 
     program: CompiledProgram | DifferentiableProgram | Break
     watched: list[Watched]
     registrations: int
+    kept: list[Any]
 
     def holds(self) -> bool:
         now = registrations_so_far()
@@ -84,13 +97,12 @@ class CompiledFunction:
         self.breaks: list[str] = []
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
         self._latest: tuple[tuple[CallGuard, CompiledProgram | DifferentiableProgram], ...] = ()
+        self._renewals: dict[Any, int] = {}
         update_wrapper(self, function, updated=())
         _functions.add(self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is None:
-            return self
-        raise TypeError("aten.compile: compile a bound method, or the function that it calls")
+        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for guard, program in () if kwargs else self._latest:
@@ -127,6 +139,7 @@ class CompiledFunction:
         """Drop all programs and what was said of them."""
         self._entries.clear()
         self._latest = ()
+        self._renewals.clear()
         self.recompilations.clear()
         self.breaks.clear()
 
@@ -150,48 +163,97 @@ class CompiledFunction:
     ) -> _Entry:
         if self._entries:
             self.recompilations.append(self._difference(key))
-        places = watched(self.function)
-        constants = [one.value for one in places if isinstance(one.value, Tensor)]
+        renewals = self._renewals[key] = self._renewals.get(key, -1) + 1
+        surroundings = Surroundings()
+        surroundings.visit(self.function)
+        others = [one for one in leaves if not isinstance(one, Tensor)]
+        surroundings.visit(tuple(others))
         now = registrations_so_far()
-        entry = _Entry(self._program(leaves, structure, tensors, constants), places, now)
-        if isinstance(entry.program, Break):
-            self.breaks.append(entry.program.reason)
+        if renewals > MAXIMUM_RENEWALS:
+            program: Any = self._break("what it reads besides arguments changes all the time", None)
+        else:
+            program = self._program(leaves, structure, tensors, surroundings)
+        is_program = not isinstance(program, Break)
+        entry = _Entry(
+            program,
+            surroundings.places if is_program else [],
+            now,
+            [one for one in leaves if not isinstance(one, Tensor)],
+        )
+        if isinstance(program, Break):
+            self.breaks.append(program.reason)
+            # What is made by the first call and kept for others may be there for the next one.
+            if program.is_change and not renewals:
+                return entry
         self._entries[key] = entry
         while len(self._entries) > MAXIMUM_PROGRAMS:
             self._entries.popitem(last=False)
         return entry
 
     def _program(
-        self, leaves: list[Any], structure: Any, tensors: list[Tensor], constants: list[Tensor]
+        self, leaves: list[Any], structure: Any, tensors: list[Tensor], surroundings: Surroundings
     ) -> CompiledProgram | DifferentiableProgram | Break:
         reason = _unfit(tensors)
         if reason:
             return self._break(reason, None)
-        state.capturing = True
         try:
-            recording = captured(self.function, leaves, structure, constants)
+            recording = self._recording(leaves, structure, surroundings)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             return self._break(_place_of(error), error)
-        finally:
-            state.capturing = False
+        except UnsupportedCaptureError as error:
+            return self._break(str(error), error)
+        except _ChangeError as error:
+            return self._break(str(error), error, is_change=True)
+        except Exception as error:
+            # If it is no fault of the capture, the eager call raises it.
+            return self._break(f"{type(error).__name__}: {_place_of(error)}", error)
         if _share_memory(tensors) and writes(recording.graph):
             return self._break("arguments share memory, and are written to", None)
         if is_grad_enabled() and any(one.requires_grad for one in (*tensors, *recording.constants)):
+            if surroundings.uses_functions:
+                return self._break("an autograd.Function has derivatives of its own", None)
             try:
                 return differentiable(recording, tensors)
             except UnsupportedProgramError as error:
                 return self._break(str(error), error)
         return CompiledProgram(recording.graph, recording.constants, recording.results)
 
-    def _break(self, reason: str, error: Exception | None) -> Break:
+    def _recording(
+        self, leaves: list[Any], structure: Any, surroundings: Surroundings
+    ) -> Recording:
+        """The function on these arguments, once nothing but computing came of it.
+
+        Raises what `captured` does, and _ChangeError where the function changed what is around it,
+        which is as before then.
+        """
+        surroundings.require_computing()
+        state.capturing = True
+        try:
+            while True:
+                known = surroundings.tensors()
+                try:
+                    with surroundings:
+                        recording = captured(self.function, leaves, structure, known)
+                finally:
+                    changed = surroundings.changed()
+                    surroundings.restore(changed)
+                _require_computing_only(recording, surroundings, changed)
+                # Tensors that were found on the way are known from the start the next time.
+                if len(surroundings.tensors()) == len(known):
+                    return recording
+        finally:
+            state.capturing = False
+
+    def _break(self, reason: str, error: Exception | None, *, is_change: bool = False) -> Break:
         if self.fullgraph:
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             raise RuntimeError(f"aten.compile: {name} is not one graph: {reason}") from error
-        return Break(reason)
+        return Break(reason, is_change)
 
     def _difference(self, key: Any) -> str:
         if key in self._entries:
-            changed = [one.name for one in self._entries[key].watched if not holds([one])]
+            found = [one for one in self._entries[key].watched if not holds([one])]
+            changed = [_name_of(one) for one in found]
             return f"changed: {', '.join(changed) or 'kernels of operators'}"
         latest = next(reversed(self._entries))
         places = [
@@ -213,11 +275,55 @@ def _described(value: Any) -> Any:
             value.requires_grad,
             is_plain(value),
         )
+    if isinstance(value, float):
+        return type(value), value.hex()
+    if isinstance(value, complex):
+        return type(value), value.real.hex(), value.imag.hex()
+    if _is_known_by_identity(value):
+        return type(value), id(value)
+    return type(value), value
+
+
+def _is_known_by_identity(value: Any) -> bool:
+    """Whether equal objects may differ, or are not known to be equal."""
+    kind: Any = type(value)
+    if kind.__hash__ is object.__hash__:
+        return True
     try:
         hash(value)
     except TypeError:
-        return type(value), id(value)
-    return type(value), value
+        return True
+    return False
+
+
+def _is_described(value: Any) -> bool:
+    """Whether a result that is no tensor can be handed out again: it has no tensors within."""
+    return isinstance(value, (*PLAIN, dtype, device, layout, memory_format, Enum, type))
+
+
+class _ChangeError(RuntimeError):
+    """The function changed what is around it."""
+
+
+def _require_computing_only(
+    recording: Recording, surroundings: Surroundings, changed: list[Watched]
+) -> None:
+    """Raises _ChangeError where a function that was recorded changed what is around it, and
+    UnsupportedCaptureError where it may give something else the next time, or gave objects that a
+    program cannot make."""
+    surroundings.require_computing()
+    if changed:
+        raise _ChangeError(f"it changes {', '.join(map(_name_of, changed[:3]))}")
+    for one in tree_leaves(recording.results):
+        if not isinstance(one, Tensor) and not _is_described(one) and not surroundings.has(one):
+            raise UnsupportedCaptureError(f"it returns a {type(one).__name__} of its own")
+
+
+def _name_of(place: Watched) -> str:
+    """A place as messages say it."""
+    if place.name is None:
+        return f"a {type(place.namespace).__name__}"
+    return str(place.name)
 
 
 def _unfit(tensors: list[Tensor]) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from aten import autograd
 from aten._core.autograd import operators
 from aten._core.autograd.node import AccumulateGrad
-from aten._core.base.keys import gradient_modes, set_gradient_modes
+from aten._core.base.keys import gradient_modes, set_gradient_modes, set_recording_level
 from aten._core.tensor.making import whole_of
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
@@ -49,11 +49,13 @@ def _recording() -> Iterator[bool]:
     recorded, inference = gradient_modes()
     outer = _nesting.depth > 0
     _nesting.depth += 1
+    level = set_recording_level(0)
     set_gradient_modes(True, inference)
     try:
-        yield outer or recorded
+        yield outer or (recorded and not level)
     finally:
         set_gradient_modes(recorded, inference)
+        set_recording_level(level)
         _nesting.depth -= 1
 
 

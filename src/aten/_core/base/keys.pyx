@@ -526,6 +526,16 @@ def gradient_modes():
     return state.no_gradients & NO_GRAD == 0, state.no_gradients & INFERENCE != 0
 
 
+def set_recording_level(int level):
+    """How many kernels of this thread run below the recording of gradients, from now on; and how
+    many did before: while there are any, nothing is recorded."""
+    cdef LocalState* state = local_state()
+    cdef int before = state.below_recording
+    state.below_recording = level
+    settle_recording(state)
+    return before
+
+
 def set_gradient_modes(bint grad, bint inference):
     """Says what `gradient_modes` answers, for this thread."""
     global inference_threads
