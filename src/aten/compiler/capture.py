@@ -6,8 +6,8 @@ there, so that nothing of a program depends on the values it was captured with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from types import CellType, FunctionType, MethodType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CellType, FunctionType, MappingProxyType, MethodType
 from typing import Any, NamedTuple
 
 from aten._core.dispatch.dispatcher import OpOverload
@@ -18,6 +18,7 @@ from aten.grad_mode import no_grad
 from aten.nn.modules.module import Module
 from aten.transforms.fake_tensors import FakeTensorMode
 from aten.transforms.recording import Recording, record
+from aten.transforms.symbols.numbers import SymInt
 from aten.utils._pytree import TreeSpec, tree_unflatten
 
 _PLAIN_VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -48,18 +49,23 @@ def captured(
     leaves: list[Any],
     structure: TreeSpec,
     constants: Sequence[Tensor] = (),
+    symbols: Mapping[int, Sequence[SymInt | None]] = MappingProxyType({}),
 ) -> Recording:
     """The function on these arguments, as a graph over those of them that are tensors.
 
     `constants` are tensors that the function is known to read besides: what it uses of them is
-    theirs whatever is done to them later.
+    theirs whatever is done to them later. `symbols` are, for tensors by their place among those of
+    the arguments, sizes that are symbols.
 
     Raises DataDependentOutputException or DynamicOutputShapeException where what it does depends on
     data, and whatever the function raises.
     """
     mode = _Capturing()
     places = [place for place, one in enumerate(leaves) if isinstance(one, Tensor)]
-    fakes = [mode.from_tensor(leaves[place]) for place in places]
+    fakes = [
+        mode.from_tensor(leaves[place], symbols.get(number, ()))
+        for number, place in enumerate(places)
+    ]
 
     def over_tensors(*tensors: Tensor) -> Any:
         given = list(leaves)

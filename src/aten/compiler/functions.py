@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, NamedTuple
@@ -23,20 +23,27 @@ from aten.compiler.differentiation import (
     UnsupportedProgramError,
     differentiable,
 )
+from aten.compiler.dynamic import BoundProgram, DynamicProgram, symbols_for
 from aten.compiler.explaining import explained
 from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from aten.nn.modules.module import Module
+from aten.transforms.symbols.environment import ShapeEnvironment
 from aten.utils._pytree import tree_flatten
 
 # Names for the one way of compiling, and for none.
 _BACKENDS = ("aten", "inductor", "eager")
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
+# Captures of one function; calls of further kinds run eagerly.
+MAXIMUM_CAPTURES = 256
 # Kinds of calls that are found without looking for them.
 MAXIMUM_GUARDS = 4
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+
+Program = CompiledProgram | DifferentiableProgram | BoundProgram
 
 
 class Break(NamedTuple):
@@ -52,7 +59,7 @@ class Break(NamedTuple):
 class _Entry:
     """A program, what it was captured with, and the registrations it was last looked at with."""
 
-    program: CompiledProgram | DifferentiableProgram | Break
+    program: Program | Break
     watched: list[Watched]
     registrations: int
 
@@ -65,25 +72,56 @@ class _Entry:
         return holds(self.watched)
 
 
+class _Kind:
+    """Calls that are alike but for sizes and strides.
+
+    Attributes:
+        shapes: the sizes of the first call.
+        moving: sizes, by argument and dimension, that were not always the same.
+        dynamic: programs for many sizes, with what they were captured with.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.shapes = [tuple(one.shape) for one in tensors]
+        self.moving: set[tuple[int, int]] = set()
+        self.dynamic: list[tuple[DynamicProgram, _Entry]] = []
+
+    def note(self, tensors: Sequence[Tensor]) -> None:
+        """See which sizes move."""
+        for place, (known, one) in enumerate(zip(self.shapes, tensors, strict=True)):
+            sizes = enumerate(zip(known, one.shape, strict=True))
+            self.moving.update((place, dim) for dim, (size, now) in sizes if size != now)
+
+
 class CompiledFunction:
     """A function whose calls are replayed from captured programs.
 
     One program serves calls with arguments of the same structure, whose tensors have the same
     dtypes, sizes and strides and whose other arguments are equal, while what the function names
-    besides (a module's tensors and settings, variables around it) is what it was.
+    besides (a module's tensors and settings, variables around it) is what it was. Sizes that were
+    not always the same are symbols, so that a program serves many of them.
 
     Attributes:
         recompilations: why programs were made after the first, one text each.
         breaks: why calls ran eagerly, one text for each kind of call.
     """
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+    ) -> None:
         self.function = function
         self.fullgraph = fullgraph
+        self.dynamic = dynamic
         self.recompilations: list[str] = []
         self.breaks: list[str] = []
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
-        self._latest: tuple[tuple[CallGuard, CompiledProgram | DifferentiableProgram], ...] = ()
+        self._bound: OrderedDict[Any, _Entry] = OrderedDict()
+        self._kinds: OrderedDict[Any, _Kind] = OrderedDict()
+        self._captures = 0
+        self._latest: tuple[tuple[CallGuard, Program], ...] = ()
         update_wrapper(self, function, updated=())
         _functions.add(self)
 
@@ -103,9 +141,9 @@ class CompiledFunction:
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
         key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
-        entry = self._entries.get(key)
+        entry = self._entries.get(key) or self._bound.get(key)
         if entry is None or not entry.holds():
-            entry = self._compiled(key, leaves, structure, tensors)
+            entry = self._found(key, leaves, structure, tensors)
         if isinstance(entry.program, Break):
             return self.function(*args, **kwargs)
         if not kwargs:
@@ -126,6 +164,9 @@ class CompiledFunction:
     def forget(self) -> None:
         """Drop all programs and what was said of them."""
         self._entries.clear()
+        self._bound.clear()
+        self._kinds.clear()
+        self._captures = 0
         self._latest = ()
         self.recompilations.clear()
         self.breaks.clear()
@@ -143,23 +184,100 @@ class CompiledFunction:
                 found += (entry.program.onward, entry.program.back)
             elif isinstance(entry.program, CompiledProgram):
                 found.append(entry.program)
+        for kind in self._kinds.values():
+            found += [program.program for program, _ in kind.dynamic]
         return found
 
+    def _found(self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> _Entry:
+        """The entry for calls like this one: of a program of many sizes, or captured now."""
+        kind = self._kind(key, leaves, tensors)
+        reasons = []
+        for program, captured_with in kind.dynamic if kind is not None else ():
+            if not captured_with.holds():
+                continue
+            bound = program.bound(tensors)
+            if isinstance(bound, BoundProgram):
+                made = _Entry(bound, captured_with.watched, captured_with.registrations)
+                return _keep(self._bound, key, made)
+            reasons.append(bound)
+        if self._captures >= MAXIMUM_CAPTURES:
+            reached = self._break(f"more than {MAXIMUM_CAPTURES} captures", None)
+            if reached.reason not in self.breaks:
+                self.breaks.append(reached.reason)
+            return _Entry(reached, [], 0)
+        if self._captures:
+            self.recompilations.append(reasons[-1] if reasons else self._difference(key))
+        self._captures += 1
+        return self._compiled(key, leaves, structure, tensors, kind)
+
+    def _kind(self, key: Any, leaves: list[Any], tensors: list[Tensor]) -> _Kind | None:
+        """Calls like this one but for sizes; None where each size is to have its own program."""
+        if self.dynamic is False or not tensors or _unfit(tensors):
+            return None
+        alike = (key[0], key[1], *map(_described_but_for_sizes, leaves))
+        if alike in self._kinds:
+            self._kinds.move_to_end(alike)
+        kind = self._kinds.setdefault(alike, _Kind(tensors))
+        kind.note(tensors)
+        if len(self._kinds) > MAXIMUM_PROGRAMS:
+            self._kinds.popitem(last=False)
+        return kind
+
     def _compiled(
-        self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]
+        self,
+        key: Any,
+        leaves: list[Any],
+        structure: Any,
+        tensors: list[Tensor],
+        kind: _Kind | None,
     ) -> _Entry:
-        if self._entries:
-            self.recompilations.append(self._difference(key))
         places = watched(self.function)
         constants = [one.value for one in places if isinstance(one.value, Tensor)]
         now = registrations_so_far()
+        if kind is not None and (self.dynamic or kind.moving):
+            made = self._dynamic(leaves, structure, tensors, constants, kind)
+            bound = made.bound(tensors) if made is not None else ""
+            if made is not None and isinstance(bound, BoundProgram):
+                entry = _Entry(bound, places, now)
+                kind.dynamic = [(made, entry), *kind.dynamic[: MAXIMUM_PROGRAMS - 1]]
+                return _keep(self._bound, key, entry)
         entry = _Entry(self._program(leaves, structure, tensors, constants), places, now)
         if isinstance(entry.program, Break):
             self.breaks.append(entry.program.reason)
-        self._entries[key] = entry
-        while len(self._entries) > MAXIMUM_PROGRAMS:
-            self._entries.popitem(last=False)
-        return entry
+        return _keep(self._entries, key, entry)
+
+    def _dynamic(
+        self,
+        leaves: list[Any],
+        structure: Any,
+        tensors: list[Tensor],
+        constants: list[Tensor],
+        kind: _Kind,
+    ) -> DynamicProgram | None:
+        """A program for many sizes; None where there is none."""
+        if is_grad_enabled() and any(one.requires_grad for one in (*tensors, *constants)):
+            return None
+        environment = ShapeEnvironment()
+        symbols = symbols_for(
+            environment,
+            tensors,
+            lambda place, dim: bool(self.dynamic) or (place, dim) in kind.moving,
+        )
+        if not symbols or _share_memory(tensors):
+            return None
+        state.capturing = True
+        try:
+            recording = captured(self.function, leaves, structure, constants, symbols)
+            if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
+                return None
+            return DynamicProgram(recording, environment, len(tensors))
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            return None  # So does the program of one size, which says it.
+        except Exception as error:
+            self.breaks.append(f"each size has a program of its own: {error}")
+            return None
+        finally:
+            state.capturing = False
 
     def _program(
         self, leaves: list[Any], structure: Any, tensors: list[Tensor], constants: list[Tensor]
@@ -193,6 +311,8 @@ class CompiledFunction:
         if key in self._entries:
             changed = [one.name for one in self._entries[key].watched if not holds([one])]
             return f"changed: {', '.join(changed) or 'kernels of operators'}"
+        if not self._entries:
+            return "arguments of another structure"
         latest = next(reversed(self._entries))
         places = [
             place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]
@@ -218,6 +338,20 @@ def _described(value: Any) -> Any:
     except TypeError:
         return type(value), id(value)
     return type(value), value
+
+
+def _keep(entries: OrderedDict[Any, _Entry], key: Any, entry: _Entry) -> _Entry:
+    entries[key] = entry
+    entries.move_to_end(key)
+    while len(entries) > MAXIMUM_PROGRAMS:
+        entries.popitem(last=False)
+    return entry
+
+
+def _described_but_for_sizes(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.dtype, value.dim(), value.device, value.requires_grad, is_plain(value)
+    return _described(value)
 
 
 def _unfit(tensors: list[Tensor]) -> str:
@@ -263,7 +397,9 @@ def compile(
 
     Args:
         fullgraph: raise RuntimeError in the place of running eagerly.
-        dynamic: not used yet: each size has a program of its own.
+        dynamic: True lets a program serve all sizes from the first call on, and False has each
+            size a program of its own. Without either, sizes that were not always the same are left
+            open when a function is captured again. Programs with gradients are of one size.
         backend: "aten"; torch's "inductor" is taken for it, and "eager" compiles nothing.
         mode, options: not used: there is one way.
         disable: give the model itself.
@@ -287,7 +423,7 @@ def compile(
     def compiled(function: Any) -> Any:
         if disable or backend == "eager":
             return function
-        made = CompiledFunction(function, fullgraph)
+        made = CompiledFunction(function, fullgraph, dynamic)
         return CompiledModule(function, made) if isinstance(function, Module) else made
 
     return compiled if model is None else compiled(model)
