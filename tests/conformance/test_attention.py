@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from comparison import assert_same, compare, torch, translated
+from comparison import assert_same, compare, to_torch, torch, translated
 
 import aten
 
@@ -229,14 +229,133 @@ def test_several_heads_that_do_not_go_together(options):
     several_heads((4, 2), (4,), **options)
 
 
-def test_kernels_of_other_devices():
-    query = sample(1, 2, 3, 4)
+def attended(query, key, value, allowed=None, bias=None, scale=None):
+    """What kernels of other devices compute: torch has these on the CPU as a composite."""
+    query, key, value = (one.transpose(1, 2).double() for one in (query, key, value))
+    key, value = (one.repeat_interleave(query.size(1) // one.size(1), 1) for one in (key, value))
+    mask = torch.zeros(query.size(2), key.size(2)).double() if bias is None else bias.double()
+    if allowed is not None:
+        mask = mask.masked_fill(~allowed, float("-inf"))
+    made = torch.nn.functional.scaled_dot_product_attention(query, key, value, mask, scale=scale)
+    return made.nan_to_num().transpose(1, 2).float()
 
-    def attend(library, query):
-        rest = (None, None, None, None, None, 0.0, 0)
-        return library.ops.aten._efficient_attention_forward(query, query, query, *rest)
 
-    compare(attend, query)
+def ours_of(name, *arguments, **keywords):
+    given = [translated(one) if torch.is_tensor(one) else one for one in arguments]
+    named = {key: translated(one) if torch.is_tensor(one) else one for key, one in keywords.items()}
+    return getattr(aten.ops.aten, name)(*given, **named)
+
+
+def require_described(name, found, *arguments, **keywords):
+    """Shapes and dtypes are those that torch says of its kernels, without data."""
+    given = [one.to("meta") if torch.is_tensor(one) else one for one in arguments]
+    expected = getattr(torch.ops.aten, name)(*given, **keywords)
+    for ours, theirs in zip(found, expected, strict=True):
+        if not torch.is_tensor(theirs):
+            assert ours == theirs
+            continue
+        assert (tuple(ours.shape), str(ours.dtype)[5:]) == (
+            tuple(theirs.shape),
+            str(theirs.dtype)[6:],
+        )
+        assert ours.stride() == theirs.stride()
+
+
+def causal(rows, keys, left=None, right=0, shift=0):
+    behind = torch.arange(keys) - (torch.arange(rows).unsqueeze(1) + shift)
+    allowed = torch.ones(rows, keys, dtype=torch.bool)
+    if right is not None:
+        allowed &= behind <= right
+    if left is not None:
+        allowed &= behind >= -left
+    return allowed
+
+
+@pytest.mark.parametrize("heads", [4, 2])
+@pytest.mark.parametrize(
+    ("is_causal", "left", "right"),
+    [(False, None, None), (True, None, None), (False, 2, 1), (True, 3, 5)],
+)
+def test_rows_before_heads(heads, is_causal, left, right):
+    name = "_flash_attention_forward"
+    query, key, value = sample(2, 5, 4, 8), sample(2, 7, heads, 8), sample(2, 7, heads, 8, seed=2)
+    given = (query, key, value, None, None, 5, 7, 0.0, is_causal, False)
+    windows = {"window_size_left": left, "window_size_right": right}
+    found = ours_of(name, *given, **windows)
+    require_described(name, found, *given)
+    allowed = causal(5, 7, left, 0 if is_causal else right, shift=2)
+    expected = attended(query, key, value, allowed)
+    assert torch.allclose(to_torch(found[0]), expected, atol=1e-5)
+    scores = torch.einsum("nqhd,nkhd->nhqk", query, key.repeat_interleave(4 // heads, 2)) / 8**0.5
+    logarithms = scores.masked_fill(~allowed, float("-inf")).logsumexp(-1)
+    assert torch.allclose(to_torch(found[1]), logarithms, atol=1e-5)
+
+
+def test_sequences_one_behind_another():
+    query, key, value = sample(9, 4, 8), sample(11, 4, 8, seed=1), sample(11, 4, 8, seed=2)
+    begin_q, begin_k = (torch.tensor(one, dtype=torch.int32) for one in ([0, 3, 9], [0, 4, 11]))
+    given = (query, key, value, begin_q, begin_k, 6, 7, 0.0, True, False)
+    made = ours_of("_flash_attention_forward", *given)
+    require_described("_flash_attention_forward", made, *given)
+    efficient = ours_of(
+        "_efficient_attention_forward",
+        *(one.unsqueeze(0) for one in (query, key, value)),
+        *(None, begin_q, begin_k, 6, 7, 0.0, 2, True),
+    )
+    for rows, keys in (((0, 3), (0, 4)), ((3, 9), (4, 11))):
+        parts = [one[None, slice(*at)] for one, at in ((query, rows), (key, keys), (value, keys))]
+        allowed = causal(rows[1] - rows[0], keys[1] - keys[0], shift=1)
+        expected = attended(*parts, allowed)
+        for found in (to_torch(made[0])[None], to_torch(efficient[0])):
+            assert torch.allclose(found[:, slice(*rows)], expected, atol=1e-5)
+    sums = to_torch(efficient[1])
+    assert sums.shape == (2, 4, 32)
+    assert torch.equal(sums[1, :, :6], to_torch(made[1])[:, 3:])
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2])
+@pytest.mark.parametrize("asked", [False, True])
+def test_rows_before_heads_with_a_bias(kind, asked):
+    name = "_efficient_attention_forward"
+    query, key, value = sample(2, 5, 4, 8), sample(2, 7, 4, 8, seed=1), sample(2, 7, 4, 6, seed=2)
+    bias = sample(2, 4, 5, 7, seed=3)
+    given = (query, key, value, bias, None, None, None, None, 0.0, kind, asked)
+    found = ours_of(name, *given, scale=0.3)
+    require_described(name, found, *given)
+    allowed = None if kind == 0 else causal(5, 7, shift=0 if kind == 1 else 2)
+    expected = attended(query, key, value, allowed, bias, 0.3)
+    assert torch.allclose(to_torch(found[0]), expected, atol=1e-5)
+
+
+def test_keys_in_use_slopes_and_factors():
+    query, key, value = sample(2, 5, 4, 8), sample(2, 7, 4, 8, seed=1), sample(2, 7, 4, 8, seed=2)
+    slopes, used = torch.tensor([0.5, 0.25, 0.125, 1.0]), torch.tensor([7, 4])
+    given = (query, key, value, None, None, 5, 7, 0.0, False, False)
+    found = ours_of("_flash_attention_forward", *given, seqused_k=used, alibi_slopes=slopes)
+    behind = torch.arange(7) - (torch.arange(5).unsqueeze(1) + 2)
+    bias = -slopes.view(1, 4, 1, 1) * behind.abs()
+    allowed = torch.arange(7) < used.view(2, 1, 1, 1)
+    expected = attended(query, key, value, allowed.expand(2, 4, 5, 7), bias.expand(2, 4, 5, 7))
+    assert torch.allclose(to_torch(found[0]), expected, atol=1e-5)
+    factors = [torch.full((2, 4), one) for one in (2.0, 0.5, 3.0)]
+    packet = aten.ops.aten._flash_attention_forward.quantized
+    ours = [translated(one) if torch.is_tensor(one) else one for one in given]
+    made = packet(*ours, *map(translated, factors))
+    expected = attended(query * 2, key * 0.5, value * 3)
+    assert torch.allclose(to_torch(made[0]), expected, atol=1e-5)
+
+
+def test_what_other_devices_kernels_are_not_asked_for_here():
+    query = aten.zeros(1, 2, 3, 4)
+    forward = aten.ops.aten._flash_attention_forward
+    with pytest.raises(NotImplementedError, match="no dropout_p"):
+        forward(query, query, query, None, None, 2, 2, 0.5, False, False)
+    with pytest.raises(RuntimeError, match="beginnings of sequences"):
+        forward(query, query, query, aten.zeros(2), None, 2, 2, 0.0, False, False)
+    with pytest.raises(RuntimeError, match="custom_mask_type is 0, 1 or 2"):
+        aten.ops.aten._efficient_attention_forward(
+            query, query, query, None, None, None, None, None, 0.0, 3
+        )
 
 
 @pytest.mark.parametrize("element", ["float32", "float64", "bfloat16"])

@@ -282,6 +282,41 @@ def test_bags(mode: str) -> None:
     compare(expression, table, tolerance=1e-6)
 
 
+@pytest.mark.parametrize("padding", [-1, 1])
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("ends", [(0, 2, 2), (0, 2, 5)])
+def test_gradients_of_bags(mode: int, padding: int, ends: tuple[int, ...]) -> None:
+    table = torch.arange(15.0).view(5, 3).sin()
+
+    def expression(t, table):
+        indices, offsets, last = index(t, 4, 1, 1, 0, 3), index(t, *ends), ends[-1] == 5
+        weights = None if mode else t.arange(5.0).cos()
+        given = indices, offsets, False, mode, False, weights, last, padding
+        bags, *found = t.ops.aten._embedding_bag(table, *given)
+        grad = bags.cos()
+        rest = 5, False, mode, False, weights, padding
+        made = t.ops.aten._embedding_bag_backward(grad, indices, offsets, *found, *rest)
+        if mode:
+            return made
+        per_sample = t.ops.aten._embedding_bag_per_sample_weights_backward
+        return made, per_sample(grad, table, indices, offsets, found[0], 0, padding)
+
+    compare(expression, table, tolerance=1e-6)
+
+
+def test_gradients_of_bags_by_how_often_rows_were_used() -> None:
+    # torch divides by the counts of other rows here, once a row was used twice.
+    grad, none = aten.ones(1, 2), aten.zeros(0, dtype=aten.int64)
+    indices, offsets = aten.tensor([3, 3, 0]), aten.tensor([0])
+    backward = aten.ops.aten._embedding_bag_backward
+    made = backward(grad, indices, offsets, none, none, none, 4, True, 0, False, None)
+    assert made.tolist() == [[1, 1], [0, 0], [0, 0], [1, 1]]
+    with pytest.raises(NotImplementedError, match="no sparse gradients"):
+        backward(grad, indices, offsets, none, none, none, 4, False, 0, True, None)
+    with pytest.raises(RuntimeError, match="mode is 0"):
+        backward(grad, indices, offsets, none, none, none, 4, False, 3, False, None)
+
+
 def test_embedding_scales_long_rows_in_place() -> None:
     def expression(t, table):
         kept = table.clone()

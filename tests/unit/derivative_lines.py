@@ -77,6 +77,7 @@ _IMAGE, _VOLUME = [numbers(1, 2, 3, 4)], [numbers(1, 1, 3, 3, 4)]
 _MATRIX = [numbers(3, 4)]
 _COMPLEX = [numbers(3, 2, dtype=aten.complex128)]
 _PLACES = aten.tensor([2, 0])
+_ROWS, _STARTS = aten.tensor([3, 2, 0, 3, 1]), aten.tensor([0, 3, 3])
 _MASK = aten.tensor([[True, False, True, False]])
 
 
@@ -113,6 +114,15 @@ CALLS = {
     ),
     "_batch_norm_with_update_functional": (_updating, _NORMED),
     "_conj": (lambda x: _aten._conj(x) * x, _COMPLEX),
+    "_embedding_bag": (
+        lambda table, weights: (
+            _aten._embedding_bag(table, _ROWS, _STARTS, per_sample_weights=weights, padding_idx=2)[
+                0
+            ]
+            ** 2
+        ),
+        [numbers(4, 3), numbers(5)],
+    ),
     "_index_put_impl": (
         lambda x, v: _aten._index_put_impl(x, [_PLACES], v, False),
         [numbers(3, 4), numbers(2, 4)],

@@ -40,6 +40,20 @@ def test_rows_times_the_matrix_of_their_group() -> None:
         grouped(rows, matrices, aten.tensor([1]))
 
 
+def test_gradients_of_rows_times_the_matrix_of_their_group() -> None:
+    rows = aten.arange(8, dtype=aten.float32).reshape((4, 2)).requires_grad_()
+    matrices = aten.arange(18, dtype=aten.float32).reshape((3, 2, 3)).requires_grad_()
+    ends = aten.tensor([1, 1, 3], dtype=aten.int32)
+    grad = aten.arange(12, dtype=aten.float32).reshape((4, 3)).cos()
+    aten.ops.transformers.grouped_mm_fallback(rows, matrices, ends).backward(grad)
+    backward = aten.ops.transformers.grouped_mm_fallback_backward
+    of_rows, of_matrices = backward(grad, rows.detach(), matrices.detach(), ends)
+    assert of_rows.tolist() == rows.grad.tolist()
+    assert of_matrices.tolist() == matrices.grad.tolist()
+    with pytest.raises(RuntimeError, match="expected a gradient of shape"):
+        backward(grad.t(), rows.detach(), matrices.detach(), ends)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_sample_in_every_form(form: str) -> None:
     names = [entry["op"] for entry in LISTS["core_ir"] if not _missing(entry["op"])]

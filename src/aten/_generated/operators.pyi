@@ -281,10 +281,21 @@ class packet__embedding_bag(_OpOverloadPacket):
     default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     out: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, weight: _Tensor, indices: _Tensor, offsets: _Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: _Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
+class packet__embedding_bag_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, indices: _Tensor, offsets: _Tensor, offset2bag: _Tensor, bag_size: _Tensor, maximum_indices: _Tensor, num_weights: _int, scale_grad_by_freq: _bool, mode: _int, sparse: _bool, per_sample_weights: _Tensor | None, padding_idx: _int = -1) -> _Tensor: ...
+class packet__embedding_bag_dense_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, indices: _Tensor, offset2bag: _Tensor, bag_size: _Tensor, maximum_indices: _Tensor, num_weights: _int, scale_grad_by_freq: _bool, mode: _int, per_sample_weights: _Tensor | None, padding_idx: _int = -1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__embedding_bag_forward_only(_OpOverloadPacket):
     default: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     out: _Giving[tuple[_Tensor, _Tensor, _Tensor, _Tensor]]
     def __call__(self, weight: _Tensor, indices: _Tensor, offsets: _Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: _Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1, *, out: tuple[_Tensor, _Tensor, _Tensor, _Tensor] | list[_Tensor] | None = None) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]: ...
+class packet__embedding_bag_per_sample_weights_backward(_OpOverloadPacket):
+    default: _Giving[_Tensor]
+    out: _Giving[_Tensor]
+    def __call__(self, grad: _Tensor, weight: _Tensor, indices: _Tensor, offsets: _Tensor, offset2bag: _Tensor, mode: _int, padding_idx: _int = -1, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet__euclidean_dist(_OpOverloadPacket):
     default: _Giving[_Tensor]
     out: _Giving[_Tensor]
@@ -6153,7 +6164,10 @@ class AtenOperators:
     _dim_arange: packet__dim_arange
     _efficient_attention_forward: packet__efficient_attention_forward
     _embedding_bag: packet__embedding_bag
+    _embedding_bag_backward: packet__embedding_bag_backward
+    _embedding_bag_dense_backward: packet__embedding_bag_dense_backward
     _embedding_bag_forward_only: packet__embedding_bag_forward_only
+    _embedding_bag_per_sample_weights_backward: packet__embedding_bag_per_sample_weights_backward
     _euclidean_dist: packet__euclidean_dist
     _fake_quantize_learnable_per_channel_affine: packet__fake_quantize_learnable_per_channel_affine
     _fake_quantize_learnable_per_channel_affine_backward: packet__fake_quantize_learnable_per_channel_affine_backward

@@ -995,6 +995,14 @@ def embedding_weight(gradient: Any, indices: Any, weight_sizes: Any, padding_idx
     return ops.aten.embedding_dense_backward(gradient, indices, products.rows(weight_sizes), padding_idx, scale_grad_by_freq)
 
 
+def _embedding_bag_weight(gradient: Any, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any, weight_sizes: Any, scale_grad_by_freq: Any, mode: Any, per_sample_weights: Any, padding_idx: Any) -> Any:
+    return ops.aten._embedding_bag_backward(gradient, indices, offsets, result1, result2, result3, products.rows(weight_sizes), scale_grad_by_freq, mode, False, per_sample_weights, padding_idx)
+
+
+def _embedding_bag_per_sample_weights(gradient: Any, weight: Any, indices: Any, offsets: Any, result1: Any, mode: Any, padding_idx: Any) -> Any:
+    return ops.aten._embedding_bag_per_sample_weights_backward(gradient, weight, indices, offsets, result1, mode, padding_idx)
+
+
 def _scaled_dot_product_flash_attention_for_cpu_query(gradient: Any, query: Any, key: Any, value: Any, result: Any, result1: Any, dropout_p: Any, is_causal: Any, attn_mask: Any, scale: Any) -> Any:
     return products.of_attention(gradient, query, key, value, result, result1, dropout_p, is_causal, attn_mask, scale)
 
@@ -2075,6 +2083,10 @@ DERIVATIVES: dict[str, Any] = {
     'embedding': ((
         (('weight',), ('gradient', 'indices', 'weight_sizes', 'padding_idx', 'scale_grad_by_freq'), embedding_weight, None, ()),
     ), (), ()),
+    '_embedding_bag': ((
+        (('weight',), ('gradient', 'indices', 'offsets', 'result1', 'result2', 'result3', 'weight_sizes', 'scale_grad_by_freq', 'mode', 'per_sample_weights', 'padding_idx'), _embedding_bag_weight, None, ()),
+        (('per_sample_weights',), ('gradient', 'weight', 'indices', 'offsets', 'result1', 'mode', 'padding_idx'), _embedding_bag_per_sample_weights, '_embedding_bag_per_sample_weights_backward', ('gradient', 'weight', 'indices', 'offsets', 'result1', 'mode', 'padding_idx')),
+    ), (1, 2, 3), ()),
     '_scaled_dot_product_flash_attention_for_cpu': ((
         (('query', 'key', 'value'), ('gradient', 'query', 'key', 'value', 'result', 'result1', 'dropout_p', 'is_causal', 'attn_mask', 'scale'), _scaled_dot_product_flash_attention_for_cpu_query, None, ()),
     ), (1,), ()),

@@ -16,6 +16,7 @@ from typing import Any
 from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.kernels.folding.plan import Launch, Plan
 from aten.backends.cpu.target import HOST
+from aten.loops.addressing import is_placed
 from aten.loops.geometry import (
     Dimension,
     Operand,
@@ -30,6 +31,7 @@ from aten.loops.geometry import (
 )
 from aten.loops.pipeline import lower
 from aten.loops.program import FOLDS, SCANS, Program
+from aten.loops.structural import Step, Steps, row_major, spread_node
 from aten.loops.target import Target
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
@@ -48,16 +50,6 @@ class Memory:
     def operand(self, node: Node) -> Operand:
         """As an operand of a graph, strides in bytes."""
         return Operand(node, tuple(stride * self.dtype.itemsize for stride in self.strides))
-
-
-def row_major(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Strides of `sizes` without gaps, the last dimension innermost."""
-    strides = []
-    stride = 1
-    for size in reversed(sizes):
-        strides.append(stride)
-        stride *= max(size, 1)
-    return tuple(reversed(strides))
 
 
 def in_order_of(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -85,6 +77,7 @@ def plan_graph(
     single: bool,
     target: Target = HOST,
     strides: Sequence[tuple[int, ...]] | None = None,
+    parts: Parts | None = None,
 ) -> Plan:
     """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only.
 
@@ -94,6 +87,7 @@ def plan_graph(
 
     Raises UnsupportedGraphError where one walk cannot fill its results, for metadata alike.
     """
+    parts = parts or Parts()
     outputs = [
         Memory(
             len(inputs) + place,
@@ -108,9 +102,10 @@ def plan_graph(
     launches: list[Launch] = []
     space = find_space(graph)
     if generate is not None and any(0 not in memory.sizes for memory in outputs):
-        builder = _Builder(graph, space, [*inputs, *outputs], temporaries, generate, target)
+        memories = [*inputs, *outputs]
+        builder = _Builder(graph, space, memories, temporaries, generate, target, parts)
         launches = builder.launches()
-    return Plan(
+    plan: Plan = parts.plan(
         launches,
         described,
         [(memory.dtype, memory.sizes, memory.strides) for memory in temporaries],
@@ -119,6 +114,66 @@ def plan_graph(
         device_type,
         generate is not None,
     )
+    return plan
+
+
+def plan_steps(
+    lowered: Steps,
+    inputs: int,
+    *,
+    generate: Generate | None,
+    device_type: int,
+    prepared: Callable[[Graph], Graph],
+    target: Target = HOST,
+    parts: Parts | None = None,
+) -> Plan:
+    """The plan of a structural primitive with so many tensors; see `plan_graph`."""
+    parts = parts or Parts()
+    made, *kept = [(one.dtype, one.sizes, one.strides) for one in (lowered.result, *lowered.kept)]
+    launches: list[Launch] = []
+    if generate is not None:
+        for step in lowered.steps:
+            launches += _launches_of(step, generate, prepared, target, parts)
+    plan: Plan = parts.plan(launches, [made], kept, inputs, True, device_type, generate is not None)
+    return plan
+
+
+def _launches_of(
+    step: Step,
+    generate: Generate,
+    prepared: Callable[[Graph], Graph],
+    target: Target,
+    parts: Parts,
+) -> list[Launch]:
+    graph = _filling(prepared(step.graph), step)
+    space = find_space(graph)
+    if step.serial:
+        space.reduced = step.serial
+    kept = [size for dim, size in enumerate(space.shape) if dim not in space.reduced]
+    if 0 in kept or (step.serial and 0 in space.shape):
+        return []
+    memories = [Memory(one.source, one.dtype, one.sizes, one.strides) for one in step.windows]
+    offsets = [one.offset * one.dtype.itemsize for one in step.windows]
+    builder = _Builder(graph, space, memories, [], generate, target, parts, by_output=True)
+    builder.across = step.across
+    return builder.launches_at(offsets, step.numbers)
+
+
+def _filling(graph: Graph, step: Step) -> Graph:
+    """`graph`, the outputs of which have an element for each of their windows'."""
+    windows = step.windows[len(graph.inputs) :]
+    outputs = [
+        spread_node(node, window.sizes) for node, window in zip(graph.outputs, windows, strict=True)
+    ]
+    return Graph(graph.name, graph.inputs, outputs)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What plans and launches are: the CPU's know addresses."""
+
+    plan: Callable[..., Any] = Plan
+    launch: Callable[..., Any] = Launch
 
 
 class _Builder:
@@ -132,8 +187,14 @@ class _Builder:
         temporaries: list[Memory],
         generate: Generate,
         target: Target,
+        parts: Parts,
+        *,
+        by_output: bool = False,
     ) -> None:
         self.target = target
+        self.parts = parts
+        self.numbers: list[int] = []
+        self.across = False
         self.graph = graph
         self.space = space
         self.memories = memories
@@ -144,13 +205,24 @@ class _Builder:
             for memory, node in zip(memories, (*graph.inputs, *graph.outputs), strict=True)
         ]
         ordered = any(node.prim == "position" for node in graph.nodes())
-        self.kept, self.reduced = dimensions(self.space, self.operands, keep_order=ordered)
+        self.kept, self.reduced = dimensions(
+            self.space, self.operands, keep_order=ordered, by_output=by_output
+        )
 
     def launches(self) -> list[Launch]:
         """One launch, or two where the reduction is cut."""
         if not self._worth_cutting():
             return [self._launch(self.graph, self.space, self.kept, self.reduced, self.memories)]
         return self._cut_launches()
+
+    def launches_at(self, offsets: list[int], numbers: list[int]) -> list[Launch]:
+        """One launch on windows that begin so many bytes behind their tensors."""
+        self.numbers = numbers
+        return [
+            self._launch(
+                self.graph, self.space, self.kept, self.reduced, self.memories, offsets=offsets
+            )
+        ]
 
     def _launch(
         self,
@@ -167,7 +239,10 @@ class _Builder:
         folded = bool(space.reduced)
         if folded and not reduced:
             reduced = [Dimension(1, [0] * len(nodes))]
-        order = _order(kept, reduced, [node.dtype.itemsize for node in nodes]) if folded else "row"
+        order = "row"
+        if folded:
+            widths = [node.dtype.itemsize for node in nodes]
+            order = "column" if self.across and kept else _order(kept, reduced, widths)
         along = reduced[-1] if folded and order == "row" else (kept[-1] if kept else None)
         accesses = tuple(
             "unit" if along is None else access(along.strides[place], node.dtype.itemsize)
@@ -175,7 +250,7 @@ class _Builder:
         )
         program = lower(
             graph,
-            accesses=_writable(accesses, len(graph.inputs)),
+            accesses=_writable(accesses, graph),
             row_inputs=frozenset(
                 place for place, node in enumerate(graph.inputs) if is_row(node, space)
             ),
@@ -194,17 +269,18 @@ class _Builder:
         words = [count if extent is None else extent, *(one.size for one in reduced)]
         for place in range(len(nodes)):
             words += [dimension.strides[place] for dimension in reduced]
-        return Launch(
+        launch: Launch = self.parts.launch(
             graph.name,
             address,
             owner,
             [dimension.size for dimension in reversed(kept)],
             [dimension.strides for dimension in reversed(kept)],
-            words if folded else [],
+            [*(words if folded else []), *self.numbers],
             [memory.source for memory in memories],
             offsets or [0] * len(nodes),
             count * max(1, len(graph.nodes()) // 4),
         )
+        return launch
 
     def _worth_cutting(self) -> bool:
         """One level of folds, no full results, many elements in one run.
@@ -449,9 +525,15 @@ def _order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -
     return "row"
 
 
-def _writable(accesses: tuple[str, ...], inputs: int) -> tuple[str, ...]:
-    """Outputs that the innermost loop stays on are written outside it: any step will do."""
-    return accesses[:inputs] + tuple("unit" if one == "zero" else one for one in accesses[inputs:])
+def _writable(accesses: tuple[str, ...], graph: Graph) -> tuple[str, ...]:
+    """Outputs that the innermost loop stays on are written outside it: any step will do, but for
+    those that are written at computed addresses."""
+    first = len(graph.inputs)
+    outputs = [
+        "unit" if one == "zero" and not is_placed(node) else one
+        for one, node in zip(accesses[first:], graph.outputs, strict=True)
+    ]
+    return (*accesses[:first], *outputs)
 
 
 def _product(sizes: Any) -> int:

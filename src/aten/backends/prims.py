@@ -62,6 +62,12 @@ def _define_structural(prim: StructuralPrim) -> None:
         op.register(DispatchKey.CompositeExplicitAutograd, prim.expansion, place)
     location = f"{_CPU_KERNELS}:{prim.name}"
     op.register(DispatchKey.CPU, _deferred(location), location)
+    if any(
+        one.key not in (DispatchKey.CPU, DispatchKey.Meta) for one in structured.loop_backends()
+    ):
+        from aten.backends import structural_loops
+
+        structural_loops.install(op, prim.name)
 
 
 def _meta_kernel(prim: StructuralPrim) -> Callable[..., Any]:

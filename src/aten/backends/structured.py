@@ -17,6 +17,7 @@ from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
 from aten._core.tensor.tensor import Tensor
 from aten.backends import choice
 from aten.backends.composite import install_variant
+from aten.backends.contract import COMPONENTS
 from aten.backends.cpu.kernels.folding.plan import Plan, PlanKernel
 from aten.backends.cpu.kernels.pointwise.pointwise import PointwiseKernel
 from aten.backends.decomposition import MOVES, decomposing_kernel, refused_by_space
@@ -50,7 +51,8 @@ class LoopBackend:
         self.key = key
         self.generator = generator
         self.executes = generator is not None
-        self.device_type = device_types()[key.backend.lower()]
+        name = COMPONENTS.get(key.backend, key.backend.lower())
+        self.device_type = device_types()[name]
 
     def promotion(self, kernel: PointwiseKernel, attributes: dict[str, Any]) -> str:
         """The promotion rule for these attributes."""
@@ -152,6 +154,11 @@ def has_definition(op: OpOverload) -> bool:
 def add_loop_backend(backend: LoopBackend) -> None:
     """Give `backend` kernels for every structured operator made from now on."""
     _backends.append(backend)
+
+
+def loop_backends() -> tuple[LoopBackend, ...]:
+    """All of them, in the order in which they came."""
+    return tuple(_backends)
 
 
 def loop_backend(key: DispatchKey) -> LoopBackend:

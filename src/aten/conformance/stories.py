@@ -170,6 +170,13 @@ input:n.m.k normalized_shape=k weight:k
 weight:n.m indices:k/i
 weight:n.m indices:k.l/i
 weight:n.m indices:l/i offsets:1/z mode=0 per_sample_weights=-
+grad:2.k indices:m/z offset2bag:m/z bag_size:2/o maximum_indices:2.k/z num_weights=3 mode=0 \
+per_sample_weights=-
+grad:2.k indices:m/z offset2bag:m/z bag_size:2/o maximum_indices:2.k/z num_weights=3 mode=1 \
+per_sample_weights=-
+grad:2.k indices:m/z offset2bag:m/z bag_size:2/o maximum_indices:2.k/z num_weights=3 mode=2 \
+per_sample_weights=-
+grad:2.k weight:3.k indices:m/z offset2bag:m/z mode=0
 weight:n.m indices:l/i offsets:1/z mode=2 per_sample_weights=- padding_idx=0
 weight:n.m indices:l.3/i offsets=- mode=1 per_sample_weights=-
 weight:n.m indices:l/i offsets:1/z mode=0 per_sample_weights:l

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from aten._core.base.dtypes import DTYPES
+from aten.loops.addressing import ADDRESSING, NUMBER
 from aten.prims import Graph, GraphInterpreter, Node, Prim, Value
 from aten.prims import elementwise as p
 
@@ -87,7 +88,10 @@ def _rewritten(graph: Graph, rule_for: Callable[[Node], Rule | None]) -> Graph:
             return rule(*operands, **node.params)
         if node.prim == "constant":
             return interpreter.constant(node.params["value"], node.dtype)
-        return interpreter.bind(Prim.table[node.prim], tuple(operands), node.params)
+        if node.prim == NUMBER:
+            return interpreter.value(node)
+        prim = ADDRESSING.get(node.prim) or Prim.table[node.prim]
+        return interpreter.bind(prim, tuple(operands), node.params)
 
     inputs = []
     for node in graph.nodes():

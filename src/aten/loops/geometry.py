@@ -213,11 +213,12 @@ def is_row(node: Node, space: Space) -> bool:
 
 
 def dimensions(
-    space: Space, operands: Sequence[Operand], *, keep_order: bool
+    space: Space, operands: Sequence[Operand], *, keep_order: bool, by_output: bool = False
 ) -> tuple[list[Dimension], list[Dimension]]:
     """Kept and reduced dimensions, innermost last, in memory order and joined where possible.
 
     With `keep_order` the reduced ones stay in the order of the shape, for positions among them.
+    With `by_output` the order is that of the last operand.
     """
     strides = [axis_strides(operand, space) for operand in operands]
     every = [
@@ -226,16 +227,18 @@ def dimensions(
     ]
     reduced = [every[axis] for axis in sorted(space.reduced)]
     kept = [dimension for axis, dimension in enumerate(every) if axis not in space.reduced]
-    return joined(in_memory_order(kept)), joined(
-        reduced if keep_order else in_memory_order(reduced)
+    return joined(in_memory_order(kept, by_output=by_output)), joined(
+        reduced if keep_order else in_memory_order(reduced, by_output=by_output)
     )
 
 
-def in_memory_order(found: list[Dimension]) -> list[Dimension]:
-    """Largest strides first, by the first operand that moves along either dimension."""
+def in_memory_order(found: list[Dimension], *, by_output: bool = False) -> list[Dimension]:
+    """Largest strides first, by the first operand that moves along either dimension; or by the
+    last operand before the others."""
 
     def farther(dimension: Dimension) -> tuple[int, ...]:
-        return tuple(-stride for stride in dimension.strides)
+        steps = tuple(-abs(stride) for stride in dimension.strides)
+        return (steps[-1], *steps) if by_output else steps
 
     return sorted((one for one in found if one.size != 1), key=farther)
 

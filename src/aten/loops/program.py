@@ -1,7 +1,8 @@
 """Loop IR: one fused kernel, as blocks of instructions with explicit loads, folds and stores.
 
 A kernel visits the *kept* points of its iteration space; at each it runs its blocks in order. A
-`row` block runs once per kept point, a `loop` block once per element of the reduced dimensions.
+`row` block runs once per kept point, a `loop` block once per element of the reduced dimensions,
+one after the other where they are written at computed addresses.
 A kernel without loop blocks is a plain map. Sizes and strides are not part of it: they arrive
 when it runs, so one kernel serves every shape.
 
@@ -46,13 +47,25 @@ class Operand:
 
 @dataclass(slots=True, eq=False)
 class Instruction:
-    """`%number: dtype = operation operands`; operands are instructions, or operands for loads."""
+    """`%number: dtype = operation operands`; operands are instructions, or operands for loads.
+
+    A load with an operand, and a store with a second one, go so many bytes on from where the walk
+    is; `number` is an integer that arrives when the kernel runs.
+    """
 
     operation: str
     operands: tuple[Instruction, ...]
     dtype: dtype
     params: dict[str, Any] = field(default_factory=dict)
     memory: Operand | None = None
+
+    @property
+    def offset(self) -> Instruction | None:
+        """How many bytes behind where the walk is an access goes; None for where it is."""
+        if self.memory is None:
+            return None
+        at = 0 if self.operation == "load" else 1
+        return self.operands[at] if len(self.operands) > at else None
 
     @property
     def is_fold(self) -> bool:
@@ -101,6 +114,21 @@ class Program:
     def streams(self) -> bool:
         """Whether an output is written past the caches."""
         return any(operand.access == "stream" for operand in self.operands)
+
+    @property
+    def indexed(self) -> frozenset[str]:
+        """The operands that are met at computed addresses."""
+        every = [one for block in self.blocks for one in block.instructions]
+        return frozenset(
+            one.memory.name for one in every if one.memory is not None and one.offset is not None
+        )
+
+    @property
+    def numbers(self) -> int:
+        """How many integers it takes beside those of the walk."""
+        every = [one for block in self.blocks for one in block.instructions]
+        places = [one.params["place"] for one in every if one.operation == "number"]
+        return max(places, default=-1) + 1
 
     @property
     def loops(self) -> list[Block]:

@@ -9,6 +9,7 @@ or in a buffer where rows are short.
 
 from __future__ import annotations
 
+from aten.loops.addressing import ELEMENT, computed_inputs, is_placed
 from aten.loops.program import FOLDS, Block, Instruction, Operand, Program
 from aten.prims import Graph, Node
 
@@ -112,8 +113,7 @@ class _Scheduler:
         block = Block("row")
         values: dict[int, Instruction] = {}
         for node, operand in zip(self.graph.outputs, self.outputs, strict=True):
-            value = self._compute(node, block, values)
-            block.instructions.append(_store(value, operand))
+            self._write(node, operand, block, values)
         return [block]
 
     def _fold_blocks(self) -> list[Block]:
@@ -149,12 +149,21 @@ class _Scheduler:
             self.row_values[id(fold)] = results[-1]
         for node, operand in zip(self.graph.outputs, self.outputs, strict=True):
             if analysis.full[id(node)] and analysis.level[id(node)] == level:
-                value = self._compute(node, block, values)
-                block.instructions.append(_store(value, operand))
+                self._write(node, operand, block, values)
                 self.resting.setdefault(id(node), operand)
         self._rest_costly_values(level, nodes, block, values)
         block.instructions.extend(results)
         return block
+
+    def _write(
+        self, node: Node, operand: Operand, block: Block, values: dict[int, Instruction]
+    ) -> None:
+        """Store an output, at the address that it was given or where the walk is."""
+        needed = node.inputs if is_placed(node) else (node,)
+        for one in needed:
+            self._compute(one, block, values)
+        operands = tuple(values[id(one)] for one in needed)
+        block.instructions.append(Instruction("store", operands, node.dtype, memory=operand))
 
     def _rest_costly_values(
         self, level: int, nodes: list[Node], block: Block, values: dict[int, Instruction]
@@ -223,7 +232,8 @@ class _Scheduler:
             if key in values or self._ready(current, block, values):
                 stack.pop()
                 continue
-            waiting = [operand for operand in current.inputs if id(operand) not in values]
+            needed = computed_inputs(current)
+            waiting = [operand for operand in needed if id(operand) not in values]
             if waiting:
                 stack.extend(reversed(waiting))
                 continue
@@ -231,7 +241,7 @@ class _Scheduler:
             if current.prim == "broadcast_in_dim":
                 values[key] = values[id(current.inputs[0])]
                 continue
-            operands = tuple(values[id(operand)] for operand in current.inputs)
+            operands = tuple(values[id(operand)] for operand in needed)
             made = self._instruction(current, operands if current.prim != "position" else ())
             block.instructions.append(made)
             values[key] = made
@@ -263,7 +273,10 @@ class _Scheduler:
     def _instruction(self, node: Node, operands: tuple[Instruction, ...]) -> Instruction:
         if node.prim == "input":
             return Instruction("load", (), node.dtype, memory=self.inputs[id(node)])
-        kept = ("dtype", "rare", "table")
+        if node.prim == ELEMENT.name:
+            window = self.inputs[id(node.inputs[0])]
+            return Instruction("load", operands, node.dtype, memory=window)
+        kept = ("dtype", "rare", "table", "place")
         params = {key: value for key, value in node.params.items() if key in kept}
         return Instruction(node.prim, operands, node.dtype, params)
 

@@ -7,7 +7,7 @@ from aten.prims import Prim
 
 _ACCESSES = frozenset({"unit", "zero", "any"})
 _MEMORY = frozenset({"load", "store"})
-_LEAVES = frozenset({"constant", "extent", "position"})
+_LEAVES = frozenset({"constant", "extent", "number", "position"})
 
 
 class SpecError(AssertionError):
@@ -77,6 +77,12 @@ def _verify_memory(program: Program, block: Block, instruction: Instruction) -> 
         f"{instruction.operation} of the full operand {memory.name} in a row block",
     )
     _require(instruction.dtype is memory.dtype, program, f"type of {memory.name}")
+    offset = instruction.offset
+    _require(
+        offset is None or offset.dtype.name == "int64",
+        program,
+        f"type of an offset in {memory.name}",
+    )
 
 
 def _require(condition: bool, program: Program, what: str) -> None:

@@ -3,7 +3,8 @@
 Every kernel has one signature, `void kernel(ptr data, i64 n0, ptr s0, i64 n1, ptr s1, ptr g)`:
 `data` points to one address per operand, `n0` and `n1` count the kept points of the two innermost
 kept dimensions with byte strides `s0` and `s1` per operand, and `g` holds what concerns the reduced
-dimensions: how many elements they hold, their sizes, then each operand's byte strides along them.
+dimensions: how many elements they hold, their sizes, then each operand's byte strides along them;
+behind that are the program's numbers.
 Further kept dimensions are the launcher's affair.
 """
 
@@ -40,6 +41,7 @@ class KernelEmitter(ScalarEmitter):
         self.label = "entry"
         self.values: dict[int, object] = {}
         self.metadata: list[str] = []
+        self.numbers: list[str] = []
         memory = [*program.operands, *program.buffers]
         self.position = {operand.name: place for place, operand in enumerate(memory)}
 
@@ -170,7 +172,12 @@ class KernelEmitter(ScalarEmitter):
         return self.let(f"load i64, ptr {place}, align 8")
 
     def pointers(self) -> list[str]:
-        """The operands' addresses."""
+        """The operands' addresses; what arrives with them is read here, too."""
+        program = self.program
+        first = 1 + program.reduced_rank * (1 + len(program.operands))
+        if not program.reduced_rank:
+            first = 0
+        self.numbers = [self.word("%g", first + place) for place in range(program.numbers)]
         found = []
         for place in range(len(self.program.operands)):
             slot = self.let(f"getelementptr inbounds ptr, ptr %data, i64 {place}")
@@ -202,13 +209,19 @@ class KernelEmitter(ScalarEmitter):
 
     def compute(self, instruction: Instruction) -> None:
         """A pure instruction, on values computed before."""
+        if instruction.operation == "number":
+            self.values[id(instruction)] = self.numbers[instruction.params["place"]]
+            return
         arguments = [self.values[id(operand)] for operand in instruction.operands]
         self.values[id(instruction)] = self.instruction(instruction, arguments)
 
     # Memory accesses
 
     def access(self, instruction: Instruction, address: str, suffix: str) -> None:
-        """A load or a store at `address`."""
+        """A load or a store at `address`, or as far behind it as is computed."""
+        if instruction.offset is not None:
+            offset = self.values[id(instruction.offset)]
+            address = self.let(f"getelementptr i8, ptr {address}, i64 {offset}")
         if instruction.operation == "load":
             self.values[id(instruction)] = self.load(instruction.dtype, address, suffix)
             return

@@ -57,8 +57,12 @@ class Map:
         computed = sum(
             one.memory is None and one.operation != "constant" for one in self.block.instructions
         )
+        indexed = writer.program.indexed
         self.buffered = [
-            one.access == "any" and one.dtype.name in LANE_TYPES and computed >= _WORTH_A_COPY
+            one.access == "any"
+            and one.dtype.name in LANE_TYPES
+            and computed >= _WORTH_A_COPY
+            and one.name not in indexed
             for one in self.operands
         ]
         self.accesses = [
@@ -123,6 +127,8 @@ class Map:
         for instruction in self.block.instructions:
             memory = instruction.memory
             if instruction.operation != "load" or memory is None or memory.access != "zero":
+                continue
+            if instruction.offset is not None:
                 continue
             writer.access(instruction, rows[writer.position[memory.name]], "")
         self.unmoved = dict(writer.values)

@@ -210,6 +210,9 @@ class RowSchedule(Schedule):
     def _parts(self, block: Block, count: str) -> list[Part]:
         """The loops over a row's elements, which stay with the vectorizer if these are apart."""
         body = block.instructions
+        if any(one.operation == "store" and one.offset is not None for one in body):
+            # Two elements may go to one place.
+            return [Part("0", count, "", "")]
         memory = {one.memory.name: one.memory for one in body if one.memory is not None}
         moving = [one for one in memory.values() if one.access != "zero"]
         together = all(one.access == "unit" for one in moving)
@@ -273,7 +276,7 @@ class RowSchedule(Schedule):
         """Read the operands that the innermost loop stays on once, before it."""
         for instruction in block.instructions:
             memory = instruction.memory
-            if instruction.operation == "load" and memory is not None and memory.access == "zero":
+            if memory is not None and _stays(instruction):
                 place = self.writer.position[memory.name]
                 self.writer.access(instruction, points[place], "")
 
@@ -287,11 +290,22 @@ class RowSchedule(Schedule):
         if memory is None:
             writer.compute(instruction)
             return
-        if instruction.operation == "load" and memory.access == "zero":
+        if _stays(instruction):
             return
         place = writer.position[memory.name]
         stride = self.strides[memory.name][-1]
         writer.access(instruction, writer.element(memory, points[place], index, stride), mark)
+
+
+def _stays(instruction: Instruction) -> bool:
+    """Whether a load gives the same wherever the innermost loop is."""
+    memory = instruction.memory
+    return (
+        instruction.operation == "load"
+        and memory is not None
+        and memory.access == "zero"
+        and instruction.offset is None
+    )
 
 
 class ColumnSchedule(Schedule):

@@ -114,7 +114,7 @@ def embedding_bag_from(
     check_bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset)
     count = offsets.numel() - include_last_offset
     none = offsets.new_zeros((count,))
-    bags = _bags_of(indices, offsets)
+    bags = bags_of(indices, offsets)
     # What comes after the last bag goes to one more, which is left out of the results.
     targets = bags.clamp(max=count)
     counted = (indices != padding_idx) if padding_idx >= 0 else ops.aten.ones_like(indices).ne(0)
@@ -146,7 +146,7 @@ def gives_bags(weight: Tensor, per_sample_weights: Tensor | None, padding_idx: i
     return padding_idx >= 0 or not (is_quick and is_dense)
 
 
-def _bags_of(indices: Tensor, offsets: Tensor) -> Tensor:
+def bags_of(indices: Tensor, offsets: Tensor) -> Tensor:
     """The bag of each index."""
     place = ops.aten.arange(indices.numel(), dtype=INT64, device=indices.device)
     starts = offsets.to(INT64)

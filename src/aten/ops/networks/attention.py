@@ -51,7 +51,7 @@ def _repeated(name: str, heads: Tensor, wanted: int) -> Tensor:
     return spread.reshape((*batch, wanted, length, width))
 
 
-def _additive(mask: Tensor, element: dtype) -> Tensor:
+def additive(mask: Tensor, element: dtype) -> Tensor:
     """A mask to add: 0 where attention is allowed, minus infinity where it is not."""
     if mask.dtype.name != "bool":
         return as_type(mask, element)
@@ -98,7 +98,7 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal)
     if not dropout_p and _goes_as_one(query, key, value, attn_mask, enable_gqa):
-        mask = None if attn_mask is None else _additive(attn_mask, query.dtype)
+        mask = None if attn_mask is None else additive(attn_mask, query.dtype)
         made: Tensor = ops.aten._scaled_dot_product_flash_attention_for_cpu(
             query, key, value, 0.0, is_causal, attn_mask=mask, scale=scale
         )[0]
@@ -225,7 +225,7 @@ def _weights(
 
     With `may_hide_rows` the mask may leave a row nothing; its weights are zero then.
     """
-    mask = None if mask is None else _additive(mask, query.dtype)
+    mask = None if mask is None else additive(mask, query.dtype)
     scores = _scores(query, key, mask, scale)
     weights: Tensor = ops.aten._softmax.default(scores, -1, False)
     if mask is not None and may_hide_rows and weights.numel():
@@ -253,22 +253,35 @@ def usual_scale(query: Tensor) -> float:
     return float(query.shape[-1] ** -0.5) if query.shape[-1] else 1.0
 
 
-def _four_weights(
+def four_weights(
     query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, scale: float
 ) -> tuple[Tensor, Tensor]:
     """Weights (N, heads, L, S), zero in rows that may see nothing, and the logarithms of sums."""
-    mask = None if attn_mask is None else _additive(attn_mask, query.dtype)
+    scores, mask = _four_scores(query, key, is_causal, attn_mask, scale)
+    logarithms = scores.logsumexp([-1])
+    return _four_parts(scores, logarithms, mask), logarithms
+
+
+def _four_scores(
+    query: Tensor, key: Tensor, is_causal: bool, attn_mask: Tensor | None, scale: float
+) -> tuple[Tensor, Tensor | None]:
+    """Scores (N, heads, L, S), and what was added to them."""
+    mask = None if attn_mask is None else additive(attn_mask, query.dtype)
     if is_causal:
         rows, columns = query.shape[2], key.shape[2]
-        causal = _additive(_causal_mask(0, rows, columns, query), query.dtype)
+        causal = additive(_causal_mask(0, rows, columns, query), query.dtype)
         mask = causal if mask is None else mask + causal
     scores = _scores(query, key, mask, scale).view((*query.shape[:3], key.shape[2]))
-    logarithms = scores.logsumexp([-1])
+    return scores, mask
+
+
+def _four_parts(scores: Tensor, logarithms: Tensor, mask: Tensor | None) -> Tensor:
+    """What part of its row's sum each score is."""
     weights = (scores - logarithms.unsqueeze(-1)).exp()
-    if mask is not None:
-        hidden = logarithms.eq(-_INFINITY).unsqueeze(-1)
-        weights = ops.aten.masked_fill.Scalar(weights, hidden, 0.0)
-    return weights, logarithms
+    if mask is None:
+        return weights
+    hidden = logarithms.eq(-_INFINITY).unsqueeze(-1)
+    return ops.aten.masked_fill.Scalar(weights, hidden, 0.0)
 
 
 def in_four_dimensions(
@@ -281,13 +294,13 @@ def in_four_dimensions(
 ) -> tuple[Tensor, Tensor]:
     """Attention of (N, heads, rows, width) as `query` lies in memory, and the logarithms."""
     scale = usual_scale(query) if scale is None else scale
-    keys, values = (_for_heads(one, query) for one in (key, value))
-    weights, logarithms = _four_weights(wide(query), wide(keys), is_causal, attn_mask, scale)
+    keys, values = (for_heads(one, query) for one in (key, value))
+    weights, logarithms = four_weights(wide(query), wide(keys), is_causal, attn_mask, scale)
     out = ops.aten.empty_like(query).copy_(weights.matmul(wide(values)))
     return out, logarithms.transpose(1, 2).contiguous().transpose(1, 2)
 
 
-def _for_heads(few: Tensor, query: Tensor) -> Tensor:
+def for_heads(few: Tensor, query: Tensor) -> Tensor:
     heads = query.shape[1]
     return few if few.shape[1] == heads else _repeated("key and value", few, heads)
 
@@ -326,13 +339,11 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, ...]:
-    """Gradients of query, key and value. Dao et al., FlashAttention (2022), appendix B.2.
-
-    What `out` and `logsumexp` say is computed anew: they depend on the operands, and so do second
-    gradients through them.
-    """
+    """Gradients of query, key and value. Dao et al., FlashAttention (2022), appendix B.2."""
     check_four(query, key, value, attn_mask, dropout_p)
-    return gradients_in_four_dimensions(grad_out, query, key, value, is_causal, attn_mask, scale)
+    return gradients_in_four_dimensions(
+        grad_out, query, key, value, out, logsumexp, is_causal, attn_mask, scale
+    )
 
 
 def gradients_in_four_dimensions(
@@ -340,17 +351,20 @@ def gradients_in_four_dimensions(
     query: Tensor,
     key: Tensor,
     value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
     is_causal: bool,
     attn_mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, ...]:
-    """The gradients of `in_four_dimensions` for query, key and value."""
+    """The gradients for query, key and value of `in_four_dimensions`, which gave the others."""
     scale = usual_scale(query) if scale is None else scale
     grad, left = wide(grad_out), wide(query)
-    right, values = (wide(_for_heads(one, query)) for one in (key, value))
-    weights, _ = _four_weights(left, right, is_causal, attn_mask, scale)
+    right, values = (wide(for_heads(one, query)) for one in (key, value))
+    scores, mask = _four_scores(left, right, is_causal, attn_mask, scale)
+    weights = _four_parts(scores, as_type(logsumexp, scores.dtype), mask)
     of_weights = grad.matmul(values.transpose(-2, -1))
-    of_rows = (weights * of_weights).sum([-1], True)
+    of_rows = (grad * wide(out)).sum([-1], True)
     of_scores = weights * (of_weights - of_rows) * scale
     of_key = of_scores.transpose(-2, -1).matmul(left)
     of_value = weights.transpose(-2, -1).matmul(grad)

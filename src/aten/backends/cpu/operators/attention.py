@@ -66,7 +66,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     definitions.check_four(query, key, value, attn_mask, dropout_p)
     if not definitions.suits_blocks(query, key, value):
         return definitions.gradients_in_four_dimensions(
-            grad_out, query, key, value, is_causal, attn_mask, scale
+            grad_out, query, key, value, out, logsumexp, is_causal, attn_mask, scale
         )
     empty = ops.aten.empty_like
     gradients = (empty(query), empty(key), empty(value))

@@ -17,6 +17,9 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from aten._core.tensor.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
+)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 
 cdef enum:
@@ -33,6 +36,11 @@ cdef enum:
     PIECES_PER_THREAD = 2
     PIECE = 1 << 16
     FEWEST_ROWS = 32
+    # Strips whose panels are multiplied by turns, so that weights that have no room in the second
+    # cache are read once for all of them: so many bytes, a few rows at a time.
+    TOGETHER = 4
+    MANY_WEIGHTS = 1 << 17
+    ROWS_TOGETHER = 64
     # Positions that are left over of so many are summed along the depth if they are few.
     LEFT_OVER = 16
     FEW_LEFT = 8
@@ -53,8 +61,20 @@ cdef struct Panels:
     int64_t rows_each
     int64_t across          # pieces of an image, along positions and channels
     int64_t down
-    bint holds              # a piece is summed elsewhere: its positions have gaps in memory
+    int64_t together        # strips
+    int64_t panel           # bytes
+    bint holds              # a piece is summed elsewhere: its positions have gaps in memory, or
+    bint is_dense           # its channels keep each other out of the caches
+    bint is_straight        # what positions see follows each other in memory as they do
     bint failed
+
+cdef struct Strip:
+    # One that is being multiplied.
+    int64_t place
+    int64_t columns
+    int64_t width
+    const char* source      # of whole vectors, which the first rows make the panel of; or nothing
+    char* panel
 
 
 def vector_bytes():
@@ -69,6 +89,28 @@ def set_vector_bytes(int count):
         raise ValueError(
             f"expected 16, 32 or 64 and at most {aten_widest_window_vectors()}, got {count}")
     _vector_bytes = count
+
+
+cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1:
+    """Raises ValueError for a residual that does not lie as `out` does."""
+    cdef Tensor residual
+    cdef int dim
+    residual, finish.low, finish.high, finish.activation = given
+    if not ATEN_CUT <= finish.activation <= ATEN_GELU_TANH:
+        raise ValueError(f"there is no activation {finish.activation}")
+    finish.adds = residual is not None
+    finish.residual = 0
+    if residual is None:
+        return 0
+    require_memory(<TensorImpl>residual)
+    if residual.rank != out.rank or residual.dtype_code != out.dtype_code:
+        raise ValueError("a residual has to be like the result")
+    for dim in range(out.rank):
+        if residual.sizes[dim] != out.sizes[dim] or (
+                residual.strides[dim] != out.strides[dim] and out.sizes[dim] != 1):
+            raise ValueError("a residual has to lie as the result does")
+    finish.residual = <int64_t>const_data_pointer(residual) - <int64_t>data_pointer(out)
+    return 0
 
 
 cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil:
@@ -252,6 +294,7 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
     grid.out_line = work.out_strides[1]
     grid.rows = rows
     grid.columns = columns
+    grid.finish = work.finish
     copy_slots(sliding, image, group, z, y, x, rows, copied)
     for output in range(work.outputs):
         channel = group * work.outputs + output
@@ -265,12 +308,16 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
             grid.bias = bias
             grid.out = out
             sliding.kernels.slide_grid(&grid)
+            if work.finish != NULL and work.finish.activation != ATEN_CUT:
+                sliding.kernels.finish(work.finish, False, out, work.out_strides[1], rows, columns)
             continue
         sliding.kernels.slide(copied, sliding.slots.offsets, grid.weights, work.taps, bias,
                               results, (rows - 1) * sliding.pitch + columns)
         if work.out_strides[2] == 1:
             sliding.kernels.copy_lines(results, sliding.pitch, 1, 0, columns, columns, rows, out,
                                        work.out_strides[1])
+            if work.finish != NULL:
+                sliding.kernels.finish(work.finish, True, out, work.out_strides[1], rows, columns)
             continue
         for row in range(rows):
             _spread_line(results + row * sliding.pitch * sliding.size, out, work.out_strides[2],
@@ -392,28 +439,47 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
                                (work.outputs + panels.down - 1) // panels.down)
         panels.rows_each = (panels.rows_each + 7) // 8 * 8
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
-    panels.holds = not _is_dense(work)
+    panels.is_dense = _is_dense(work.sizes, work.out_strides)
+    panels.is_straight = _is_straight(work)
+    panels.holds = not panels.is_dense or (work.out_channel * panels.size % ATEN_ALIAS == 0
+                                           and panels.channels * panels.taps
+                                           < work.inputs * work.taps)
+    panels.panel = (panels.channels * panels.taps * max(panels.width, <int64_t>LEFT_OVER)
+                    * panels.size + 63) // 64 * 64
+    panels.together = 1
+    if panels.rows_each * panels.channels * panels.taps * panels.size > MANY_WEIGHTS:
+        panels.together = min(panels.strips_each, <int64_t>TOGETHER)
 
 
-cdef bint _is_dense(const aten_windows* work) noexcept nogil:
-    """Whether positions of the result follow each other in memory."""
+cdef bint _is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil:
+    """Whether positions follow each other in memory."""
     cdef int64_t stride = 1
     cdef int dim
     for dim in range(2, -1, -1):
-        if work.out_strides[dim] != stride and work.sizes[dim] != 1:
+        if strides[dim] != stride and sizes[dim] != 1:
             return False
-        stride *= work.sizes[dim]
+        stride *= sizes[dim]
+    return True
+
+
+cdef bint _is_straight(const aten_windows* work) noexcept nogil:
+    cdef int dim
+    if work.taps != 1 or not _is_dense(work.input_sizes, work.input_strides):
+        return False
+    for dim in range(3):
+        if work.places[dim][0] != 0 or work.sizes[dim] != work.input_sizes[dim]:
+            return False
+        if work.step[dim] != 1 and work.sizes[dim] != 1:
+            return False
     return True
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Panels* panels = <Panels*>context
     cdef const aten_windows* work = panels.work
-    cdef int64_t depth = panels.channels * panels.taps
-    cdef int64_t width = max(panels.width, <int64_t>LEFT_OVER)
-    cdef int64_t panel = (depth * width * panels.size + 63) // 64 * 64
+    cdef int64_t panel = panels.panel
     cdef int64_t held = _held_row(panels) * panels.rows_each * panels.size if panels.holds else 0
-    cdef char* memory = <char*>malloc(panel + held + 64)
+    cdef char* memory = <char*>malloc(panel * panels.together + held + 64)
     cdef char* aligned = <char*>((<size_t>memory + 63) // 64 * 64)
     cdef int64_t index, piece, image
     if memory == NULL:
@@ -424,12 +490,14 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
         piece = index - image * panels.across * panels.down
         _run_piece(panels, image // work.groups, image % work.groups,
                    piece // panels.down * panels.strips_each,
-                   piece % panels.down * panels.rows_each, aligned, aligned + panel)
+                   piece % panels.down * panels.rows_each, aligned,
+                   aligned + panel * panels.together)
     free(memory)
 
 
 cdef inline int64_t _held_row(const Panels* panels) noexcept nogil:
-    return panels.strips_each * panels.width + LEFT_OVER
+    # An odd number of cache lines: rows do not keep each other out.
+    return ((panels.strips_each * panels.width + LEFT_OVER + 15) // 16 | 1) * 16
 
 
 cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t strip,
@@ -458,15 +526,21 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
         tile.bias = <const char*>work.bias + first * work.bias_step * size
     tile.adds = False
     tile.ahead = False
+    tile.finish = NULL
+    tile.source_row = work.input_channel
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)
+        if channel + channels >= work.inputs and (tap + taps == work.taps or channels == 0):
+            tile.finish = NULL if panels.holds else work.finish
         tile.depth = channels * taps
         tile.left = weight + (channel * work.taps + tap) * size
-        for index in range(strip, end):
-            _multiply_strip(panels, &tile, input + channel * work.input_channel * size, channels,
-                            tap, tap + taps, min(index * panels.width, panels.whole), rows, out,
-                            panel)
+        index = strip
+        while index < end:
+            _multiply_strips(panels, &tile, input + channel * work.input_channel * size, channels,
+                             tap, tap + taps, index, min(index + panels.together, end), rows, out,
+                             panel)
+            index += panels.together
         tile.adds = True
         tap += taps
         if tap == work.taps:
@@ -490,6 +564,13 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
     cdef int64_t size = panels.size
     cdef int index
     _describe_strip(panels, place, &strip)
+    if panels.is_dense:
+        out += place * size
+        panels.kernels.copy_lines(held + place * size, held_row, 1, 0, strip.columns, strip.columns,
+                                  rows, out, work.out_channel)
+        if work.finish != NULL:
+            panels.kernels.finish(work.finish, True, out, work.out_channel, rows, strip.columns)
+        return
     for index in range(strip.pieces):
         piece = &strip.piece[index]
         for row in range(rows):
@@ -500,20 +581,64 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
                          work.out_strides[2], piece.count, size)
 
 
-cdef void _multiply_strip(const Panels* panels, aten_window_tile* tile, const char* data,
-                          int64_t channels, int64_t begin, int64_t end, int64_t place,
-                          int64_t rows, char* out, char* panel) noexcept nogil:
-    cdef aten_strip strip
-    _describe_strip(panels, place, &strip)
-    panels.kernels.pack(panels.work, &strip, data, channels, begin, end, panel)
-    tile.columns = strip.columns
-    tile.width = strip.width
-    tile.right = panel
-    tile.out = out + place * panels.size
-    if place < panels.whole:
+cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, const char* data,
+                           int64_t channels, int64_t begin, int64_t end, int64_t first,
+                           int64_t last, int64_t rows, char* out, char* panel) noexcept nogil:
+    """Strips first … last over one stretch, a few rows of weights after the other."""
+    cdef int64_t size = panels.size
+    cdef int64_t count = last - first
+    cdef int64_t step = rows if count == 1 else <int64_t>ROWS_TOGETHER
+    cdef int64_t row = 0
+    cdef int64_t index
+    cdef Strip strips[TOGETHER]
+    cdef Strip* strip
+    cdef aten_window_tile tile = stretch[0]
+    for index in range(count):
+        strip = &strips[index]
+        strip.place = min((first + index) * panels.width, panels.whole)
+        strip.panel = panel + index * panels.panel
+        _prepare_strip(panels, strip, data, channels, begin, end)
+    while row < rows:
+        tile.left = <const char*>stretch.left + row * tile.left_row * size
+        if stretch.bias != NULL:
+            tile.bias = <const char*>stretch.bias + row * tile.bias_step * size
+        for index in range(count):
+            strip = &strips[index]
+            tile.columns = strip.columns
+            tile.width = strip.width
+            tile.right = strip.panel
+            tile.source = strip.source if row == 0 else NULL
+            tile.out = out + (row * tile.out_row + strip.place) * size
+            _multiply_rows(panels, &tile, strip.place < panels.whole, min(step, rows - row))
+        row += step
+
+
+cdef void _multiply_rows(const Panels* panels, const aten_window_tile* tile, bint is_whole,
+                         int64_t rows) noexcept nogil:
+    if is_whole:
         panels.kernels.multiply(tile, rows)
     else:
         panels.kernels.dots(tile, rows)
+    if tile.finish != NULL and tile.finish.activation != ATEN_CUT:
+        panels.kernels.finish(tile.finish, False, tile.out, tile.out_row, rows, tile.columns)
+
+
+cdef void _prepare_strip(const Panels* panels, Strip* given, const char* data, int64_t channels,
+                         int64_t begin, int64_t end) noexcept nogil:
+    """Its panel, unless that can be made while the first rows are multiplied."""
+    cdef int lanes = panels.kernels.lanes
+    cdef aten_strip strip
+    given.source = NULL
+    if panels.is_straight and given.place < panels.whole:
+        given.columns = min(panels.width, panels.whole - given.place)
+        given.width = given.columns
+        if given.columns % lanes == 0:
+            given.source = data + given.place * panels.size
+            return
+    _describe_strip(panels, given.place, &strip)
+    panels.kernels.pack(panels.work, &strip, data, channels, begin, end, given.panel)
+    given.columns = strip.columns
+    given.width = strip.width
 
 
 cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip) noexcept nogil:

@@ -329,6 +329,8 @@ cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int
     tile.bias_step = 0
     tile.adds = block.adds
     tile.ahead = False
+    tile.finish = NULL
+    tile.source = NULL
     tile.out_row = block.out_row
     while column < block.columns:
         columns = min(width, block.columns - column)
