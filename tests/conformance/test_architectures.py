@@ -79,7 +79,7 @@ def test_core_aten_eager_and_compiled(case: Case) -> None:
     core = case.program.run_decompositions()
     assert core.dialect == "ATEN"
     check(case, core.module())
-    check(case, aten.compile(core.module(), fullgraph=True))
+    check(case, aten.compile(core.module(), fullgraph=True, dynamic=True))
 
 
 def test_torch_reads_what_we_write(case: Case) -> None:

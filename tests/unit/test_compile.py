@@ -445,6 +445,22 @@ def test_convolutions_take_what_follows_them(activation, residual, groups):
     assert calls.count("fused.convolution_epilogue.default") == expected
 
 
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 2, 2), (0, 0, 1, 1), (1, 0, 1, 0), (1, 1, -1, -1), (2, 2)]
+)
+def test_convolutions_take_paddings(sizes):
+    layer = nn.Conv2d(3, 4, 3, stride=2, padding=1).eval()
+    compiled = aten.compile(lambda x: layer(functional.pad(x, sizes)))
+    x = aten.randn(2, 3, 9, 8)
+    with aten.no_grad():
+        found, expected = compiled(x), layer(functional.pad(x, sizes))
+    assert found.stride() == expected.stride()
+    assert aten.allclose(found, expected, rtol=1e-5, atol=1e-6)
+    targets = [node.target for node in compiled.programs()[0].graph.nodes]
+    is_taken = len(sizes) == 4 and sizes[::2] == sizes[1::2] and min(sizes) >= 0
+    assert ("aten.constant_pad_nd.default" in targets) != is_taken
+
+
 def test_convolutions_leave_what_others_read():
     first, second = nn.Conv2d(3, 3, 1).eval(), nn.Conv2d(3, 3, 1).eval()
 

@@ -6,8 +6,9 @@ there, so that nothing of a program depends on the values it was captured with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_
+from types import MappingProxyType
 from typing import Any
 
 from aten._core.autograd.operators import below_recording
@@ -18,6 +19,7 @@ from aten.compiler import UnsupportedCaptureError
 from aten.func import functionalize
 from aten.transforms.fake_tensors import FakeTensorMode
 from aten.transforms.recording import Recording, record
+from aten.transforms.symbols.numbers import SymInt
 from aten.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 
@@ -35,11 +37,13 @@ def captured(
     leaves: list[Any],
     structure: TreeSpec,
     constants: Sequence[Tensor] = (),
+    symbols: Mapping[int, Sequence[SymInt | None]] = MappingProxyType({}),
 ) -> Recording:
     """The function on these arguments, as a graph over those of them that are tensors.
 
     `constants` are tensors that the function is known to read besides: what it uses of them is
-    theirs whatever is done to them later.
+    theirs whatever is done to them later. `symbols` are, for tensors by their place among those of
+    the arguments, sizes that are symbols.
 
     The function runs in the thread's gradient mode, and nothing is recorded for gradients.
 
@@ -50,7 +54,10 @@ def captured(
     # What came in, and how it is put together: the function may change its arguments' containers.
     is_as_given = True
     places = [place for place, one in enumerate(leaves) if isinstance(one, Tensor)]
-    fakes = [mode.from_tensor(leaves[place]) for place in places]
+    fakes = [
+        mode.from_tensor(leaves[place], symbols.get(number, ()))
+        for number, place in enumerate(places)
+    ]
 
     def over_tensors(*tensors: Tensor) -> Any:
         nonlocal is_as_given

@@ -1,4 +1,5 @@
-"""Convolutions take what follows them: a residual that is added, and an activation.
+"""Convolutions take what is around them: zeros that their image is padded with, a residual that is
+added, and an activation.
 
 `fused::convolution_epilogue` is what these are one after the other; the CPU does them before sums
 leave its registers and caches. A value that something else reads, too, is not taken.
@@ -33,6 +34,48 @@ class _Chain:
     residual: Node | None = None
     activation: str = "none"
     values: tuple[float, ...] = ()
+
+
+def with_padding(graph: Graph) -> Graph:
+    """The graph without paddings by zeros that convolutions alone read, and can make themselves:
+    those that have as many on both sides of an image."""
+    users = users_of(graph)
+    rewriting = Rewriting(graph)
+    for node in graph.nodes:
+        if _is_padding(node) and all(_takes_padding(one, node) for one in users.get(node, ())):
+            continue
+        made = rewriting.keep(node)
+        padded = node.args[0] if node.target == _CONVOLUTION else None
+        if isinstance(padded, Node) and padded not in rewriting.current and _is_padding(padded):
+            image, weight, bias, stride, padding, *others = made.args
+            added = padded.args[1][::-2]
+            padding = [one + other for one, other in zip(padding, added, strict=True)]
+            image = rewriting.of(padded.args[0])
+            made.args = (image, weight, bias, stride, padding, *others)
+    return rewriting.finished()
+
+
+def _is_padding(node: Node) -> bool:
+    """Whether it pads images on both sides alike, by zeros."""
+    if node.target != "aten.constant_pad_nd.default" or not _is_own(node):
+        return False
+    sizes = node.args[1]
+    return (
+        _given(node, 2, "value", 0) == 0
+        and len(sizes) == 2 * (len(node.meta["val"].shape) - 2)
+        and all(size >= 0 for size in sizes)
+        and sizes[::2] == sizes[1::2]
+    )
+
+
+def _takes_padding(node: Node, padded: Node) -> bool:
+    return (
+        node.target == _CONVOLUTION
+        and node.args[0] is padded
+        and padded not in node.args[1:3]
+        and node.args[6] is False
+        and _is_own(node)
+    )
 
 
 def with_epilogues(graph: Graph) -> Graph:

@@ -26,25 +26,34 @@ from aten.compiler.differentiation import (
     UnsupportedProgramError,
     differentiable,
 )
+from aten.compiler.dynamic import BoundProgram, DynamicProgram, Kind, Symbols, symbols_for
 from aten.compiler.explaining import explained
 from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.surroundings import PLAIN, Surroundings, Watched
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from aten.graph.symbolic import SymbolicError
 from aten.nn.modules.module import Module
 from aten.transforms.recording import Recording
+from aten.transforms.symbols.environment import ShapeEnvironment
+from aten.transforms.symbols.numbers import SymFloat, SymInt
 from aten.utils._pytree import tree_flatten, tree_leaves
 
 # Names for the one way of compiling, and for none.
 _BACKENDS = ("aten", "inductor", "eager")
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
+# Captures of one function; calls of further kinds run eagerly.
+MAXIMUM_CAPTURES = 256
 # Programs in turn for one kind of call, because what the function reads besides had changed, until
 # such calls run eagerly.
 MAXIMUM_RENEWALS = 16
 # Kinds of calls that are found without looking for them.
 MAXIMUM_GUARDS = 4
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+
+Program = CompiledProgram | DifferentiableProgram | BoundProgram
 
 
 class Break(NamedTuple):
@@ -64,7 +73,7 @@ class _Entry:
     `kept` are arguments that are known by their identity.
     """
 
-    program: CompiledProgram | DifferentiableProgram | Break
+    program: Program | Break
     watched: list[Watched]
     registrations: int
     kept: list[Any]
@@ -83,20 +92,31 @@ class CompiledFunction:
 
     One program serves calls with arguments of the same structure, whose tensors have the same
     dtypes, sizes and strides and whose other arguments are equal, while what the function names
-    besides (a module's tensors and settings, variables around it) is what it was.
+    besides (a module's tensors and settings, variables around it) is what it was. Sizes that were
+    not always the same are symbols, so that a program serves many of them.
 
     Attributes:
         recompilations: why programs were made after the first, one text each.
         breaks: why calls ran eagerly, one text for each kind of call.
     """
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+    ) -> None:
         self.function = function
         self.fullgraph = fullgraph
+        self.dynamic = dynamic
         self.recompilations: list[str] = []
         self.breaks: list[str] = []
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
-        self._latest: tuple[tuple[CallGuard, CompiledProgram | DifferentiableProgram], ...] = ()
+        # Programs of many sizes, for calls of one size each; and the programs, by kinds of calls.
+        self._bound: OrderedDict[Any, _Entry] = OrderedDict()
+        self._kinds: OrderedDict[Any, Kind] = OrderedDict()
+        self._captures = 0
+        self._latest: tuple[tuple[CallGuard, Program], ...] = ()
         self._renewals: dict[Any, int] = {}
         update_wrapper(self, function, updated=())
         _functions.add(self)
@@ -115,9 +135,9 @@ class CompiledFunction:
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
         key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
-        entry = self._entries.get(key)
+        entry = self._entries.get(key) or self._bound.get(key)
         if entry is None or not entry.holds():
-            entry = self._compiled(key, leaves, structure, tensors)
+            entry = self._found(key, leaves, structure, tensors)
         if isinstance(entry.program, Break):
             return self.function(*args, **kwargs)
         if not kwargs:
@@ -138,6 +158,9 @@ class CompiledFunction:
     def forget(self) -> None:
         """Drop all programs and what was said of them."""
         self._entries.clear()
+        self._bound.clear()
+        self._kinds.clear()
+        self._captures = 0
         self._latest = ()
         self._renewals.clear()
         self.recompilations.clear()
@@ -156,39 +179,119 @@ class CompiledFunction:
                 found += (entry.program.onward, entry.program.back)
             elif isinstance(entry.program, CompiledProgram):
                 found.append(entry.program)
+        for kind in self._kinds.values():
+            found += [program.program for program, _ in kind.programs]
         return found
 
+    def _found(self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> _Entry:
+        """The entry for calls like this one: of a program of many sizes, or captured now."""
+        kind = self._kind(key, leaves, tensors)
+        reasons = []
+        for program, made in kind.programs if kind is not None else ():
+            if not made.holds():
+                continue
+            bound = program.bound(tensors)
+            if isinstance(bound, BoundProgram):
+                entry = _Entry(bound, made.watched, made.registrations, made.kept)
+                return _keep(self._bound, key, entry)
+            reasons.append(bound)
+        if self._captures >= MAXIMUM_CAPTURES:
+            reached = self._break(f"more than {MAXIMUM_CAPTURES} captures", None)
+            if reached.reason not in self.breaks:
+                self.breaks.append(reached.reason)
+            return _Entry(reached, [], 0, [])
+        if self._captures:
+            self.recompilations.append(reasons[-1] if reasons else self._difference(key))
+        self._captures += 1
+        return self._compiled(key, leaves, structure, tensors, kind)
+
+    def _kind(self, key: Any, leaves: list[Any], tensors: list[Tensor]) -> Kind | None:
+        """Calls like this one but for sizes; None where each size is to have its own program."""
+        if self.dynamic is False or not tensors or _unfit(tensors):
+            return None
+        alike = (key[0], key[1], *map(_described_but_for_sizes, leaves))
+        kind = self._kinds.setdefault(alike, Kind(tensors))
+        self._kinds.move_to_end(alike)
+        kind.note(tensors)
+        if len(self._kinds) > MAXIMUM_PROGRAMS:
+            self._kinds.popitem(last=False)
+        return kind
+
     def _compiled(
-        self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]
+        self,
+        key: Any,
+        leaves: list[Any],
+        structure: Any,
+        tensors: list[Tensor],
+        kind: Kind | None,
     ) -> _Entry:
-        if self._entries:
-            self.recompilations.append(self._difference(key))
         renewals = self._renewals[key] = self._renewals.get(key, -1) + 1
-        surroundings = Surroundings()
-        surroundings.visit(self.function)
-        others = [one for one in leaves if not isinstance(one, Tensor)]
-        surroundings.visit(tuple(others))
+        kept = [one for one in leaves if not isinstance(one, Tensor)]
         now = registrations_so_far()
+        if kind is not None and (self.dynamic or kind.moving) and renewals <= MAXIMUM_RENEWALS:
+            surroundings = self._surroundings(kept)
+            made = self._dynamic(leaves, structure, tensors, kind, surroundings)
+            bound = made.bound(tensors) if made is not None else ""
+            if made is not None and isinstance(bound, BoundProgram):
+                entry = _Entry(bound, surroundings.places, now, kept)
+                kind.programs = [(made, entry), *kind.programs[: MAXIMUM_PROGRAMS - 1]]
+                return _keep(self._bound, key, entry)
+        surroundings = self._surroundings(kept)
         if renewals > MAXIMUM_RENEWALS:
             program: Any = self._break("what it reads besides arguments changes all the time", None)
         else:
             program = self._program(leaves, structure, tensors, surroundings)
         is_program = not isinstance(program, Break)
-        entry = _Entry(
-            program,
-            surroundings.places if is_program else [],
-            now,
-            [one for one in leaves if not isinstance(one, Tensor)],
-        )
+        entry = _Entry(program, surroundings.places if is_program else [], now, kept)
         if isinstance(program, Break):
             self.breaks.append(program.reason)
             # What is made by the first call and kept for others may be there for the next one.
             if program.is_change and not renewals:
                 return entry
-        self._entries[key] = entry
-        while len(self._entries) > MAXIMUM_PROGRAMS:
-            self._entries.popitem(last=False)
-        return entry
+        return _keep(self._entries, key, entry)
+
+    def _surroundings(self, others: list[Any]) -> Surroundings:
+        """What the function and its arguments that are no tensors can reach."""
+        surroundings = Surroundings()
+        surroundings.visit(self.function)
+        surroundings.visit(tuple(others))
+        return surroundings
+
+    def _dynamic(
+        self,
+        leaves: list[Any],
+        structure: Any,
+        tensors: list[Tensor],
+        kind: Kind,
+        surroundings: Surroundings,
+    ) -> DynamicProgram | None:
+        """A program for many sizes; None where there is none, and the program of one size says
+        why."""
+        if _share_memory(tensors):
+            return None
+        environments: list[ShapeEnvironment] = []
+
+        def symbols() -> Symbols:
+            environments.append(ShapeEnvironment())
+            return symbols_for(
+                environments[-1],
+                tensors,
+                lambda place, dim: bool(self.dynamic) or (place, dim) in kind.moving,
+            )
+
+        operands = [*tensors, *surroundings.tensors()]
+        if not symbols() or (is_grad_enabled() and any(one.requires_grad for one in operands)):
+            return None
+        try:
+            recording = self._recording(leaves, structure, surroundings, symbols)
+            if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
+                return None
+            return DynamicProgram(recording, environments[-1], len(tensors))
+        except (SymbolicError, NotImplementedError) as error:
+            self.breaks.append(f"each size has a program of its own: {error}")
+        except Exception:  # Of one size, too: it is said there.
+            return None
+        return None
 
     def _program(
         self, leaves: list[Any], structure: Any, tensors: list[Tensor], surroundings: Surroundings
@@ -219,7 +322,11 @@ class CompiledFunction:
         return CompiledProgram(recording.graph, recording.constants, recording.results)
 
     def _recording(
-        self, leaves: list[Any], structure: Any, surroundings: Surroundings
+        self,
+        leaves: list[Any],
+        structure: Any,
+        surroundings: Surroundings,
+        symbols: Callable[[], Symbols] = dict,
     ) -> Recording:
         """The function on these arguments, once nothing but computing came of it.
 
@@ -233,7 +340,8 @@ class CompiledFunction:
                 known = surroundings.tensors()
                 try:
                     with surroundings:
-                        recording = captured(self.function, leaves, structure, known)
+                        given = symbols()
+                        recording = captured(self.function, leaves, structure, known, given)
                 finally:
                     changed = surroundings.changed()
                     surroundings.restore(changed)
@@ -255,6 +363,8 @@ class CompiledFunction:
             found = [one for one in self._entries[key].watched if not holds([one])]
             changed = [_name_of(one) for one in found]
             return f"changed: {', '.join(changed) or 'kernels of operators'}"
+        if not self._entries:
+            return "arguments of another structure"
         latest = next(reversed(self._entries))
         places = [
             place for place, pair in enumerate(zip(latest, key, strict=False)) if pair[0] != pair[1]
@@ -284,6 +394,20 @@ def _described(value: Any) -> Any:
     return type(value), value
 
 
+def _described_but_for_sizes(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.dtype, value.dim(), value.device, value.requires_grad, is_plain(value)
+    return _described(value)
+
+
+def _keep(entries: OrderedDict[Any, _Entry], key: Any, entry: _Entry) -> _Entry:
+    entries[key] = entry
+    entries.move_to_end(key)
+    while len(entries) > MAXIMUM_PROGRAMS:
+        entries.popitem(last=False)
+    return entry
+
+
 def _is_known_by_identity(value: Any) -> bool:
     """Whether equal objects may differ, or are not known to be equal."""
     kind: Any = type(value)
@@ -298,7 +422,10 @@ def _is_known_by_identity(value: Any) -> bool:
 
 def _is_described(value: Any) -> bool:
     """Whether a result that is no tensor can be handed out again: it has no tensors within."""
-    return isinstance(value, (*PLAIN, dtype, device, layout, memory_format, Enum, type))
+    # Symbolic numbers are numbers again when a program is bound to sizes.
+    return isinstance(
+        value, (*PLAIN, SymInt, SymFloat, dtype, device, layout, memory_format, Enum, type)
+    )
 
 
 class _ChangeError(RuntimeError):
@@ -369,7 +496,9 @@ def compile(
 
     Args:
         fullgraph: raise RuntimeError in the place of running eagerly.
-        dynamic: not used yet: each size has a program of its own.
+        dynamic: True lets a program serve all sizes from the first call on, and False has each
+            size a program of its own. Without either, sizes that were not always the same are left
+            open when a function is captured again. Programs with gradients are of one size.
         backend: "aten"; torch's "inductor" is taken for it, and "eager" compiles nothing.
         mode, options: not used: there is one way.
         disable: give the model itself.
@@ -393,7 +522,7 @@ def compile(
     def compiled(function: Any) -> Any:
         if disable or backend == "eager":
             return function
-        made = CompiledFunction(function, fullgraph)
+        made = CompiledFunction(function, fullgraph, dynamic)
         return CompiledModule(function, made) if isinstance(function, Module) else made
 
     return compiled if model is None else compiled(model)

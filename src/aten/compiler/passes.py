@@ -5,7 +5,7 @@ Each takes a graph and gives one; all are listed in `prepared`.
 
 from __future__ import annotations
 
-from aten.compiler.epilogues import with_epilogues
+from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.rewriting import Rewriting, users_of
 from aten.compiler.values import operator_of
 from aten.graph.ir import Graph, Node
@@ -13,9 +13,9 @@ from aten.registry import USER_DEFINED
 
 
 def prepared(graph: Graph) -> Graph:
-    """`graph` as it is partitioned: batch norms, sums and activations taken into convolutions, and
-    nothing unused."""
-    for rewrite in (known_moments, without_unused, with_epilogues):
+    """`graph` as it is partitioned: batch norms, paddings, sums and activations taken into
+    convolutions, and nothing unused."""
+    for rewrite in (known_moments, without_unused, with_padding, with_epilogues):
         graph = rewrite(graph)
     return graph
 

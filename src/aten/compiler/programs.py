@@ -30,7 +30,10 @@ class CompiledProgram:
         partition: what was fused.
         constants: tensors that the function used besides its arguments.
         writes: whether it writes to arguments or constants.
+        sizes: which sizes it is for, where it is for more than one.
     """
+
+    sizes = ""
 
     def __init__(self, graph: Graph, constants: Sequence[Tensor], results: Any) -> None:
         self.recorded = graph
@@ -54,11 +57,15 @@ class CompiledProgram:
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's results for these tensors."""
-        values = self._interpreter.run([*tensors, *self.constants, *self._preparation()])
+        values = self.values(tensors)
         if self._returns_tensor:
             return values[0]
         remaining = iter(values)
         return map_tensors(lambda _: next(remaining), self._results)
+
+    def values(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The tensors of its results, one after the other; `inputs` are all but constants."""
+        return self._interpreter.run([*inputs, *self.constants, *self._preparation()])
 
 
 class _Preparation:
