@@ -16,7 +16,9 @@ from timing import Case, Result, geometric_mean, measure
 
 # What a library's name stands for: eager torch, or what its compiler makes.
 BESIDE = ("eager", "compiled")
+# Both libraries draw the same weights.
 COMPILE = """
+lib.manual_seed(0)
 def beside(function):
     return lib.compile(function) if {compiled} or lib.__name__ == "aten" else function
 """

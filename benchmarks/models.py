@@ -1,16 +1,20 @@
-"""Models at true size with random weights: torch eager, ONNX Runtime and OpenVINO beside aten.
+"""Models at true size with random weights, eager and compiled, beside torch and two runtimes.
 
     pip install 'aten[bench]' && python benchmarks/run.py models
+    python benchmarks/models.py [NAME ...] [--threads N] [--torch-compile] [--rounds N]
 
-Each model is built from transformers' definitions, exported once by torch into a folder
-(`BENCHMARK_MODELS`, or one that goes with the process) as a .pt2 program and as an ONNX file,
-and run by each library in a process of its own, two threads, float32, the idle ones stopped. All
-answers must agree with torch's.
+Each model of `architectures.py` is exported once by torch into a folder (`BENCHMARK_MODELS`, or one
+that goes with the process) as a .pt2 program and as an ONNX file, and run by each library in a
+process of its own, float32, the idle ones stopped: aten eager and compiled, torch eager, and, where
+that is asked for, compiled, ONNX Runtime, OpenVINO. All answers must agree with torch's. The time
+from starting a process to its first output and the most memory that it used stand below.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -18,98 +22,52 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timing import Case, Result, geometric_mean
-from workers import WorkerError, working
+from timing import Case, Result, geometric_mean, show
+from workers import Worker, WorkerError
 
-ROUNDS = 9
 SECONDS_PER_ROUND = 0.1
-THREADS = 2
-LIBRARIES = ("aten", "torch", "onnxruntime", "openvino")
 # Of outputs, relative to their largest: float32 in other orders through a hundred layers.
 TOLERANCE = 2e-3
 
 
-def _vision(name: str, **settings: Any) -> Callable[[], tuple[Any, tuple[Any, ...]]]:
-    def build() -> tuple[Any, tuple[Any, ...]]:
-        import torch
-        import transformers
+@dataclass(frozen=True)
+class Settings:
+    """How models are measured."""
 
-        config = getattr(transformers, f"{name}Config")(**settings)
-        model = getattr(transformers, f"{name}ForImageClassification")(config)
-        return model, (torch.randn(1, 3, 224, 224),)
-
-    return build
+    threads: int = 2
+    torch_compile: bool = False
+    rounds: int = 9
 
 
-def _text(
-    kind: str, tokens: int, config: str, **settings: Any
-) -> Callable[[], tuple[Any, tuple[Any, ...]]]:
-    def build() -> tuple[Any, tuple[Any, ...]]:
-        import torch
-        import transformers
-
-        made = getattr(transformers, config)(attn_implementation="sdpa", **settings)
-        if hasattr(made, "use_cache"):
-            made.use_cache = False
-        model = getattr(transformers, kind)(made)
-        return model, (torch.randint(0, 1000, (1, tokens)),)
-
-    return build
-
-
-def _whisper() -> tuple[Any, tuple[Any, ...]]:
-    import torch
-    import transformers
-
-    config = transformers.WhisperConfig(
-        d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536
-    )
-    return transformers.WhisperModel(config).encoder, (torch.randn(1, 80, 3000),)
-
-
-_LLAMA = {
-    "hidden_size": 768,
-    "intermediate_size": 2048,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "num_key_value_heads": 4,
-    "vocab_size": 32000,
+# What is measured: what rows call it, the library, and whether it compiles.
+EAGER, COMPILED = "aten", "aten compiled"
+TORCH, TORCH_COMPILED = "torch", "torch.compile"
+SUBJECTS = {
+    EAGER: ("aten", False),
+    COMPILED: ("aten", True),
+    TORCH: ("torch", False),
+    TORCH_COMPILED: ("torch", True),
+    "ONNX Runtime": ("onnxruntime", True),
+    "OpenVINO": ("openvino", True),
 }
-MODELS: dict[str, Callable[[], tuple[Any, tuple[Any, ...]]]] = {
-    "ResNet-18": _vision(
-        "ResNet", depths=[2, 2, 2, 2], hidden_sizes=[64, 128, 256, 512], layer_type="basic"
-    ),
-    "ResNet-50": _vision("ResNet"),
-    "MobileNet-v2": _vision("MobileNetV2"),
-    "EfficientNet-B0": _vision(
-        "EfficientNet", width_coefficient=1.0, depth_coefficient=1.0, hidden_dim=1280
-    ),
-    "ConvNeXt-T": _vision("ConvNext"),
-    "ViT-B/16": _vision("ViT"),
-    "Swin-T": _vision("Swin"),
-    "BERT-base, 128 tokens": _text("BertModel", 128, "BertConfig"),
-    "DistilBERT, 128 tokens": _text("DistilBertModel", 128, "DistilBertConfig"),
-    "GPT-2, 64 tokens": _text("GPT2LMHeadModel", 64, "GPT2Config"),
-    "Llama 130M, 64 tokens": _text("LlamaForCausalLM", 64, "LlamaConfig", **_LLAMA),
-    "Llama 130M, 1 token": _text("LlamaForCausalLM", 1, "LlamaConfig", **_LLAMA),
-    "CLIP text, 77 tokens": _text("CLIPTextModel", 77, "CLIPTextConfig"),
-    "Whisper-tiny encoder": _whisper,
-}
+# By what: the least geometric mean of its times over ours, compiled.
+PROMISED = {TORCH: 3.0, TORCH_COMPILED: 2.5, "ONNX Runtime": 1.1, "OpenVINO": 1.0}
 
 
 def cases() -> list[Case]:
     """One for each model, by name."""
-    return [Case(name, "model") for name in MODELS]
+    return [Case(name, "model") for name in _names()]
 
 
 def run() -> list[Result]:
     return measured(cases())
 
 
-def measured(chosen: Iterable[Case]) -> list[Result]:
+def measured(chosen: Iterable[Case], settings: Settings = Settings()) -> list[Result]:
     """The models of these cases, and the means over them."""
     names = [case.name for case in chosen]
     kept = os.environ.get("BENCHMARK_MODELS")
@@ -117,89 +75,145 @@ def measured(chosen: Iterable[Case]) -> list[Result]:
         folder = Path(kept or made)
         folder.mkdir(exist_ok=True, parents=True)
         results: list[Result] = []
-        beside: list[Result] = []
         for name in names:
-            one, others = _one(name, folder / _stem(name))
-            results.append(one)
-            beside += others
-    runtime = [one for one in beside if "ONNX" in one.name and not one.problem]
-    openvino = [one for one in beside if "OpenVINO" in one.name and not one.problem]
-    return [
-        *results,
-        *beside,
-        geometric_mean("models: torch eager, mean", results, 2.2),
-        geometric_mean("models: ONNX Runtime, mean", runtime, 0.85),
-        geometric_mean("models: OpenVINO, mean", openvino, 0),
+            found = _one(name, folder / _stem(name), settings)
+            show(found)
+            results += found
+    means = [_mean(f"{EAGER} and {TORCH}", results, 2.2)]
+    means += [
+        _mean(f"{COMPILED} and {other}", results, least)
+        for other, least in PROMISED.items()
+        if other != TORCH_COMPILED or settings.torch_compile
     ]
+    return [*results, *means]
+
+
+def _mean(pair: str, results: list[Result], least: float) -> Result:
+    found = [one for one in results if one.name.endswith(f": {pair}") and not one.problem]
+    return geometric_mean(f"models: {pair}, mean", found, least)
+
+
+def _names() -> list[str]:
+    """The models' names, which are read without importing torch."""
+    code = "import architectures; print(*architectures.ARCHITECTURES, sep='\\n')"
+    command = [sys.executable, "-c", code]
+    asked = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent
+    )
+    return asked.stdout.splitlines()
 
 
 def _stem(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
-def _one(name: str, stem: Path) -> tuple[Result, list[Result]]:
-    """The model's times: beside torch's, and beside those of the other two."""
-    result = Result(name, "ms", least_ratio=1.3)
-    others = [
-        Result(f"{name} ({title})", "ms", headline=False) for title in ("ONNX Runtime", "OpenVINO")
-    ]
+def _one(name: str, stem: Path, settings: Settings) -> list[Result]:
+    """The rows of a model."""
     try:
-        if not stem.with_suffix(".onnx").exists():
-            command = [sys.executable, __file__, name, str(stem)]
+        if not stem.with_suffix(".npz").exists():
+            command = [sys.executable, __file__, "--export", name, str(stem)]
             subprocess.run(command, check=True, capture_output=True, text=True)
-        problems, rounds = _rounds(stem)
+        measurement = Measurement(name, stem, settings)
+        measurement.run()
     except subprocess.CalledProcessError as error:
-        result.problem = (error.stderr.strip().splitlines() or ["export failed"])[-1]
+        reason = (error.stderr.strip().splitlines() or ["export failed"])[-1]
+        return [Result(name, "ms", problem=reason)]
     except WorkerError as error:
-        result.problem = str(error)
-    if result.problem:
-        for one in others:
-            one.problem = result.problem
-        return result, others
-    ours = [row["aten"] for row in rounds]
-    for one, library in zip((result, *others), LIBRARIES[1:], strict=True):
-        one.problem = problems.get(library, "")
-        if one.problem:
-            continue
-        # What the row calls torch's time is that library's.
-        theirs = [row[library] for row in rounds]
-        one.aten, one.torch = 1e3 * statistics.median(ours), 1e3 * statistics.median(theirs)
-        one.ratio = statistics.median(one / own for one, own in zip(theirs, ours, strict=True))
-    return result, others
+        return [Result(name, "ms", problem=str(error))]
+    return measurement.results()
 
 
-def _rounds(stem: Path) -> tuple[dict[str, str], list[dict[str, float]]]:
-    """What is wrong with a library that is there to be compared, and seconds of calls by library.
+class Measurement:
+    """A model run by all libraries.
 
-    Raises WorkerError where aten or torch cannot run the model, or differ.
+    Attributes:
+        problems: what is wrong with a library that is there to be compared.
+        seconds: of calls, by subject, round by round.
+        starts: seconds from starting a process to its first output.
+        first_calls: seconds of the first call, once the program is loaded.
+        memory: the most bytes that a process had.
     """
-    import numpy
 
-    problems: dict[str, str] = {}
-    with working("models", LIBRARIES) as workers:
-        outputs = {}
-        for worker in workers:
-            try:
-                worker.ask("load", str(stem))
-                outputs[worker.library] = worker.ask("output")
-            except WorkerError as error:
-                if worker.library in LIBRARIES[:2]:
-                    raise
-                problems[worker.library] = str(error)
-        expected = outputs["torch"]
+    def __init__(self, name: str, stem: Path, settings: Settings) -> None:
+        self.name = name
+        self.stem = stem
+        self.settings = settings
+        self.problems: dict[str, str] = {}
+        self.seconds: dict[str, list[float]] = {}
+        self.starts: dict[str, float] = {}
+        self.first_calls: dict[str, float] = {}
+        self.memory: dict[str, float] = {}
+
+    def run(self) -> None:
+        """Raises WorkerError where aten or torch cannot run the model, or differ."""
+        workers: dict[str, Worker] = {}
+        try:
+            outputs = {}
+            for subject, (library, compiles) in SUBJECTS.items():
+                if subject == TORCH_COMPILED and not self.settings.torch_compile:
+                    continue
+                start = time.perf_counter()
+                workers[subject] = worker = Worker("models", library)
+                try:
+                    question = ("load", str(self.stem), compiles, self.settings.threads)
+                    self.first_calls[subject] = worker.ask(*question)
+                    self.starts[subject] = time.perf_counter() - start
+                    outputs[subject] = worker.ask("output")
+                except WorkerError as error:
+                    if library in ("aten", "torch"):
+                        raise
+                    self.problems[subject] = str(error)
+            self._compare(outputs)
+            running = [one for one in workers if one not in self.problems]
+            self.seconds = {subject: [] for subject in running}
+            for _ in range(self.settings.rounds):
+                for subject in running:
+                    self.seconds[subject].append(workers[subject].ask("time"))
+            self.memory = {subject: workers[subject].ask("memory") for subject in running}
+        finally:
+            for worker in workers.values():
+                worker.end()
+
+    def _compare(self, outputs: dict[str, Any]) -> None:
+        import numpy
+
+        expected = outputs[TORCH]
         bound = TOLERANCE * float(numpy.abs(expected).max())
-        for library, found in outputs.items():
+        for subject, found in outputs.items():
             difference = float(numpy.abs(found - expected).max())
             if difference <= bound:
                 continue
-            problem = f"{library} differs from torch by {difference:g}"
-            if library == "aten":
+            problem = f"{subject} differs from torch by {difference:g}"
+            if SUBJECTS[subject][0] in ("aten", "torch"):
                 raise WorkerError(problem)
-            problems[library] = problem
-        running = [worker for worker in workers if worker.library not in problems]
-        return problems, [
-            {worker.library: worker.ask("time") for worker in running} for _ in range(ROUNDS)
-        ]
+            self.problems[subject] = problem
+
+    def results(self) -> list[Result]:
+        pairs = [(EAGER, TORCH), (COMPILED, TORCH)]
+        pairs += [(COMPILED, one) for one in SUBJECTS if one not in (EAGER, COMPILED, TORCH)]
+        found = []
+        for ours, theirs in pairs:
+            row = Result(f"{self.name}: {ours} and {theirs}", "ms", headline=False)
+            row.problem = self.problems.get(theirs, "")
+            if theirs in self.seconds:
+                mine, other = self.seconds[ours], self.seconds[theirs]
+                row.aten, row.torch = 1e3 * statistics.median(mine), 1e3 * statistics.median(other)
+                row.ratio = statistics.median(o / m for o, m in zip(other, mine, strict=True))
+            if row.problem or row.ratio is not None:
+                found.append(row)
+        found.append(self._row("start to first output", self.starts, TORCH, "s"))
+        if TORCH_COMPILED in self.first_calls:
+            found.append(self._row("first call, compiled", self.first_calls, TORCH_COMPILED, "s"))
+        found.append(self._row("peak memory", self.memory, TORCH, "MB", 1e-6))
+        return found
+
+    def _row(
+        self, what: str, numbers: dict[str, float], other: str, unit: str, scale: float = 1
+    ) -> Result:
+        row = Result(f"{self.name}: {what}", unit, headline=False)
+        row.aten, row.torch = scale * numbers[COMPILED], scale * numbers[other]
+        row.ratio = row.torch / row.aten
+        return row
 
 
 # In the process of a library
@@ -207,19 +221,24 @@ def _rounds(stem: Path) -> tuple[dict[str, str], list[dict[str, float]]]:
 _loaded: list[tuple[Callable[[], Any], int]] = []
 
 
-def answer(lib: Any, what: str, stem: str = "") -> Any:
-    """What the measuring process asks for: to load a model, its first output, or a time."""
+def answer(lib: Any, what: str, *given: Any) -> Any:
+    """What the measuring process asks for: to load a model, its first output, a time, or the most
+    memory so far. Loading gives the seconds of the first call."""
     if what == "load":
         warnings.simplefilter("ignore")
-        call = {"aten": _program, "torch": _program, "onnxruntime": _session}.get(
-            lib.__name__, _compiled
-        )(lib, Path(stem))
+        load = {"aten": _program, "torch": _program, "onnxruntime": _session}
+        stem, compiles, threads = given
+        call = load.get(lib.__name__, _compiled)(lib, Path(stem), compiles, threads)
+        start = time.perf_counter()
         call()
+        first = time.perf_counter() - start
         start = time.perf_counter()
         call()
         once = time.perf_counter() - start
         _loaded[:] = [(call, max(1, int(SECONDS_PER_ROUND / once)))]
-        return None
+        return first
+    if what == "memory":
+        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     call, number = _loaded[0]
     if what == "output":
         return call()
@@ -230,23 +249,33 @@ def answer(lib: Any, what: str, stem: str = "") -> Any:
 
 
 def _inputs(stem: Path) -> dict[str, Any]:
+    """Arrays by their places: "0", or "1.3" for the fourth of a list that is the second."""
     import numpy
 
     with numpy.load(stem.with_suffix(".npz")) as file:
         return dict(file)
 
 
-def _program(lib: Any, stem: Path) -> Callable[[], Any]:
-    """The exported program, run operator by operator."""
+def _program(lib: Any, stem: Path, compiles: bool, threads: int) -> Callable[[], Any]:
+    """The exported program."""
     import numpy
 
-    lib.set_num_threads(THREADS)
+    lib.set_num_threads(threads)
     module = lib.export.load(str(stem.with_suffix(".pt2"))).module()
-    given = [lib.from_numpy(one) for one in _inputs(stem).values()]
+    if compiles:
+        module = lib.compile(module)
+    given: dict[str, Any] = {}
+    for place, value in _inputs(stem).items():
+        first, inner, _ = place.partition(".")
+        tensor = lib.from_numpy(value)
+        if inner:
+            given.setdefault(first, []).append(tensor)
+        else:
+            given[first] = tensor
 
     def call() -> Any:
         with lib.inference_mode():
-            return numpy.asarray(_first(module(*given)))
+            return numpy.asarray(_first(module(*given.values())))
 
     return call
 
@@ -257,9 +286,9 @@ def _first(made: Any) -> Any:
     return made
 
 
-def _session(lib: Any, stem: Path) -> Callable[[], Any]:
+def _session(lib: Any, stem: Path, compiles: bool, threads: int) -> Callable[[], Any]:
     options = lib.SessionOptions()
-    options.intra_op_num_threads = THREADS
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     path = str(stem.with_suffix(".onnx"))
@@ -269,9 +298,9 @@ def _session(lib: Any, stem: Path) -> Callable[[], Any]:
     return lambda: session.run(None, named)[0]
 
 
-def _compiled(lib: Any, stem: Path) -> Callable[[], Any]:
+def _compiled(lib: Any, stem: Path, compiles: bool, threads: int) -> Callable[[], Any]:
     settings = {
-        "INFERENCE_NUM_THREADS": THREADS,
+        "INFERENCE_NUM_THREADS": threads,
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_PRECISION_HINT": "f32",
     }
@@ -284,33 +313,49 @@ def _compiled(lib: Any, stem: Path) -> Callable[[], Any]:
 
 
 def export(name: str, stem: Path) -> None:
-    """Write a model's program, ONNX file and inputs."""
+    """Write a model's program, its ONNX file where torch can make one, and inputs."""
+    import architectures
     import numpy
     import torch
 
-    torch.manual_seed(0)
-    model, inputs = MODELS[name]()
-
-    class Alone(torch.nn.Module):
-        """The model's first output."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, *given: Any) -> Any:
-            return _first(self.model(*given))
-
-    alone = Alone().eval()
-    for one in model.modules():
-        if isinstance(one, torch.nn.BatchNorm2d):
-            torch.nn.init.uniform_(one.running_var, 0.5, 1.5)
-    numpy.savez(stem.with_suffix(".npz"), *(one.numpy() for one in inputs))
+    warnings.simplefilter("ignore")
+    batch = 3 if name == "Detector" else 1
     with torch.no_grad():
-        program = torch.export.export(alone, inputs)
-        torch.export.save(program, str(stem.with_suffix(".pt2")))
-        torch.onnx.export(alone, inputs, str(stem.with_suffix(".onnx")), dynamo=True, verbose=False)
+        model, inputs = architectures.built(name, "true"), architectures.given(name, "true", batch)
+        torch.export.save(torch.export.export(model, inputs), str(stem.with_suffix(".pt2")))
+        try:
+            path = str(stem.with_suffix(".onnx"))
+            torch.onnx.export(model, inputs, path, dynamo=True, verbose=False)
+        except Exception as error:
+            print(f"{name}: no ONNX file: {type(error).__name__}", file=sys.stderr)
+    named = {}
+    for place, one in enumerate(inputs):
+        parts = enumerate(one) if isinstance(one, list) else [(None, one)]
+        for inner, tensor in parts:
+            named[str(place) if inner is None else f"{place}.{inner}"] = tensor.numpy()
+    numpy.savez(stem.with_suffix(".npz"), **named)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", help="models, all of them without")
+    parser.add_argument("--threads", type=int, default=Settings.threads)
+    parser.add_argument("--rounds", type=int, default=Settings.rounds)
+    parser.add_argument(
+        "--torch-compile", action="store_true", help="beside torch.compile, which takes minutes"
+    )
+    parser.add_argument("--export", nargs=2, metavar=("NAME", "STEM"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.export:
+        export(options.export[0], Path(options.export[1]))
+        return 0
+    settings = Settings(options.threads, options.torch_compile, options.rounds)
+    chosen = [one for one in cases() if not options.names or one.name in options.names]
+    found = measured(chosen, settings)
+    print("means")
+    show(one for one in found if one.name.startswith("models: "))
+    return 0 if found and all(one.met for one in found) else 1
 
 
 if __name__ == "__main__":
-    export(sys.argv[1], Path(sys.argv[2]))
+    sys.exit(main())

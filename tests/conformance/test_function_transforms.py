@@ -209,6 +209,68 @@ def test_wrong_calls(call, kind, text):
         call(torch.func, torch.rand(2, 2))
 
 
+def _writing(write):
+    def function(library):
+        captured = library.zeros(3)
+
+        def run(x):
+            return write(library, captured, x).sum()
+
+        return run
+
+    return function
+
+
+CAPTURED = {
+    "the tensor": lambda lib, one, x: one.mul_(x),
+    "a row": lambda lib, one, x: one[0].add_(x[0]),
+    "a view": lambda lib, one, x: one.view(3).copy_(x),
+    "detached": lambda lib, one, x: one.detach().mul_(x),
+    "without the argument": lambda lib, one, x: one.add_(1) * x,
+    "within another": lambda lib, one, x: lib.func.grad(lambda y: one.add_(y).sum())(x),
+    "of the function around": lambda lib, one, x: (
+        lambda own: lib.func.grad(lambda y: own.add_(y).sum())(x)
+    )(lib.zeros(3)),
+}
+
+
+TRANSFORMS = {
+    "grad": lambda f, run, x: f.grad(run)(x),
+    "jvp": lambda f, run, x: f.jvp(run, (x,), (x,)),
+    "vjp": lambda f, run, x: f.vjp(run, x),
+    "hessian": lambda f, run, x: f.hessian(run)(x),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", CAPTURED)
+def test_captured_tensors_are_not_written_to(name, transform):
+    for library in (torch, aten):
+        run, x = _writing(CAPTURED[name])(library), library.ones(3)
+        with pytest.raises(RuntimeError, match=r"captured|did not make"):
+            TRANSFORMS[transform](library.func, run, x)
+        # The tensor is no part of a graph, and can be written to again.
+        captured = library.zeros(3)
+        assert not captured.add_(1).requires_grad
+
+
+def test_what_the_function_makes_is_written_to():
+    def run(library, x):
+        made = library.zeros(3)
+        made.add_(x)
+        made[0].mul_(x[1])
+        made[1:].copy_(x[1:] * 2)
+        return (made * x.clone().mul_(x)).sum()
+
+    found = [
+        library.func.grad(lambda x, library=library: run(library, x))(
+            library.tensor([1.0, 2.0, 3.0])
+        )
+        for library in (torch, aten)
+    ]
+    assert found[0].tolist() == found[1].tolist()
+
+
 def _cube(library, generated):
     class Cube(library.autograd.Function):
         generate_vmap_rule = generated

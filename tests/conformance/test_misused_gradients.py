@@ -65,6 +65,77 @@ def written_view_of_a_leaf(library):
     leaf(library)[0].mul_(2)
 
 
+def _pieces(made):
+    """Writes to what `made` gives of a graph, of a leaf, and of neither, with a recorded number."""
+
+    def of_a_graph(library):
+        made(library.ones(4, 4, requires_grad=True) * 1).mul_(2)
+
+    def of_a_leaf(library):
+        made(library.ones(4, 4, requires_grad=True)).mul_(2)
+
+    def of_neither(library):
+        made(library.ones(4, 4)).mul_(library.tensor(2.0, requires_grad=True))
+
+    def stale(library):
+        base = library.ones(4, 4, requires_grad=True) * 1
+        piece = made(base)
+        base.mul_(2)
+        piece.sum().backward()
+
+    def told(library):
+        base = library.ones(4, 4)
+        piece = made(base)
+        base.mul_(library.tensor(2.0, requires_grad=True))
+        piece.sum().backward()
+
+    return of_a_graph, of_a_leaf, of_neither, stale, told
+
+
+PIECES = {
+    "split": lambda base: base.split(2)[0],
+    "split by sizes": lambda base: base.split([1, 3])[1],
+    "split_with_sizes": lambda base: base.split_with_sizes([2, 2])[0],
+    "chunk": lambda base: base.chunk(2)[1],
+    "unbind": lambda base: base.unbind()[0],
+    "iteration": lambda base: next(iter(base)),
+    "one piece": lambda base: base.split(4)[0],
+    "view of a piece": lambda base: base.unbind()[0].view(-1),
+    "row of a piece": lambda base: base.chunk(2)[0][0],
+    "piece of a row": lambda base: base[0].unbind()[0],
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_views_made_along_with_others_are_not_written_to(name):
+    for misuse in _pieces(PIECES[name]):
+        for library in (torch, aten):
+            with pytest.raises(RuntimeError, match="view"):
+                misuse(library)
+
+
+@pytest.mark.parametrize("split", ["tensor_split", "hsplit", "unsafe_split", "unsafe_chunk"])
+def test_other_pieces_are_written_to(split):
+    gradients = []
+    for library in (torch, aten):
+        x = library.ones(4, 4, requires_grad=True)
+        base = x * 1
+        getattr(base, split)(2)[0].mul_(3)
+        base.sum().backward()
+        gradients.append(x.grad.tolist())
+    if not split.startswith("unsafe"):
+        assert gradients[0] == gradients[1]
+
+
+def test_pieces_are_written_to_where_nothing_is_recorded():
+    for library in (torch, aten):
+        piece = library.ones(4).chunk(2)[0]
+        piece.add_(1)
+        with library.no_grad():
+            (library.ones(4, requires_grad=True) * 1).chunk(2)[0].add_(1)
+        piece.detach().mul_(library.ones(2, requires_grad=True))
+
+
 def written_assignment(library):
     leaf(library)[0] = 2.0
 

@@ -483,11 +483,20 @@ def test_pieces_of_a_split_are_one_node_and_go_back_as_one_tensor() -> None:
 def test_writes_to_a_piece_reach_the_gradient_of_the_whole() -> None:
     x = aten.ones(2, 4).requires_grad_()
     whole = x * 1
-    first, _ = whole.split(2, 1)
+    first, _ = whole.tensor_split(2, 1)
     first.mul_(3)
     whole.sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [[3, 3, 1, 1]] * 2
+
+
+def test_deep_derivatives_of_kernels_with_many_operands() -> None:
+    x = aten.tensor([-1.0, 0.5], dtype=aten.float64, requires_grad=True)
+    found = aten.nn.functional.elu(x).sum()
+    for _ in range(5):
+        (slope,) = aten.autograd.grad(found, x, create_graph=True)
+        found = slope.sum()
+    assert aten.allclose(slope, aten.tensor([-1.0]).exp().double() * aten.tensor([1.0, 0.0]))
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from aten._core.autograd import engine, node
-from aten._core.base.keys import gradient_modes, set_gradient_modes
+from aten._core.base.keys import gradient_modes, set_gradient_modes, set_recording_level
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -204,10 +204,12 @@ class _Recorded:
 
     def __enter__(self) -> None:
         self.before = gradient_modes()
+        self.level = set_recording_level(0)
         set_gradient_modes(True, self.before[1])
 
     def __exit__(self, *exc_info: object) -> None:
         set_gradient_modes(*self.before)
+        set_recording_level(self.level)
 
 
 def _row(name: str, what: str, given: Any) -> tuple[Row, bool]:

@@ -21,6 +21,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
+from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
 
@@ -65,6 +66,10 @@ def _linear(op: OpOverload, otherwise: Kernel) -> Kernel:
     return LinearKernel(_replaced(op), operator, otherwise)
 
 
+def _convolution(op: OpOverload, otherwise: Kernel) -> Kernel:
+    return ConvolutionKernel(otherwise, False)
+
+
 def _copy(op: OpOverload, otherwise: Kernel) -> Kernel:
     return CopyKernel(otherwise)
 
@@ -85,7 +90,16 @@ def _converted_copy(op: OpOverload, otherwise: Kernel) -> Kernel:
 
 def _derived_view(op: OpOverload, otherwise: Kernel) -> Kernel:
     native = op.entry.options["native"]
-    return derived_views.DerivedViewKernel(native, _replaced(op), operator, otherwise)
+    replaced = _replaced(op)
+    many = any(map(_gives_views, (op, *(operator(f"aten::{name}") for name in replaced))))
+    return derived_views.DerivedViewKernel(native, replaced, operator, otherwise, many)
+
+
+def _gives_views(op: OpOverload) -> bool:
+    """Whether one call gives several views, which are written to by nobody then."""
+    given = op._schema.returns[0]
+    is_list = str(given.type).endswith("[]")
+    return is_list and given.annotation is not None and op.entry.kind == "explicit"
 
 
 def _rearrange(op: OpOverload, otherwise: Kernel) -> Kernel:
@@ -134,6 +148,7 @@ def _small_spectra(op: OpOverload, otherwise: Kernel) -> Kernel:
 _MAKERS: dict[str, Callable[[OpOverload, Kernel], Kernel]] = {
     "matmul": _matmul,
     "linear": _linear,
+    "convolution": _convolution,
     "copy": _copy,
     "reorder": _reorder,
     "convert": _convert,

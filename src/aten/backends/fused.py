@@ -10,10 +10,13 @@ from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
+from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
+from aten.backends.cpu.operators import conv
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
+from aten.ops.windows.epilogues import EPILOGUES
 
 
 def load() -> None:
@@ -22,10 +25,14 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
-    for schema, sequence in SEQUENCES.items():
+    for schema, composition in {**SEQUENCES, **EPILOGUES}.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
-        op.register(key, ShieldedKernel(sequence), place_of(sequence))
+        op.register(key, ShieldedKernel(composition), place_of(composition))
+        if op.name == "convolution_epilogue":
+            convolution = ShieldedKernel(conv.convolution_epilogue)
+            place = place_of(conv.convolution_epilogue)
+            op.register(DispatchKey.CPU, ConvolutionKernel(convolution, True), place)
 
 
 def _define(

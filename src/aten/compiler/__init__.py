@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,10 @@ __all__ = [
 ]
 # Imported when first asked for: programs ask whether something is being compiled much more often.
 _OF_FUNCTIONS = frozenset({"compile", "explain", "reset"})
+
+
+class UnsupportedCaptureError(RuntimeError):
+    """The function does more than a graph can say: it runs eagerly."""
 
 
 class _State(threading.local):
@@ -57,17 +62,24 @@ def list_backends() -> list[str]:
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, **options: Any) -> Any:
-    """The function as it is; without one, a decorator that leaves functions as they are."""
-    return fn if fn is not None else _as_it_is
+    """The function, which is in no compiled program: what calls it runs eagerly. Without one, a
+    decorator that makes functions such ones."""
+    if fn is None:
+        return disable
+    name = getattr(fn, "__qualname__", type(fn).__name__)
+
+    @wraps(fn)
+    def apart(*args: Any, **kwargs: Any) -> Any:
+        if state.capturing:
+            raise UnsupportedCaptureError(f"{name} is not to be compiled")
+        return fn(*args, **kwargs)
+
+    return apart
 
 
 def allow_in_graph(fn: Any) -> Any:
     """The function as it is."""
     return fn
-
-
-def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function
 
 
 def __getattr__(name: str) -> Any:

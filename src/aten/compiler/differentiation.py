@@ -18,8 +18,9 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
-from aten.compiler.passes import described, has_effect, is_written, written_inputs
+from aten.compiler.passes import has_effect, is_written, written_inputs
 from aten.compiler.programs import CompiledProgram
+from aten.compiler.rewriting import described
 from aten.compiler.values import is_over_elements, operator_of
 from aten.grad_mode import enable_grad, is_grad_enabled, no_grad
 from aten.graph.interpreter import Interpreter
@@ -181,7 +182,7 @@ def _joint(
     outputs the results, then the gradients that are there. With the results that have gradients,
     and which of the wanted ones there are."""
     graph = _elsewhere(recording.graph, _HOST, _META)
-    interpreter = Interpreter(graph, resolve_graph(graph))
+    interpreter = Interpreter(graph, _as_recorded(graph))
     metas = [_leaf(one) for one in operands]
     ways: list[Any] = []
 
@@ -209,6 +210,17 @@ def _joint(
     unused = {inputs[len(operands) + place] for place in range(len(likes)) if place not in reached}
     joint.nodes = [node for node in joint.nodes if node not in unused]
     return joint, reached, found
+
+
+def _as_recorded(graph: Graph) -> dict[str, Any]:
+    """The functions of a graph's targets; calls within `no_grad` get targets of their own."""
+    functions = dict(resolve_graph(graph))
+    for node in graph.nodes:
+        if node.op == "call_function" and node.meta.get("gradients") is False:
+            function = functions[node.target]
+            node.target = f"no_grad.{node.target}"
+            functions[node.target] = no_grad()(function)
+    return functions
 
 
 def _leaf(tensor: Tensor) -> Tensor:

@@ -26,6 +26,8 @@ def _program(number: int, program: CompiledProgram) -> Iterator[str]:
     operators = [node for node in program.recorded.nodes if _is_call(node)]
     calls = [node for node in program.graph.nodes if _is_call(node)]
     yield f"program {number}: {count(operators, 'operator')} in {count(calls, 'call')}"
+    if program.sizes:
+        yield f"  {program.sizes}"
     for nodes in program.partition.groups:
         names = [node.target.split(".")[1] for node in nodes if _is_call(node)]
         if nodes[0] in program.partition.fused:

@@ -8,7 +8,8 @@ from typing import Any
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import Partition, partition
-from aten.compiler.passes import Rewriting, constant_part, prepared, writes
+from aten.compiler.passes import constant_part, prepared, writes
+from aten.compiler.rewriting import Rewriting
 from aten.compiler.values import is_as_made, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
@@ -29,7 +30,10 @@ class CompiledProgram:
         partition: what was fused.
         constants: tensors that the function used besides its arguments.
         writes: whether it writes to arguments or constants.
+        sizes: which sizes it is for, where it is for more than one.
     """
+
+    sizes = ""
 
     def __init__(self, graph: Graph, constants: Sequence[Tensor], results: Any) -> None:
         self.recorded = graph
@@ -40,6 +44,7 @@ class CompiledProgram:
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes
         ]
+        fused += [one for node in graph.nodes for one in node.meta.get("stands_for", ())]
         self._fused_operators = frozenset(one for one in fused if one is not None)
         self.graph, functions = _with_kernels(graph, self.partition)
         self._interpreter = Interpreter(self.graph, functions)
@@ -52,11 +57,15 @@ class CompiledProgram:
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's results for these tensors."""
-        values = self._interpreter.run([*tensors, *self.constants, *self._preparation()])
+        values = self.values(tensors)
         if self._returns_tensor:
             return values[0]
         remaining = iter(values)
         return map_tensors(lambda _: next(remaining), self._results)
+
+    def values(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The tensors of its results, one after the other; `inputs` are all but constants."""
+        return self._interpreter.run([*inputs, *self.constants, *self._preparation()])
 
 
 class _Preparation:

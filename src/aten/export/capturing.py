@@ -26,6 +26,7 @@ def captured(
     symbols: Mapping[str, Symbol],
     sources: Sources,
     numbers: Mapping[str, Node] | None = None,
+    allowed: Callable[[Point], bool] = lambda point: True,
 ) -> tuple[Unified, dict[str, ValueRange]]:
     """One graph of a program, and the sizes it is right for.
 
@@ -38,18 +39,20 @@ def captured(
         symbols: the dynamic sizes.
         sources: where each is read.
         numbers: placeholders of dynamic integers by name.
+        allowed: whether the program is to run with these sizes; it is with the examples.
     """
     if not symbols:
         return Unified([run({})], Solver([{}]), sources), {}
     examples = {name: one.example for name, one in symbols.items()}
     limits = {name: (one.lower, one.upper) for name, one in symbols.items()}
-    points = chosen_points(examples, limits, Solver.points_needed(len(symbols)))
+    points = chosen_points(examples, limits, Solver.points_needed(len(symbols)), allowed=allowed)
     traces = [_traced(run, point, symbols, first=point is points[0]) for point in points]
     found = _unified(traces, points, sources, numbers, symbols)
     for round_number in range(_ROUNDS):
-        further = chosen_points(examples, limits, _CHECKS, avoided=points)
+        further = chosen_points(examples, limits, _CHECKS, avoided=points, allowed=allowed)
         if round_number == 0:
-            further += [one for one in _outermost(limits) if one not in [*points, *further]]
+            outermost = [one for one in _outermost(limits) if allowed(one)]
+            further += [one for one in outermost if one not in [*points, *further]]
         if not further:
             break
         points = [*points, *further]

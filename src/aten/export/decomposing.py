@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
@@ -22,7 +22,7 @@ from aten.graph.signature import (
     OutputSpec,
     TensorArgument,
 )
-from aten.graph.symbolic import Expression, ValueRange, solve
+from aten.graph.symbolic import Expression, SymbolicError, ValueRange, solve
 from aten.registry import ops
 from aten.transforms import FakeTensorMode
 
@@ -58,8 +58,22 @@ def decomposed(program: ExportedProgram, to: str | None) -> ExportedProgram:
                 values.append(_evaluated(record, point))
         return trace(lambda: interpreter.run(values), named, mode, None, to)
 
-    unified, ranges = captured(run, symbols, sources, numbers)
+    unified, ranges = captured(run, symbols, sources, numbers, _allowed(program))
     return _with_graph(program, unified, ranges, numbers, "TRAINING" if to is None else "ATEN")
+
+
+def _allowed(program: ExportedProgram) -> Callable[[Point], bool]:
+    """Whether sizes keep what the program asks of them: the checker's conditions, on its inputs'
+    records."""
+    conditions = program._checker.conditions()
+
+    def allowed(point: Point) -> bool:
+        try:
+            return all(bool(one.evaluate(point)) for one in conditions)
+        except SymbolicError:
+            return True
+
+    return allowed
 
 
 def _evaluated(value: Any, point: Point) -> Any:
@@ -81,7 +95,10 @@ def _symbols_of(program: ExportedProgram) -> tuple[dict[str, Symbol], Sources]:
                 limits = program.range_constraints.get(name, ValueRange(None, None))
                 lower = 0 if limits.lower is None else limits.lower
                 dim_of = Dim(name, min=lower, max=limits.upper)
-                symbols.setdefault(name, Symbol(name, dim_of, int(examples[name])))
+                # A size that the program was exported with is one that it runs with.
+                known = size.hint if size.is_symbol and isinstance(size.hint, int) else None
+                example = int(examples[name]) if known is None else known
+                symbols.setdefault(name, Symbol(name, dim_of, example))
                 linear = _linear(size, name)
                 if linear is not None and (name not in sources or size.is_symbol):
                     sources.setdefault(name, (node.name, dim, linear))

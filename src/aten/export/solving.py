@@ -8,7 +8,7 @@ down. What is found is right at all points; whoever asks checks it at others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from random import Random
@@ -256,6 +256,7 @@ def chosen_points(
     limits: Mapping[str, tuple[int, int | None]],
     count: int,
     avoided: Sequence[Mapping[str, int]] = (),
+    allowed: Callable[[Mapping[str, int]], bool] = lambda point: True,
 ) -> list[dict[str, int]]:
     """Points to trace at, the example first: sizes of at least 2, drawn from within the limits,
     the same ones every time. Fewer than `count` where the limits leave no others."""
@@ -271,7 +272,7 @@ def chosen_points(
             point[name] = drawn.randint(lower if upper is None or upper > 2 else upper, highest)
         # Equal sizes would hide which of them a number is made of.
         key = tuple(sorted(point.items()))
-        if key not in seen:
+        if key not in seen and allowed(point):
             seen.add(key)
             points.append(point)
         if len(points) == count:

@@ -10,7 +10,15 @@ from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import InputError
 from aten.graph.ir import TensorMeta
 from aten.graph.signature import ConstantArgument, InputSpec
-from aten.graph.symbolic import Expression, Number, SymbolicError, ValueRange, parse, solve
+from aten.graph.symbolic import (
+    Expression,
+    Number,
+    SymbolicError,
+    ValueRange,
+    constant,
+    parse,
+    solve,
+)
 
 _SIZE_PATH = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
 
@@ -197,6 +205,23 @@ class InputChecker:
                 return position
         return 0
 
+    def conditions(self) -> list[Expression]:
+        """The conditions between sizes, in symbols; without those that speak of anything else."""
+        by_path = dict(zip(self.paths, self.records, strict=False))
+        found = []
+        for guard in self.guards:
+            sizes: dict[str, Expression] = {}
+            for symbol in guard.symbols():
+                match = _SIZE_PATH.fullmatch(symbol)
+                record = by_path.get(match.group(1)) if match else None
+                if not match or not isinstance(record, TensorMeta):
+                    continue
+                for size in record.shape[int(match.group(2)) :][:1]:
+                    sizes[symbol] = size if isinstance(size, Expression) else constant(size)
+            if len(sizes) == len(set(guard.symbols())):
+                found.append(_with_sizes(guard, sizes))
+        return found
+
     def check_guards(self, inputs: Sequence[Any]) -> None:
         """The conditions between sizes hold. One that speaks of anything else is skipped."""
         by_path = dict(zip(self.paths, inputs, strict=False))
@@ -211,6 +236,14 @@ class InputChecker:
             if known and not guard.evaluate(bindings):
                 sizes = ", ".join(f"{symbol} = {value}" for symbol, value in bindings.items())
                 raise InputError(f"the inputs break a condition of the program: {guard} ({sizes})")
+
+
+def _with_sizes(guard: Expression, sizes: Mapping[str, Expression]) -> Expression:
+    """The expression with sizes in the place of its symbols."""
+    if guard.is_symbol:
+        return sizes[guard.head]
+    arguments = tuple(_with_sizes(one, sizes) for one in guard.arguments)
+    return Expression(guard.head, guard.value, guard.function, arguments)
 
 
 def describe_tensor(value: Tensor) -> str:

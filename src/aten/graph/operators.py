@@ -29,20 +29,39 @@ def _sym_if(condition: bool, chosen: Any, otherwise: Any) -> Any:
     return chosen if condition else otherwise
 
 
-def _sym_size(self: Any, dim: int) -> int:
-    return int(self.size(dim))
+# Where a program is captured, sizes may be symbols, and stay so.
+def _sym_size(self: Any, dim: int) -> Any:
+    return self.size(dim)
 
 
-def _sym_stride(self: Any, dim: int) -> int:
-    return int(self.stride(dim))
+def _sym_stride(self: Any, dim: int) -> Any:
+    return self.stride(dim)
 
 
-def _sym_numel(self: Any) -> int:
-    return int(self.numel())
+def _sym_numel(self: Any) -> Any:
+    return self.numel()
 
 
-def _sym_storage_offset(self: Any) -> int:
-    return int(self.storage_offset())
+def _sym_storage_offset(self: Any) -> Any:
+    return self.storage_offset()
+
+
+def _sym_max(left: Any, right: Any) -> Any:
+    return _by_protocol("__sym_max__", max, left, right)
+
+
+def _sym_min(left: Any, right: Any) -> Any:
+    return _by_protocol("__sym_min__", min, left, right)
+
+
+def _by_protocol(method: str, function: Function, left: Any, right: Any) -> Any:
+    if hasattr(left, method):
+        return getattr(left, method)(right)
+    return getattr(right, method)(left) if hasattr(right, method) else function(left, right)
+
+
+def _sym_float(self: Any) -> Any:
+    return self.__sym_float__() if hasattr(self, "__sym_float__") else float(self)
 
 
 def _assert_scalar(self: Any, assert_msg: str) -> None:
@@ -90,10 +109,10 @@ PYTHON_FUNCTIONS: dict[str, Function] = {
     **{f"sym_{name}": getattr(math, name) for name in _MATH_FUNCTIONS},
     "math.pow": pow,
     "round": round,
-    "sym_max": max,
-    "sym_min": min,
-    "sym_int": int,
-    "sym_float": float,
+    "sym_max": _sym_max,
+    "sym_min": _sym_min,
+    "sym_int": math.trunc,
+    "sym_float": _sym_float,
     "sym_not": operator.not_,
     "sym_sum": _sym_sum,
     "sym_ite": _sym_if,

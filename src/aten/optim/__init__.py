@@ -12,6 +12,7 @@ from aten.optim.matrices import Adafactor, Muon
 from aten.optim.optimizer import Optimizer
 from aten.optim.quasi_newton import LBFGS
 from aten.optim.signs import ASGD, Rprop
+from aten.optim.sparse import SparseAdam
 from aten.refusals import refuse
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
 ]

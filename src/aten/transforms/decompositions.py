@@ -21,6 +21,7 @@ from aten.backends.modes import DispatchMode
 from aten.backends.structured import definition_of, has_definition
 from aten.ops.definition import load_function
 from aten.ops.networks.gates import SEQUENCES
+from aten.ops.windows.epilogues import EPILOGUES
 
 SETS = ("core", "prims")
 _FOLDS = ("reduction", "scan")
@@ -37,7 +38,9 @@ _MEMORY = frozenset(
 
 
 # Functions of `fused` that are no arithmetic, by name.
-_SEQUENCES = {schema.partition("(")[0]: function for schema, function in SEQUENCES.items()}
+_SEQUENCES = {
+    schema.partition("(")[0]: function for schema, function in {**SEQUENCES, **EPILOGUES}.items()
+}
 
 
 class UndecomposedError(LookupError):

@@ -19,6 +19,7 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.memory.storage import Storage
 from aten._core.tensor import memory as writing
 from aten._core.tensor.construct import set_before_reading
+from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import KEYS_OF_MODES, DispatchMode
 from aten.graph.pytree import map_tensors, rebuilt
@@ -410,6 +411,8 @@ def _bring_up_to_date(memory: _Memory) -> None:
     if memory.settled == memory.written or memory.window is None or memory.value is None:
         return
     memory.settled = memory.written
+    if is_fake(memory.window):
+        return
     with ExcludeDispatchKeyGuard(KEYS_OF_MODES):
         ops.aten.copy_(memory.window, memory.value)
 

@@ -17,8 +17,9 @@ from functools import wraps
 from typing import Any
 
 from aten import autograd
+from aten._core.autograd import operators
 from aten._core.autograd.node import AccumulateGrad
-from aten._core.base.keys import gradient_modes, set_gradient_modes
+from aten._core.base.keys import gradient_modes, set_gradient_modes, set_recording_level
 from aten._core.tensor.making import whole_of
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
@@ -48,12 +49,24 @@ def _recording() -> Iterator[bool]:
     recorded, inference = gradient_modes()
     outer = _nesting.depth > 0
     _nesting.depth += 1
+    level = set_recording_level(0)
     set_gradient_modes(True, inference)
     try:
-        yield outer or recorded
+        yield outer or (recorded and not level)
     finally:
         set_gradient_modes(recorded, inference)
+        set_recording_level(level)
         _nesting.depth -= 1
+
+
+@contextmanager
+def _of_its_own() -> Iterator[None]:
+    """A context in which nothing is written to but tensors that are made in it."""
+    before = operators.own_storages_from()
+    try:
+        yield
+    finally:
+        operators.own_storages_from(before)
 
 
 def _with_physical(given: Tensor, new: Tensor) -> Tensor:
@@ -164,7 +177,7 @@ class _Differentiated:
                     f"{name}: arguments to differentiate by must be tensors, got "
                     f"{type(one).__name__}"
                 )
-        with _recording() as recorded:
+        with _recording() as recorded, _of_its_own():
             self.inputs = [_leaf(one, name) for one in given]
             replaced = with_leaves(picked, self.inputs)
             called = list(args)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core.base.errors import DataDependentOutputException
+from aten._core.base.keys import gradient_modes
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.making import is_fake, when_data_is_missing
 from aten._core.tensor.tensor import Tensor
@@ -79,6 +80,8 @@ class Recorder(DispatchMode):
             tuple(self.noted(one) for one in args),
             {name: self.noted(one) for name, one in kwargs.items()},
         )
+        if not gradient_modes()[0]:
+            node.meta["gradients"] = False
         if isinstance(results, Tensor):
             self.name(results, node)
         elif isinstance(results, (list, tuple)):

@@ -114,12 +114,25 @@ def is_dense(tensor: Tensor) -> bool:
 def same_window(left: Tensor, right: Tensor) -> bool:
     """Whether two tensors on one storage show the same elements, and read them alike."""
     return (
-        left.shape == right.shape
-        and left.stride() == right.stride()
-        and left.storage_offset() == right.storage_offset()
+        _same_sizes(left.shape, right.shape)
+        and _same_sizes(left.stride(), right.stride())
+        and _same_sizes((left.storage_offset(),), (right.storage_offset(),))
         and left.dtype is right.dtype
         and left.is_conj() == right.is_conj()
         and left.is_neg() == right.is_neg()
+    )
+
+
+def _same_sizes(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Whether sizes are the same; symbols that only might be are not, and nothing is relied on."""
+    if len(left) != len(right):
+        return False
+    pairs = zip(left, right, strict=True)
+    return all(
+        one == other
+        if isinstance(one, int) and isinstance(other, int)
+        else getattr(one, "size", one) == getattr(other, "size", other)
+        for one, other in pairs
     )
 
 

@@ -17,12 +17,13 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from aten._core.base.device cimport device_from_codes
 from aten._core.base.dtypes cimport dtype_from_code
-from aten._core.base.keys cimport inference_bit, inference_bit_here, recording_bit
-from aten._core.base.sizes cimport int_tuple
-from aten._core.tensor.making cimport make_alias
+from aten._core.base.keys cimport DispatchKeySet, inference_bit, inference_bit_here, recording_bit
+from aten._core.base.keys import DispatchKey
+from aten._core.base.sizes cimport INLINE_DIMS, int_tuple
+from aten._core.tensor.making cimport make_alias, make_tensor
 from aten._core.tensor.tensor cimport (
     AutogradMeta, Tensor, TensorImpl, has_autograd, has_own_versions, is_view, set_autograd_field,
-    is_lazy, set_base_field,
+    is_lazy, keys_of_views, part_from_base, set_versions,
 )
 from aten._core.tensor.tensor import install_node_lookup
 
@@ -30,6 +31,9 @@ cdef extern from "Python.h":
     Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept
 
 cdef int64_t _sequence = 0
+# Of tensors that are more than their window: rows, those of subclasses, without data.
+cdef uint64_t _unlike_others = (<DispatchKeySet>DispatchKeySet(
+    DispatchKey.Python, DispatchKey.FuncTorchBatched, DispatchKey.InferenceTensor)).bits
 # Functions of (base, view) that give the node of a view whose base was written to.
 cdef object _view_replay = None
 # Packing and unpacking of what is saved, as the thread says.
@@ -378,6 +382,11 @@ cdef Node node_of(TensorImpl tensor):
             or not takes_gradients(tensor.base)):
         return meta.node
     # The base, or another view of it, was written to since: what the view shows has a new history.
+    if tensor.one_of_many:
+        raise RuntimeError(
+            f"a view that {meta.node.title} made along with others: its base, or another view of that, "
+            f"was written to in place since, and it has no gradients any more; make it after the write"
+        )
     meta.node = _view_replay(tensor.base, tensor)
     meta.output = 0
     meta.version = version_of(tensor)
@@ -402,6 +411,9 @@ cdef int tell_views(TensorImpl base, Py_ssize_t known) except -1:
         if (one.base is base and one.dtype_code == base.dtype_code and not takes_gradients(one)
                 and is_lazy(one) == is_lazy(base)):
             _view_replay(base, one)
+            if one.one_of_many:
+                # Of before the write: whoever asks for its node is told so.
+                one.autograd.version -= 1
     return 0
 
 
@@ -448,30 +460,53 @@ cdef class SavedTensor:
             if not self.is_result:
                 return tensor if self.edge is None else _at_edge(tensor, self.edge, self.output)
             tensor = make_alias(tensor)
-            set_base_field(tensor, NULL)
+            part_from_base(tensor)
             set_history(tensor, owner, self.output)
             return tensor
         tensor = self.tensor
         if tensor is None:
             refuse_second_walk(owner)
         if version_of(tensor) != self.version:
-            raise RuntimeError(
-                f"{owner.title} needs a tensor ({tensor.dtype}, {list(tensor.shape)}), "
-                f"{'its result ' + str(self.output) if self.is_result else 'an operand of it'}, that "
-                f"was written to in place since: it has version {version_of(tensor)}, and had "
-                f"{self.version}.{_hint_of(owner)}"
-            )
+            refuse_written(owner, tensor, self.version, self.output if self.is_result else -1)
         if self.is_result:
             tensor = make_alias(tensor)
-            set_base_field(tensor, NULL)
+            part_from_base(tensor)
             set_history(tensor, owner, self.output)
         return tensor
+
+
+cdef int refuse_written(Node owner, TensorImpl tensor, uint32_t version,
+                        Py_ssize_t output) except -1:
+    raise RuntimeError(
+        f"{owner.title} needs a tensor ({tensor.dtype}, {list(tensor.shape)}), "
+        f"{'an operand of it' if output < 0 else 'its result ' + str(output)}, that was written to in "
+        f"place since: it has version {version_of(tensor)}, and had {version}.{_hint_of(owner)}"
+    )
+
+
+@cython.freelist(64)
+@cython.no_gc
+@cython.final
+cdef class SavedResult:
+    """A result that its node needs on the way back, as it was."""
+
+    cdef TensorImpl given(self, Node owner):
+        cdef Tensor made = make_tensor(self.storage, self.dtype_code, self.rank, self.sizes,
+                                       self.strides, self.offset)
+        made.keys = self.keys
+        made.device_index = self.device_index
+        if self.versions is not None:
+            set_versions(made, <PyObject*>self.versions)
+        if version_of(made) != self.version:
+            refuse_written(owner, made, self.version, self.output)
+        set_history(made, owner, self.output)
+        return made
 
 
 cdef TensorImpl _at_edge(TensorImpl tensor, object edge, Py_ssize_t output):
     """The tensor, whoever made it, where the one was that it stands for."""
     cdef TensorImpl made = make_alias(tensor)
-    set_base_field(made, NULL)
+    part_from_base(made)
     if isinstance(edge, AccumulateGrad):
         edge = (<AccumulateGrad>edge).variable
     if isinstance(edge, TensorImpl):
@@ -519,10 +554,32 @@ cdef SavedTensor saved_operand(TensorImpl tensor):
     return _saved(tensor)
 
 
-cdef SavedTensor saved_result(TensorImpl tensor, Py_ssize_t output):
+cdef object saved_result(TensorImpl tensor, Py_ssize_t output):
     # Without its place in the graph: the node would hold itself.
+    if (tensor.rank > INLINE_DIMS or type(tensor) is not Tensor or tensor.keys & _unlike_others
+            or _saving_users):
+        return _detached_result(tensor, output)
+    cdef SavedResult saved = SavedResult.__new__(SavedResult)
+    cdef int dim
+    saved.storage = tensor.storage
+    if has_own_versions(tensor):
+        saved.versions = tensor.versions
+    saved.version = version_of(tensor)
+    saved.keys = keys_of_views(tensor)
+    saved.offset = tensor.offset
+    for dim in range(tensor.rank):
+        saved.sizes[dim] = tensor.sizes[dim]
+        saved.strides[dim] = tensor.strides[dim]
+    saved.output = output
+    saved.rank = tensor.rank
+    saved.dtype_code = tensor.dtype_code
+    saved.device_index = tensor.device_index
+    return saved
+
+
+cdef SavedTensor _detached_result(TensorImpl tensor, Py_ssize_t output):
     cdef Tensor detached = make_alias(tensor)
-    set_base_field(detached, NULL)
+    part_from_base(detached)
     cdef SavedTensor saved = _saved(detached)
     saved.is_result = True
     saved.output = output
@@ -574,7 +631,7 @@ def forget_history(TensorImpl tensor not None):
 
 def saved_tensor(TensorImpl tensor not None, owner=None, Py_ssize_t output=-1):
     """A SavedTensor for nodes in Python; with `output`, of that result of theirs."""
-    return saved_operand(tensor) if output < 0 else saved_result(tensor, output)
+    return saved_operand(tensor) if output < 0 else _detached_result(tensor, output)
 
 
 def given_back(SavedTensor saved not None, Node owner not None):
@@ -584,7 +641,7 @@ def given_back(SavedTensor saved not None, Node owner not None):
 
 def forget_base(TensorImpl tensor not None):
     """Makes a view a tensor of its own, though in the same memory."""
-    set_base_field(tensor, NULL)
+    part_from_base(tensor)
 
 
 def add_tensor_hook(TensorImpl tensor not None, hook):

@@ -11,8 +11,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.autograd.node cimport (
-    INLINE_EDGES, Node, SavedTensor, detects_anomalies, edge_of, node_of, saved_operand, saved_result,
-    set_history, takes_gradients, tell_views,
+    INLINE_EDGES, Node, SavedResult, SavedTensor, detects_anomalies, edge_of, node_of,
+    saved_operand, saved_result, set_history, takes_gradients, tell_views,
 )
 from aten._core.autograd.rules cimport (
     ALL_GRADIENTS, CONSTANTS, GIVEN, GRADIENTS, NEEDED, RESULTS, SIZES, Formula, Rule,
@@ -23,6 +23,7 @@ from aten._core.base.keys cimport (
 )
 from aten._core.base.sizes cimport int_tuple
 from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, OpOverload, release
+from aten._core.memory.storage cimport next_birth
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, is_view
 
 cdef extern from "Python.h":
@@ -171,6 +172,8 @@ cdef class OperatorNode(Node):
         return False
 
     cdef object unpacked(self, object kept):
+        if type(kept) is SavedResult:
+            return (<SavedResult>kept).given(self)
         if isinstance(kept, SavedTensor):
             return (<SavedTensor>kept).given(self)
         if type(kept) is _SavedList:
@@ -237,7 +240,7 @@ cdef object _forgotten(object kept, int count):
     """What is left of what was saved: numbers and sizes stay, tensors are gone."""
     if count > 1 and kept is not None:
         return tuple([_forgotten(one, 1) for one in <tuple>kept])
-    return _FORGOTTEN if isinstance(kept, (SavedTensor, _SavedList)) else kept
+    return _FORGOTTEN if isinstance(kept, (SavedTensor, SavedResult, _SavedList)) else kept
 
 
 cdef class RecordingKernel(Kernel):
@@ -347,6 +350,19 @@ cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
 
 
 cdef int _check_writable(OpOverload op, TensorImpl written) except -1:
+    if takes_gradients(written) and written.autograd.node is None:
+        raise _refused_write(op, "a leaf")
+    if written.storage.birth < local_state().own_from:
+        raise RuntimeError(
+            f"{op.name}: a tensor that the function being differentiated did not make cannot be written "
+            f"to in place within it; give it to the function as an argument and use a clone() of it"
+        )
+    if written.one_of_many and is_view(written):
+        raise RuntimeError(
+            f"{op.name}: a view that an operator made along with others (split, unbind, chunk, or a view "
+            f"of one of theirs) cannot be written to in place where operators are recorded; use an "
+            f"operator that does not write, or a view of its own (narrow, select)"
+        )
     if not takes_gradients(written):
         if not is_view(written) or not takes_gradients(written.base):
             return 0
@@ -357,8 +373,6 @@ cdef int _check_writable(OpOverload op, TensorImpl written) except -1:
                                f"cannot be written to where operators are: make it here, or write "
                                f"to it there")
         return 0
-    if written.autograd.node is None:
-        raise _refused_write(op, "a leaf")
     if is_view(written) and takes_gradients(written.base) and written.base.autograd.node is None:
         raise _refused_write(op, "a view of a leaf")
     return 0
@@ -565,6 +579,8 @@ cdef int _add_results(OperatorNode node, Rule rule, OpOverload op, PyObject** st
     for number in range(len(results)):
         if isinstance(results[number], TensorImpl):
             tensor = <TensorImpl>results[number]
+            if rule.gives_views:
+                tensor.one_of_many = True
             if (category_of(tensor.dtype_code) >= FLOATING and number not in rule.without
                     and not _is_operand(op, stack, tensor)):
                 node.add_output(tensor)
@@ -619,10 +635,26 @@ cdef int _keep_result(OperatorNode node, Rule rule, TensorImpl result) except -1
     return 0
 
 
-cdef SavedTensor _saved_output(OperatorNode node, TensorImpl tensor, Py_ssize_t output):
+cdef object _saved_output(OperatorNode node, TensorImpl tensor, Py_ssize_t output):
     if node.first.rank == -1 and output == 0 or output > 0 and node.infos[output] is None:
         return saved_operand(tensor)
     return saved_result(tensor, output)
+
+
+def own_storages_from(before=None):
+    """Refuses writes of this thread to all storages but those that are made from now on.
+
+    With what this gave before, as it was before. For functions being differentiated: all that they
+    call is looked at where it would be recorded.
+    """
+    cdef LocalState* state = local_state()
+    cdef int64_t known = state.own_from
+    state.own_from = next_birth() if before is None else before
+    if state.own_from:
+        state.included |= recording_bit()
+    else:
+        state.included &= ~recording_bit()
+    return known
 
 
 def below_recording(function, *args, **kwargs):

@@ -40,5 +40,6 @@ cdef class Rule:
     cdef int results                    # how many results they read, counted to the last of them
     cdef int edge_of[INLINE_ARGUMENTS]  # by position: the edge of its operand, or -1; known with:
     cdef OpOverload owner
+    cdef bint gives_views               # several at once; known with the owner
 
     cdef int find_edges(self, OpOverload op) except -1

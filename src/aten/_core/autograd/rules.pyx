@@ -70,6 +70,10 @@ cdef class Rule:
             raise ValueError(f"{op}: its rule is that of {self.owner}")
         self.owner = op
         op.prepare()
+        returns = op._schema.returns
+        self.gives_views = (len(returns) == 1 and returns[0].annotation is not None
+                            and not returns[0].annotation.is_write
+                            and str(returns[0].type).endswith("[]"))
         for position in range(INLINE_ARGUMENTS):
             self.edge_of[position] = -1
         for place in range(op.tensor_count):

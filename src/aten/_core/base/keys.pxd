@@ -9,6 +9,7 @@ cdef struct LocalState:
     int below_recording # kernels that are running below AutogradRecording; their calls are not recorded
     int64_t changes     # how often the thread has changed sizes or the storage of a tensor that exists
     int64_t no_gradients  # bits: NO_GRAD, INFERENCE
+    int64_t own_from    # the first storage that a function being differentiated may write to; 0: all
 
 cdef enum:
     NO_GRAD = 1

@@ -36,10 +36,10 @@ from aten._core.base.device cimport (
 cdef extern from *:
     """
     /* LocalState, then a word that says whether this thread has been set up. */
-    static __thread uint64_t aten_thread_words[6]
+    static __thread uint64_t aten_thread_words[7]
         __attribute__((tls_model("initial-exec")));
     """
-    uint64_t aten_thread_words[6]
+    uint64_t aten_thread_words[7]
     int count_leading_zeros "__builtin_clzll"(unsigned long long) noexcept nogil
 
 cdef extern from "Python.h":
@@ -132,8 +132,8 @@ cdef uint64_t overriding_key_bit = 0
 
 
 cdef LocalState* local_state() noexcept nogil:
-    if aten_thread_words[5] == 0:
-        aten_thread_words[5] = 1
+    if aten_thread_words[6] == 0:
+        aten_thread_words[6] = 1
         (<LocalState*> aten_thread_words).tracing = initial_tracing
     return <LocalState*> aten_thread_words
 
@@ -524,6 +524,16 @@ def gradient_modes():
     """Whether this thread wants operators recorded, and whether it is in inference mode."""
     cdef LocalState* state = local_state()
     return state.no_gradients & NO_GRAD == 0, state.no_gradients & INFERENCE != 0
+
+
+def set_recording_level(int level):
+    """How many kernels of this thread run below the recording of gradients, from now on; and how
+    many did before: while there are any, nothing is recorded."""
+    cdef LocalState* state = local_state()
+    cdef int before = state.below_recording
+    state.below_recording = level
+    settle_recording(state)
+    return before
 
 
 def set_gradient_modes(bint grad, bint inference):

@@ -18,6 +18,7 @@ cdef extern from "Python.h":
     PyObject* PyList_GET_ITEM(object, Py_ssize_t) noexcept
     PyObject* PyCell_Get(object) except? NULL
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
+    Py_ssize_t PyDict_Size(object) except -1
     void Py_XDECREF(PyObject*) noexcept
 
 cdef enum:
@@ -26,6 +27,7 @@ cdef enum:
     HEAD_WORDS = 2
 
 # Of these, an equal value will do.
+cdef object _nothing = object()
 cdef frozenset _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
@@ -41,7 +43,18 @@ cdef inline int64_t _described(TensorImpl tensor) noexcept:
 cdef bint _is(object found, object value) except -1:
     if found is value:
         return True
-    return type(found) is type(value) and type(value) in _PLAIN and found == value
+    if type(found) is not type(value) or type(value) not in _PLAIN:
+        return False
+    if type(value) is float:
+        return _same_bits(found, value)
+    if type(value) is complex:
+        return _same_bits(found.real, value.real) and _same_bits(found.imag, value.imag)
+    return found == value
+
+
+cdef inline bint _same_bits(double found, double value) noexcept:
+    """Whether two numbers are one: the zeros are two, and NaN is one."""
+    return memcmp(&found, &value, sizeof(double)) == 0
 
 
 cdef class CallGuard:
@@ -133,21 +146,47 @@ cdef class CallGuard:
 
 
 cpdef bint holds(list places) except -1:
-    """Whether every (namespace, name, value) is as it was."""
+    """Whether every (namespace, name, value) is as it was: a dict's item, a cell's content, or an
+    attribute; without a name, the keys of a dict or the members of another container."""
     cdef PyObject* found
-    for namespace, name, value in places:
-        if type(namespace) is CellType:
+    for place in places:
+        # Tuples, some of them with names for their members.
+        namespace = (<tuple> place)[0]
+        name = (<tuple> place)[1]
+        value = (<tuple> place)[2]
+        if name is None:
+            if not _holds_all(namespace, value):
+                return False
+            continue
+        if isinstance(namespace, dict):
+            found = PyDict_GetItemWithError(namespace, name)
+            if found == NULL:
+                return False
+            held = <object> found
+        elif type(namespace) is CellType:
             found = PyCell_Get(namespace)
             if found == NULL:
                 return False
             held = <object> found
             Py_XDECREF(found)
         else:
-            found = PyDict_GetItemWithError(namespace, name)
-            if found == NULL:
-                return False
-            held = <object> found
-        if not _is(held, value):
+            held = getattr(namespace, name, _nothing)
+        if held is not value and not _is(held, value):
+            return False
+    return True
+
+
+cdef bint _holds_all(object container, object value) except -1:
+    if isinstance(container, dict):
+        return PyDict_Size(container) == len(<frozenset> value)
+    if type(value) is bytes:
+        return container.tobytes() == value
+    if len(container) != len(value):
+        return False
+    if isinstance(container, set):
+        return all([one in container for one in value])
+    for found, expected in zip(container, value):
+        if not _is(found, expected):
             return False
     return True
 

@@ -18,6 +18,7 @@ cdef class Storage:
     cdef signed char device_index
     cdef bint exposed               # its address was given away: never shared again
     cdef int exports                # users of the memory who do not know when it moves
+    cdef int64_t birth              # which of all storages it is, as a count
     cdef SharedBlock shared         # memory that other storages show, too; to be copied before a write
     cdef object owner               # keeps foreign memory alive (NumPy array, mapped file, …)
     cdef VersionCounter left        # counts instead, once one of them shows another storage
@@ -26,6 +27,7 @@ cdef class Storage:
 cdef inline bint is_aligned(const void* address, int64_t width) noexcept nogil:
     return <size_t>address % <size_t>width == 0
 
+cdef int64_t next_birth() noexcept              # what the storage made next will have
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index)
 cdef bint is_opaque(int device_type) noexcept
 cdef int copy_opaque(Storage target, Storage source, int64_t nbytes) except -1

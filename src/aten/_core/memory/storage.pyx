@@ -43,6 +43,7 @@ cdef enum:
 cdef int64_t _least_shared = 1 << 15
 cdef int64_t _lazy_copies = 0
 cdef int64_t _lazy_copies_made = 0
+cdef int64_t _births = 0
 
 
 @cython.freelist(16)
@@ -238,9 +239,21 @@ cdef int copy_opaque(Storage target, Storage source, int64_t nbytes) except -1:
     return 0
 
 
+cdef int64_t next_birth() noexcept:
+    return _births + 1
+
+
+cdef inline Storage _new_storage():
+    global _births
+    cdef Storage storage = Storage.__new__(Storage)
+    _births += 1
+    storage.birth = _births
+    return storage
+
+
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index):
     """Uninitialized memory. Raises RuntimeError when the machine has not that much."""
-    cdef Storage storage = Storage.__new__(Storage)
+    cdef Storage storage = _new_storage()
     storage.device_type = device_type
     storage.device_index = device_index
     storage.bytes = nbytes
@@ -280,7 +293,7 @@ cdef class _ForeignBuffer:
 
 cdef Storage storage_over(object buffer):
     cdef _ForeignBuffer held = _ForeignBuffer.__new__(_ForeignBuffer)
-    cdef Storage storage = Storage.__new__(Storage)
+    cdef Storage storage = _new_storage()
     PyObject_GetBuffer(buffer, &held.view, PyBUF_WRITABLE)
     storage.data = <char*>held.view.buf
     storage.bytes = held.view.len
@@ -292,7 +305,7 @@ cdef Storage storage_over(object buffer):
 
 cdef Storage storage_at(size_t address, int64_t nbytes, object owner):
     """Memory at `address`, kept alive by `owner`."""
-    cdef Storage storage = Storage.__new__(Storage)
+    cdef Storage storage = _new_storage()
     storage.data = <char*>address
     storage.bytes = nbytes
     storage.device_type = CPU
@@ -327,7 +340,7 @@ cdef Storage lazy_copy(Storage source):
         source.shared.data = source.data
         source.shared.capacity = source.capacity
         source.capacity = 0
-    made = Storage.__new__(Storage)
+    made = _new_storage()
     made.data = source.data
     made.bytes = source.bytes
     made.shared = source.shared

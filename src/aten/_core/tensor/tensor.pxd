@@ -67,6 +67,7 @@ cdef class TensorImpl:
     cdef signed char device_index           # -1: the device type's only or current one
     cdef bint contiguous                    # row-major without gaps, kept up to date
     cdef bint wrapped_number                # made from a Python number: weakest in promotion
+    cdef bint one_of_many                   # a view that an operator made along with others, or a view of one
     cdef object __weakref__
     cdef dict __dict__
 
@@ -109,6 +110,13 @@ cdef inline bint is_view(TensorImpl tensor) noexcept:
 cdef inline void note_base(TensorImpl made, TensorImpl base) noexcept:
     """Says that `made` is a view of `base`, or of what that is a view of."""
     set_base_field(made, <PyObject*>base.base if is_view(base) else <PyObject*>base)
+    made.one_of_many = base.one_of_many
+
+
+cdef inline void part_from_base(TensorImpl tensor) noexcept:
+    """Makes a view a tensor of its own, though in the same memory."""
+    set_base_field(tensor, NULL)
+    tensor.one_of_many = False
 
 
 cdef inline bint has_own_versions(TensorImpl tensor) noexcept:

@@ -845,7 +845,7 @@ cdef class Tensor(TensorImpl):
     def __iter__(self):
         if self.rank == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter([self[position] for position in range(self.size(0))])
+        return iter(self.unbind(0))
 
     def __contains__(self, element):
         return _slot(SLOT_CONTAINS)(self, element)

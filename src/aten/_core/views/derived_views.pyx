@@ -34,13 +34,19 @@ cdef class DerivedViewKernel(StandIn):
     """Runs a compiled function in the place of a composite of views."""
 
     cdef DerivedFunction function
+    cdef bint gives_many        # views of which none can be written to where that is recorded
 
-    def __init__(self, native, replaced, find, otherwise):
+    def __init__(self, native, replaced, find, otherwise, bint gives_many):
         StandIn.__init__(self, native, replaced, find, otherwise)
         self.function = <DerivedFunction><size_t>_FUNCTIONS[native]
+        self.gives_many = gives_many
 
     cdef object ordinary(self, PyObject** stack):
-        return self.function(<TensorImpl>stack[0], stack)
+        made = self.function(<TensorImpl>stack[0], stack)
+        if self.gives_many and made is not None:
+            for piece in <tuple>made:
+                (<TensorImpl>piece).one_of_many = True
+        return made
 
 
 cdef inline int _dim(PyObject* value, int rank) except -2:

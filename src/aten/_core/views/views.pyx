@@ -20,7 +20,7 @@ from aten._core.tensor.making cimport make_alias, make_tensor
 from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, conjugate_bit, is_lazy, keys_of_views, negative_bit, note_base,
-    set_base_field, share_versions, wrap_dim,
+    part_from_base, share_versions, wrap_dim,
 )
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
@@ -67,7 +67,7 @@ cdef Tensor _alias(TensorImpl base, PyObject** stack, Py_ssize_t count):
 cdef Tensor _detached(TensorImpl base, PyObject** stack, Py_ssize_t count):
     """The same window, apart from the graph: what is written to it is nobody else's history."""
     cdef Tensor made = make_alias(base)
-    set_base_field(made, NULL)
+    part_from_base(made)
     return made
 
 

@@ -104,12 +104,15 @@ class _Running(Module):
 class _BatchNorm(_Running):
     _ranks: ClassVar[tuple[int, ...]]
 
-    def forward(self, input: Tensor) -> Any:
+    def _check(self, input: Tensor) -> None:
         if input.dim() not in self._ranks:
             wanted = " or ".join(f"{rank}D" for rank in self._ranks)
             raise ValueError(
                 f"{type(self).__name__}: expected input of {wanted}, got {input.dim()} dimensions"
             )
+
+    def forward(self, input: Tensor) -> Any:
+        self._check(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)

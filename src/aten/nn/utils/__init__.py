@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
         fuse_linear_bn_eval,
         fuse_linear_bn_weights,
     )
+    from aten.nn.utils.weights import (
+        remove_spectral_norm,
+        remove_weight_norm,
+        spectral_norm,
+        weight_norm,
+    )
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
@@ -34,9 +44,13 @@ __all__ = [
     "parametrizations",
     "parametrize",
     "prune",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
     "skip_init",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 
@@ -127,12 +141,55 @@ def clip_grad_value_(
         ops.aten._foreach_clamp_max_(gradients, float(clip_value))
 
 
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """`clip_grad_norm_` under its former name. Warns."""
+    warnings.warn("clip_grad_norm: use clip_grad_norm_", FutureWarning, stacklevel=2)
+    norm: Tensor = clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+    return norm
+
+
+def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """Let the weights of all 2-d convolutions in a module lie in memory in this order.
+
+    Example:
+
+        >>> layer = aten.nn.utils.convert_conv2d_weight_memory_format(
+        ...     aten.nn.Conv2d(2, 3, 2), aten.channels_last
+        ... )
+        >>> layer.weight.stride()
+        (8, 1, 4, 2)
+    """
+    return _reordered(module, ("Conv2d", "ConvTranspose2d"), memory_format)
+
+
+def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """`convert_conv2d_weight_memory_format` for 3-d convolutions."""
+    return _reordered(module, ("Conv3d", "ConvTranspose3d"), memory_format)
+
+
+def _reordered(module: Any, names: tuple[str, ...], memory_format: Any) -> Any:
+    layers = import_module("aten.nn.modules.convolution")
+    kinds = tuple(getattr(layers, name) for name in names)
+    for one in module.modules():
+        if isinstance(one, kinds):
+            one.weight.data = one.weight.detach().clone(memory_format=memory_format)
+    return module
+
+
 def __getattr__(name: str) -> Any:
     # They need modules, and modules need this package.
     if name in ("parametrizations", "parametrize", "prune"):
         return import_module(f"aten.nn.utils.{name}")
     if name.startswith("fuse_") and name in __all__:
         return getattr(import_module("aten.nn.utils.fusion"), name)
+    if name.endswith(("spectral_norm", "weight_norm")) and name in __all__:
+        return getattr(import_module("aten.nn.utils.weights"), name)
     return refuse(__name__, name)
 
 

@@ -1,9 +1,10 @@
-"""Weights as a length and a direction, and weights of norm 1."""
+"""Weights as a length and a direction, weights of norm 1, and orthogonal ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import no_grad
 from aten.nn import functional
@@ -12,11 +13,13 @@ from aten.nn.modules.module import Module
 from aten.nn.utils.parametrize import register_parametrization
 from aten.refusals import refuse
 from aten.registry import ops
+from aten.type_info import finfo
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 _TRANSPOSED = (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
 _FIRST_ITERATIONS = 15
+_MAPS = ("matrix_exp", "cayley", "householder")
 
 
 class _WeightNorm(Module):
@@ -100,6 +103,143 @@ def spectral_norm(
         dim = 1 if isinstance(module, _TRANSPOSED) else 0
     made = _SpectralNorm(weight, n_power_iterations, dim, eps)
     return register_parametrization(module, name, made)
+
+
+class _Orthogonal(Module):
+    """What makes a matrix with orthonormal columns, or rows, of any matrix."""
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("orthogonal: the householder map is of real matrices")
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        self.use_trivialization = use_trivialization
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, given: Tensor) -> Any:
+        wide = given.shape[-2] < given.shape[-1]
+        tall = given.mT if wide else given
+        made = self._by_reflections(tall) if self._reflects else self._by_skew(tall)
+        if self.use_trivialization:
+            made = ops.aten.matmul(self.base, made)
+        return made.mT if wide else made
+
+    @property
+    def _reflects(self) -> bool:
+        return self.orthogonal_map == "householder"
+
+    def _by_skew(self, given: Tensor) -> Tensor:
+        """By a skew-Hermitian matrix, to which the map gives a unitary one."""
+        rows, columns = given.shape[-2:]
+        lower = given.tril()
+        if rows != columns:
+            blank = lower.new_zeros((*lower.shape[:-1], rows - columns))
+            lower = ops.aten.cat([lower, blank], -1)
+        skew = lower - lower.mH
+        if self.orthogonal_map == "matrix_exp":
+            made = ops.aten.linalg_matrix_exp(skew)
+        else:
+            one = ops.aten.eye(rows, dtype=skew.dtype, device=skew.device)
+            made = ops.aten.linalg_solve(one - skew / 2, one + skew / 2)
+        return made.narrow(-1, 0, columns)
+
+    def _by_reflections(self, given: Tensor) -> Tensor:
+        """By the vectors of reflections below the diagonal, with the signs on it."""
+        vectors = given.tril(-1)
+        factors = 2.0 / (1.0 + vectors.square().sum(-2))
+        made = ops.aten.linalg_householder_product(vectors, factors)
+        signs = given.diagonal(0, -2, -1).to(DTYPES["int32"]).unsqueeze(-2)
+        return made * signs
+
+    def right_inverse(self, wanted: Tensor) -> Tensor:
+        """What gives `wanted`, or what is orthogonal and near it.
+
+        Raises ValueError for another shape, NotImplementedError for maps without an inverse.
+        """
+        if wanted.shape != self.shape:
+            raise ValueError(
+                f"orthogonal: expected a matrix of shape {tuple(self.shape)}, got "
+                f"{tuple(wanted.shape)}"
+            )
+        wide = wanted.shape[-2] < wanted.shape[-1]
+        tall = wanted.mT if wide else wanted
+        if self.use_trivialization:
+            self.base = self._completed(tall)
+            start = ops.aten.zeros_like(wanted)
+            start.diagonal(0, -2, -1).fill_(-1.0)
+            return start
+        if not self._reflects:
+            raise NotImplementedError(
+                f"orthogonal: nothing can be assigned by {self.orthogonal_map} unless with "
+                f"use_trivialization=True"
+            )
+        vectors, factors = ops.aten.geqrf(tall)
+        diagonal = vectors.diagonal(0, -2, -1)
+        diagonal.sign_()
+        diagonal.mul_(ops.aten.where(factors == 0.0, -1.0, 1.0).to(diagonal.dtype))
+        return vectors.mT if wide else vectors
+
+    def _completed(self, tall: Tensor) -> Tensor:
+        """A square orthogonal matrix whose first columns are these, made orthonormal."""
+        rows, columns = tall.shape[-2:]
+        if rows == columns and _is_orthogonal(tall):
+            return tall.clone()
+        more = ops.aten.randn(
+            (*tall.shape[:-1], rows - columns), dtype=tall.dtype, device=tall.device
+        )
+        return _made_orthogonal(ops.aten.cat([tall, more], -1))
+
+
+def _made_orthogonal(given: Tensor) -> Tensor:
+    vectors, factors = ops.aten.geqrf(given)
+    made = ops.aten.linalg_householder_product(vectors, factors)
+    return made * vectors.diagonal(0, -2, -1).sgn().unsqueeze(-2)
+
+
+def _is_orthogonal(given: Tensor) -> bool:
+    rows, columns = given.shape[-2:]
+    one = ops.aten.eye(columns, dtype=given.dtype, device=given.device)
+    near = 10 * rows * finfo(given.dtype).eps
+    return bool(ops.aten.allclose(ops.aten.matmul(given.mH, given), one, atol=near))
+
+
+def orthogonal(
+    module: Module,
+    name: str = "weight",
+    orthogonal_map: str | None = None,
+    *,
+    use_trivialization: bool = True,
+) -> Module:
+    """A weight that is an orthogonal matrix, or a batch of them, of orthonormal columns or rows.
+
+    `orthogonal_map` makes it of any matrix: "matrix_exp" and "cayley" of a skew one, "householder"
+    by reflections; the first for square and complex weights, else the last, unless said. With
+    `use_trivialization` it is taken around the matrix that was assigned last (Lezcano Casado 2019).
+    Raises ValueError where there is no such weight, for less than two dimensions, and for other
+    maps.
+
+    Example:
+
+        >>> layer = aten.nn.utils.parametrizations.orthogonal(aten.nn.Linear(2, 3))
+        >>> bool(aten.allclose(layer.weight.mT @ layer.weight, aten.eye(2), atol=1e-6))
+        True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"orthogonal: {type(module).__name__} has no tensor {name!r}")
+    if weight.dim() < 2:
+        raise ValueError(f"orthogonal: expected a matrix, got {weight.dim()} dimensions")
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
+    if orthogonal_map not in _MAPS:
+        raise ValueError(
+            f"orthogonal: orthogonal_map must be one of {', '.join(_MAPS)}, not {orthogonal_map!r}"
+        )
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    return register_parametrization(module, name, made, unsafe=True)
 
 
 def __getattr__(name: str) -> Any:

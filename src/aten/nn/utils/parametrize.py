@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
@@ -13,10 +16,46 @@ from aten.refusals import refuse
 
 __all__ = [
     "ParametrizationList",
+    "cached",
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
 ]
+
+
+class _Kept(threading.local):
+    """What was made within `cached`, and how many of these contexts there are."""
+
+    depth = 0
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[int, str], tuple[Any, Module]] = {}
+
+
+_kept = _Kept()
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """A context in which each parametrized tensor is made once, when it is first asked for.
+
+    Example:
+
+        >>> from aten.nn.utils import parametrizations, parametrize
+        >>> layer = parametrizations.orthogonal(aten.nn.Linear(2, 2))
+        >>> with parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
+    """
+    _kept.depth += 1
+    try:
+        yield
+    finally:
+        _kept.depth -= 1
+        if _kept.depth == 0:
+            _kept.made.clear()
 
 
 class ParametrizationList(ModuleList):
@@ -27,7 +66,11 @@ class ParametrizationList(ModuleList):
         super().__init__([module])
         trained = isinstance(original, Parameter)
         with no_grad():
-            given = _inverse(module, original)
+            try:
+                given = _inverse(module, original)
+            except NotImplementedError:
+                # Nothing gives the value that was there: the original is that itself.
+                given = original
         self.is_tensor = isinstance(given, Tensor)
         parts = [given] if isinstance(given, Tensor) else list(given)
         self.ntensors = len(parts)
@@ -121,9 +164,18 @@ def _property(name: str) -> property:
     def made(module: Any) -> Any:
         # Copies of a module share its class, and this one may be a plain tensor again in some.
         lists = module._modules.get("parametrizations", ())
-        return lists[name]() if name in lists else Module.__getattr__(module, name)
+        if name not in lists:
+            return Module.__getattr__(module, name)
+        if _kept.depth == 0:
+            return lists[name]()
+        place = id(module), name
+        if place not in _kept.made:
+            # With the module, so that its number is nobody else's meanwhile.
+            _kept.made[place] = lists[name](), module
+        return _kept.made[place][0]
 
     def put(module: Any, value: Tensor) -> None:
+        _kept.made.pop((id(module), name), None)
         module.parametrizations[name].right_inverse(value)
 
     return property(made, put)
@@ -135,6 +187,49 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     if not isinstance(lists, ModuleDict):
         return False
     return len(lists) > 0 if tensor_name is None else tensor_name in lists
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before anything of it was parametrized.
+
+    Example:
+
+        >>> from aten.nn.utils import parametrizations, parametrize
+        >>> layer = parametrizations.orthogonal(aten.nn.Linear(2, 2))
+        >>> parametrize.type_before_parametrizations(layer).__name__
+        'Linear'
+    """
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Any, to_module: Any, tensor_name: str | None = None
+) -> Any:
+    """Give a module the parametrizations of another one, and what tensors are made of there.
+
+    All of them, or those of `tensor_name`; gives `to_module`.
+
+    Example:
+
+        >>> from aten.nn.utils import parametrizations, parametrize
+        >>> layer = parametrizations.orthogonal(aten.nn.Linear(2, 2))
+        >>> other = parametrize.transfer_parametrizations_and_params(layer, aten.nn.Linear(2, 2))
+        >>> bool((other.weight == layer.weight).all())
+        True
+    """
+    if not is_parametrized(from_module, tensor_name):
+        return to_module
+    lists = from_module.parametrizations
+    for name in list(lists) if tensor_name is None else [tensor_name]:
+        if not hasattr(to_module, name):
+            original = lists[name]._parameters or lists[name]._buffers
+            setattr(to_module, name, next(iter(original.values())))
+        for one in lists[name]._modules.values():
+            register_parametrization(to_module, name, one, unsafe=True)
+        made = to_module.parametrizations[name]
+        made._parameters.update(lists[name]._parameters)
+        made._buffers.update(lists[name]._buffers)
+    return to_module
 
 
 def remove_parametrizations(

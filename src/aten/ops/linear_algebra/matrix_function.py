@@ -156,7 +156,8 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
         return self.clone()
     # Twice the precision, for what squaring loses of it.
     wide = self.to(DTYPES["complex128" if self.is_complex() else "float64"])
-    norm = wide.abs().sum(-2, True).amax(-1, True)
+    # How often it is squared changes by steps, and has no derivative.
+    norm = wide.detach().abs().sum(-2, True).amax(-1, True)
     is_finite = norm.isfinite()
     squarings = (norm / _LARGEST_NORM).log2().ceil().clamp_min(0).masked_fill(~is_finite, 0)
     made = _approximant(wide.masked_fill(~is_finite, 0) * squarings.neg().exp2())

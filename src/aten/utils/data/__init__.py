@@ -18,6 +18,7 @@ from aten.utils.data.datasets import (
 from aten.utils.data.loading import DataLoader, default_collate, default_convert
 from aten.utils.data.samplers import (
     BatchSampler,
+    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -32,6 +33,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

@@ -12,6 +12,7 @@ from aten.registry import ops
 
 __all__ = [
     "BatchSampler",
+    "DistributedSampler",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -170,3 +171,58 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         whole, rest = divmod(len(self.sampler), self.batch_size)
         return whole + bool(rest and not self.drop_last)
+
+
+class DistributedSampler(Sampler):
+    """Every `num_replicas`-th number from `rank` on, so that several processes share a data set.
+
+    Each has as many numbers: some come twice, or with `drop_last` none and the last ones are left
+    out. With `shuffle` the order is that of `seed` and the epoch, which `set_epoch` says. There are
+    no groups of processes here to ask: both numbers must be given, else ValueError is raised.
+
+    Example:
+
+        >>> list(aten.utils.data.DistributedSampler(range(5), 2, 1, shuffle=False))
+        [1, 3, 0]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise ValueError(
+                "DistributedSampler: num_replicas and rank must be given: no group of processes "
+                "has been initialized"
+            )
+        if not 0 <= rank < num_replicas:
+            raise ValueError(
+                f"DistributedSampler: rank must be between 0 and {num_replicas - 1}, not {rank}"
+            )
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        spare = 0 if drop_last else num_replicas - 1
+        self.num_samples = (len(dataset) + spare) // num_replicas
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        order = list(range(len(self.dataset)))
+        if self.shuffle:
+            generator = Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            order = ops.aten.randperm(len(order), generator=generator).tolist()
+        while order and len(order) < self.total_size:
+            order += order[: self.total_size - len(order)]
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch it is, so that each has another order, the same one everywhere."""
+        self.epoch = epoch

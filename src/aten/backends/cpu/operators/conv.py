@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.dtypes import DTYPES
@@ -20,6 +22,8 @@ from aten.ops.windows.conv import (
     through_complex64,
 )
 from aten.ops.windows.conv_backward import gradients, weight_gradient
+from aten.ops.windows.epilogues import check_activation
+from aten.ops.windows.epilogues import convolution_epilogue as composed_epilogue
 from aten.ops.windows.memory_order import suggested_format
 from aten.registry import ops
 
@@ -27,6 +31,25 @@ _FLOAT32 = DTYPES["float32"]
 _LAST = MEMORY_FORMATS["channels_last"]
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _HALVES = ("float16", "bfloat16")
+# What kernels call activations that are curves. Others are limits.
+_CURVES = {"sigmoid": 1, "silu": 2, "hardswish": 3, "gelu": 4, "gelu_tanh": 5}
+
+
+class _Finish(NamedTuple):
+    """What kernels do to a result before they store it."""
+
+    residual: Tensor | None
+    low: float
+    high: float
+    activation: int
+
+    def beside(self, out: Tensor) -> tuple[Tensor | None, float, float, int]:
+        """The same with the residual lying as `out` does."""
+        residual = self.residual
+        if residual is not None and residual.stride() != out.stride():
+            laid: Tensor = ops.aten.empty_like.default(out)
+            residual = laid.copy_(residual)
+        return residual, self.low, self.high, self.activation
 
 
 @op
@@ -64,7 +87,12 @@ def convolution(
 
 
 def _with_channels_last(
-    input: Tensor, weight: Tensor, bias: Tensor | None, sizes: Sequence[int], window: Window
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    sizes: Sequence[int],
+    window: Window,
+    finish: _Finish | None = None,
 ) -> Tensor | None:
     """The convolution of images with channels last, where there are kernels for it."""
     if input.dtype.name not in ("float32", "float64"):
@@ -80,8 +108,60 @@ def _with_channels_last(
         window.padding,
         window.dilation,
         window.groups,
+        finish and finish.beside(out),
     )
     return out if done else None
+
+
+def convolution_epilogue(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    activation: str,
+    values: Sequence[float],
+) -> Tensor:
+    """What its parts are, in one pass where there are kernels for it."""
+    check_activation(activation, values)
+    window = checked_window(weight, stride, padding, dilation, False, [0] * len(stride), groups)
+    sizes = checked_sizes(input, weight, bias, window)
+    name = input.dtype.name
+    kind = _CURVES.get(activation, 0)
+    if (
+        (name != "float32" and (name != "float64" or kind))
+        or 0 in sizes
+        or (values and not values[0] <= values[1])
+        or (residual is not None and not _is_like(residual, input, sizes))
+        or suggested_format(weight) is not suggested_format(input)
+    ):
+        return composed_epilogue(
+            input, weight, bias, residual, *window[:3], groups, activation, values
+        )
+    low, high = (0.0, inf) if activation == "relu" else tuple(values) or (-inf, inf)
+    finish = _Finish(residual, low, high, kind)
+    if suggested_format(input) is _LAST:
+        last = _with_channels_last(input, weight, bias, sizes, window, finish)
+        if last is not None:
+            return last
+    if suggested_format(input) is not None:
+        return composed_epilogue(
+            input, weight, bias, residual, *window[:3], groups, activation, values
+        )
+    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
+    convolve(input, weight.contiguous(), bias, out, *window[:3], False, groups, finish.beside(out))
+    return out
+
+
+def _is_like(residual: Tensor, input: Tensor, sizes: Sequence[int]) -> bool:
+    return (
+        list(residual.shape) == list(sizes)
+        and residual.dtype is input.dtype
+        and residual.device == input.device
+    )
 
 
 def _through_float32(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:

@@ -38,7 +38,7 @@ from aten.registry import ops
 
 def _fractional_pooled(name: str, rank: int, self: Tensor, *window: Any) -> tuple[Tensor, Tensor]:
     parts = fractions(name, rank, self, *window)
-    _require_unit_interval(name, window[-1])
+    _require_finite(name, window[-1])
     windows = []
     for part in parts:
         begins = interval_begins(part.samples, part.size, part.kernel, part.results)
@@ -47,22 +47,17 @@ def _fractional_pooled(name: str, rank: int, self: Tensor, *window: Any) -> tupl
     return largest_in_windows(self, windows, sizes, (1,) * rank, apart=True)
 
 
-def _require_unit_interval(name: str, random_samples: Tensor) -> None:
-    if random_samples.numel() == 0:
-        return
-    if not bool(random_samples.ge(0).logical_and(random_samples.lt(1)).all()):
-        raise RuntimeError(
-            f"{name}: expected random_samples from [0, 1), but they go from "
-            f"{random_samples.min().item()} to {random_samples.max().item()}"
-        )
+def _require_finite(name: str, random_samples: Tensor) -> None:
+    if not bool(random_samples.isfinite().all()):
+        raise RuntimeError(f"{name}: expected finite random_samples, got infinities or NaN")
 
 
 @op
 def fractional_max_pool2d(self: Tensor, *window: Any) -> tuple[Tensor, Tensor]:
     """The largest elements of `output_size` windows that start at random, and where they are.
 
-    `random_samples` (N, C, 2) from [0, 1) decide where. Raises RuntimeError for other samples, and
-    for sizes that do not go together.
+    `random_samples` (N, C, 2), of which all but the fractions counts little, decide where. Raises
+    RuntimeError for infinities and NaN among them, and for sizes that do not go together.
     """
     return _fractional_pooled("fractional_max_pool2d", 2, self, *window)
 

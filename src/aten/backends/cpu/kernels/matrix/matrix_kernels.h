@@ -8,7 +8,8 @@
      MASK, MAKE_MASK(count)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take to
                               touch the first `count` lanes only
      TURN(from, row, to, to_row)   transposes a square, SIDE elements a side
-     SUM_SIXTEEN(vectors, to)      optional: the sums of their lanes, halves added to halves
+     SUM_LANES(vectors, to)        optional: the sums of the lanes of LANES vectors, halves added
+                                   to halves
 
    A result is summed over a stretch of the depth in order, in one lane, and added to what the
    stretches before it gave, whatever tile it lies in: neither how a product is cut nor what lies
@@ -445,12 +446,12 @@ NAME(sum_each)(const int count, const NAME(vector) *vectors, ELEMENT *sums)
 {
     int first, half, i;
     ATEN_UNROLL for (first = 0; first < count; first += LANES) {
-#ifdef SUM_SIXTEEN
-        NAME(vector) some[16];
+#ifdef SUM_LANES
+        NAME(vector) some[LANES];
         (void)half;
-        ATEN_UNROLL for (i = 0; i < 16; i++)
+        ATEN_UNROLL for (i = 0; i < LANES; i++)
             some[i] = first + i < count ? vectors[first + i] : (NAME(vector)){0};
-        SUM_SIXTEEN(some, sums + first);
+        SUM_LANES(some, sums + first);
 #else
         ELEMENT turned[LANES][LANES] __attribute__((aligned(64)));
         ELEMENT rows[LANES][LANES] __attribute__((aligned(64)));
@@ -519,7 +520,7 @@ NAME(inner)(const int rows, const int columns, const int parts, const aten_block
     ATEN_UNROLL for (part = 1; part < parts; part++)
         ATEN_UNROLL for (i = 0; i < all; i++)
             total[i] += total[part * all + i];
-    if (all >= 16)
+    if (all >= 12)
         NAME(sum_each)(all, total, sums);
     else
         ATEN_UNROLL for (i = 0; i < all; i++)
@@ -543,34 +544,43 @@ NAME(inner)(const int rows, const int columns, const int parts, const aten_block
         NAME(inner)(rows, columns, 1, block, row, column);                                       \
     }
 
+/* Sums, rows and a column fill the registers: 32 of them, or 16. */
 #if ROWS == 8
 INNER_OF(6, 4)
-#endif
 INNER_OF(4, 4)
+#else
+INNER_OF(3, 4)
+#endif
 INNER_OF(2, 4)
 INNER_OF(1, 4)
 INNER_OF(1, 1)
+
+/* Four columns with as many of the `rows` from `row` on as are taken at once: how many. */
+static inline TARGET int NAME(some_dots)(const aten_block *block, int64_t row, int64_t rows,
+                                         int64_t column)
+{
+#if ROWS == 8
+    if (rows >= 6)
+        return NAME(inner_6_4)(block, row, column), 6;
+    if (rows >= 4)
+        return NAME(inner_4_4)(block, row, column), 4;
+#else
+    if (rows >= 3)
+        return NAME(inner_3_4)(block, row, column), 3;
+#endif
+    if (rows >= 2)
+        return NAME(inner_2_4)(block, row, column), 2;
+    return NAME(inner_1_4)(block, row, column), 1;
+}
 
 /* Every row of the left with the columns from `first` to `end`, each in the same order. */
 static TARGET void NAME(dots_of)(const aten_block *block, int64_t first, int64_t end)
 {
     int64_t row, column = first;
-    for (row = 0; row < block->rows;) {
-        const int64_t rows = block->rows - row;
+    int rows = 1;
+    for (row = 0; row < block->rows && first + 4 <= end; row += rows)
         for (column = first; column + 4 <= end; column += 4)
-#if ROWS == 8
-            if (rows >= 6)
-                NAME(inner_6_4)(block, row, column);
-            else
-#endif
-            if (rows >= 4)
-                NAME(inner_4_4)(block, row, column);
-            else if (rows >= 2)
-                NAME(inner_2_4)(block, row, column);
-            else
-                NAME(inner_1_4)(block, row, column);
-        row += ROWS == 8 && rows >= 6 ? 6 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-    }
+            rows = NAME(some_dots)(block, row, block->rows - row, column);
     for (; column < end; column++)
         for (row = 0; row < block->rows; row++)
             NAME(inner_1_1)(block, row, column);
@@ -625,5 +635,5 @@ static const aten_kernels NAME(kernels) = {LANES, ROWS, NAME(multiply), NAME(dot
 #undef STORE_PART
 #undef TURN
 #undef SIDE
-#undef SUM_SIXTEEN
+#undef SUM_LANES
 #undef INNER_OF

@@ -204,6 +204,23 @@ static const int64_t aten_lanes_of_eight[8] = {-1, -1, -1, -1};
 
 #define TARGET __attribute__((target("avx2,fma")))
 
+/* The sums of the lanes of eight vectors: lanes 4 apart are added, then those 2 and 1 apart. */
+static inline __attribute__((always_inline, target("avx2"))) void
+aten_sum_eight(const __m256 *vectors, float *to)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256 sums[4];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 4; i++)
+        sums[i] = _mm256_permute2f128_ps(vectors[2 * i], vectors[2 * i + 1], 0x20)
+            + _mm256_permute2f128_ps(vectors[2 * i], vectors[2 * i + 1], 0x31);
+    ATEN_UNROLL for (i = 0; i < 2; i++)
+        sums[i] = _mm256_shuffle_ps(sums[2 * i], sums[2 * i + 1], 0x44)
+            + _mm256_shuffle_ps(sums[2 * i], sums[2 * i + 1], 0xEE);
+    sums[0] = _mm256_shuffle_ps(sums[0], sums[1], 0x88) + _mm256_shuffle_ps(sums[0], sums[1], 0xDD);
+    _mm256_storeu_ps(to, _mm256_permutevar8x32_ps(sums[0], order));
+}
+
 #define ELEMENT float
 #define LANES 8
 #define ROWS 4
@@ -212,6 +229,7 @@ static const int64_t aten_lanes_of_eight[8] = {-1, -1, -1, -1};
 #define MAKE_MASK(count) _mm256_loadu_si256((const __m256i *)(aten_lanes_of_four + 8 - (count)))
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
 #define STORE_PART(to, mask, value) _mm256_maskstore_ps(to, mask, value)
+#define SUM_LANES(vectors, to) aten_sum_eight((const __m256 *)(vectors), to)
 #define TURN aten_turn_floats
 #define SIDE 4
 #include "matrix_kernels.h"
@@ -321,7 +339,7 @@ aten_turn_eight_doubles(const double *from, int64_t row, double *to, int64_t to_
 #define MAKE_MASK(count) ((__mmask16)((1u << (count)) - 1))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
-#define SUM_SIXTEEN(vectors, to) aten_sum_sixteen((const __m512 *)(vectors), to)
+#define SUM_LANES(vectors, to) aten_sum_sixteen((const __m512 *)(vectors), to)
 #define TURN aten_turn_sixteen_floats
 #define SIDE 16
 #include "matrix_kernels.h"

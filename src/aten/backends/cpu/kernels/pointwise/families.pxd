@@ -13,7 +13,7 @@ cdef enum:
     REMEMBERED = 16
 
 cdef struct Variant:
-    uint64_t key
+    uint64_t types[2]           # and accesses, of all operands
     KernelFunction function
 
 
@@ -34,6 +34,6 @@ cdef class Family:
     cdef set verified                       # types that a backend without code has no objection to
     cdef Remembered remembered[REMEMBERED]  # by signature
 
-    cdef KernelFunction find(self, uint64_t key) noexcept nogil
-    cdef int keep(self, uint64_t key, size_t address, object owner) except -1
+    cdef KernelFunction find(self, const uint64_t* types) noexcept nogil
+    cdef int keep(self, const uint64_t* types, size_t address, object owner) except -1
     cdef Remembered* remembered_at(self, uint64_t signature) noexcept nogil

@@ -20,20 +20,21 @@ cdef class Family:
             forget(&self.remembered[place])
         PyMem_Free(self.variants)
 
-    cdef KernelFunction find(self, uint64_t key) noexcept nogil:
+    cdef KernelFunction find(self, const uint64_t* types) noexcept nogil:
         cdef int index
         for index in range(self.variant_count):
-            if self.variants[index].key == key:
+            if (self.variants[index].types[0] == types[0]
+                    and self.variants[index].types[1] == types[1]):
                 return self.variants[index].function
         return NULL
 
-    cdef int keep(self, uint64_t key, size_t address, object owner) except -1:
+    cdef int keep(self, const uint64_t* types, size_t address, object owner) except -1:
         cdef Variant* grown = <Variant*>PyMem_Realloc(
             self.variants, (self.variant_count + 1) * sizeof(Variant))
         if grown == NULL:
             raise MemoryError()
         self.variants = grown
-        grown[self.variant_count].key = key
+        grown[self.variant_count].types = [types[0], types[1]]
         grown[self.variant_count].function = <KernelFunction>address
         self.variant_count += 1
         self.kept.append(owner)

@@ -8,7 +8,8 @@ from aten._core.tensor.tensor cimport TensorImpl
 from aten.backends.cpu.kernels.moving.iterator cimport Walk
 
 cdef enum:
-    MAXIMUM_INPUTS = 6
+    # Derivatives of derivatives have all operands of what they are derived from, and gradients.
+    MAXIMUM_INPUTS = 12
 
 cdef enum:
     # How the innermost loop steps through an operand.

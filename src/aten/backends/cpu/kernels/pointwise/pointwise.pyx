@@ -527,13 +527,15 @@ cdef class PointwiseKernel(Kernel):
     cdef KernelFunction function_for(self, Family family, Operands* operands, int out_code,
                                      const int* accesses) except NULL:
         """The machine code for these element types and access patterns."""
-        cdef uint64_t key = <uint64_t>operands.compute_code
+        cdef uint64_t[2] met
         cdef int index, code
         cdef KernelFunction function
+        # Eight bits each: one word has room for seven, and so both for all.
+        met = [<uint64_t>operands.compute_code, 0]
         for index in range(family.count + 1):
             code = operands.codes[index] if index < family.count else out_code
-            key = key << 8 | <uint64_t>(code << 2 | accesses[index])
-        function = family.find(key)
+            met[index > 6] = met[index > 6] << 8 | <uint64_t>(code << 2 | accesses[index])
+        function = family.find(met)
         if function != NULL:
             return function
         types = tuple([dtype_from_code(operands.codes[i]) for i in range(family.count)])
@@ -541,8 +543,8 @@ cdef class PointwiseKernel(Kernel):
         address, owner = self.backend.compile(
             self, family.attributes, types, dtype_from_code(operands.compute_code),
             dtype_from_code(out_code), patterns)
-        family.keep(key, address, owner)
-        return family.find(key)
+        family.keep(met, address, owner)
+        return family.find(met)
 
 
 cdef int _freeze(Operands* operands, int count, list kept) except -1:

@@ -11,4 +11,5 @@ def convolve_last(
     padding: Sequence[int],
     dilation: Sequence[int],
     groups: int,
+    finish: tuple[Tensor | None, float, float, int] | None = None,
 ) -> bool: ...

@@ -24,7 +24,8 @@ from aten._core.tensor.tensor cimport (
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_STRETCH, ATEN_VECTORS, aten_channels, aten_window_kernels, aten_window_tile, kernels_of,
+    ATEN_CUT, ATEN_STRETCH, ATEN_VECTORS, aten_channels, aten_finish, aten_window_kernels,
+    aten_window_tile, kernels_of, read_finish,
 )
 
 cdef enum:
@@ -58,20 +59,22 @@ cdef struct Lines:
     int64_t strips_each
     int64_t across          # pieces of an image, along lines and channels
     int64_t down
+    const aten_finish* finish   # or nothing
     bint is_depthwise
     bint is_copied
     bint failed
 
 
 def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Tensor out not None,
-                  stride, padding, dilation, int64_t groups):
+                  stride, padding, dilation, int64_t groups, finish=None):
     """Write the convolution of a batch of images to `out`, both with channels last and without
     gaps, and say whether it is done; False for windows that are better served otherwise.
 
     The caller has checked sizes, types and orders; `weight` has channels last, too, unless each
-    channel sees one. Raises MemoryError.
+    channel sees one. `finish` is what `read_finish` takes. Raises MemoryError.
     """
     cdef Lines work
+    cdef aten_finish finishing
     cdef char* memory
     cdef int64_t count
     for tensor in (weight, bias, out):
@@ -87,6 +90,10 @@ def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Te
         return False
     if not work.is_depthwise and work.dilation[1] != 1 and work.kernel[1] != 1:
         return False
+    work.finish = NULL
+    if finish is not None:
+        read_finish(&finishing, out, finish)
+        work.finish = &finishing
     work.bias = NULL
     if bias is not None:
         if bias.strides[0] != 1:
@@ -283,6 +290,8 @@ cdef void _slide_lines(const Lines* work, const char* data, int64_t image, int64
         run.data = data + line * work.stride[0] * pitch
         run.out = _line_of(work, image, first + line)
         work.kernels.slide_channels(&run)
+        if work.finish != NULL:
+            work.kernels.finish(work.finish, True, run.out, 0, 1, work.seen[1] * work.channels)
 
 
 cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, int64_t first,
@@ -301,6 +310,8 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
     tile.bias_step = 0
     tile.adds = True
     tile.ahead = False
+    tile.finish = NULL
+    tile.source = NULL
     tile.width = work.width
     tile.left_row = work.stride[1] * work.channels
     tile.out_row = work.outputs
@@ -311,6 +322,8 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
             begin = 0
             while begin < run:
                 tile.depth = min(stretch, run - begin)
+                if height == work.kernel[0] - 1 and begin + stretch >= run:
+                    tile.finish = work.finish
                 tile.right = work.turned + (
                     (strip * work.kernel[0] + height) * run + begin) * work.width * size
                 for line in range(lines):
@@ -318,7 +331,11 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
                         (line * work.stride[0] + height * work.dilation[0]) * pitch + begin) * size
                     tile.out = _line_of(work, image, first + line) + column * size
                     work.kernels.multiply(&tile, work.seen[1])
+                    if tile.finish != NULL and tile.finish.activation != ATEN_CUT:
+                        work.kernels.finish(tile.finish, False, tile.out, tile.out_row,
+                                            work.seen[1], tile.columns)
                 begin += stretch
+        tile.finish = NULL
         strip += 1
 
 

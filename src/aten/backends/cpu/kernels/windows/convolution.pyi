@@ -12,4 +12,5 @@ def convolve(
     dilation: Sequence[int],
     transposed: bool,
     groups: int,
+    finish: tuple[Tensor | None, float, float, int] | None = None,
 ) -> None: ...

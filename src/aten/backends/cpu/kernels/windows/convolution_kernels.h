@@ -9,6 +9,9 @@
                               to touch those lanes only; others are loaded as zero
      TURN(from, row, to, to_row)   transposes a square of four elements a side
      LANES_OF(bits)           the mask of lanes whose bits are set
+     MINIMUM(limit, value), MAXIMUM(limit, value)   NaN where the value is
+     CURVED                   where there are activations other than limits
+     SUM_OF(vector)           where there is one: the sum of its lanes, in the order of `sum`
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
                               lie two apart
 
@@ -25,6 +28,8 @@ static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(load)(cons
 {
     return (NAME(vector))*(const NAME(unaligned) *)from;
 }
+
+#include "convolution_epilogues.h"
 
 /* `lines` lines of `count` elements, `step` apart in memory; zeros before `low` and from `high` on. */
 static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int64_t step,
@@ -181,8 +186,9 @@ NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, co
 
 /* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
    panel for each channel and tap. */
-static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
-                              int64_t channels, int64_t begin, int64_t end, void *panel)
+static TARGET void NAME(pack_channels)(const aten_windows *work, const aten_strip *strip,
+                                       const void *data, int64_t channels, int64_t begin,
+                                       int64_t end, void *panel)
 {
     const int64_t taps = end - begin, step = work->step[2];
     const int64_t length = work->input_sizes[2];
@@ -220,20 +226,48 @@ static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip,
     }
 }
 
+/* Taps see the same lines: of planes that keep each other out of caches, a few at a time. */
+static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                              int64_t channels, int64_t begin, int64_t end, void *panel)
+{
+    const int aliased = work->input_channel * (int64_t)sizeof(ELEMENT) % ATEN_ALIAS == 0;
+    const int64_t each = aliased && end - begin > 1 ? ATEN_FEW_ALIASES : channels;
+    int64_t c;
+    for (c = 0; c < channels; c += each)
+        NAME(pack_channels)(work, strip, (const ELEMENT *)data + c * work->input_channel,
+                            channels - c < each ? channels - c : each, begin, end,
+                            (ELEMENT *)panel + c * (end - begin) * strip->width);
+}
+
 /* One tile: `rows` channels times `vectors` vectors of positions, of which the last may be partial.
-   The next rows' weights come into the cache meanwhile. */
+   The next rows' weights come into the cache meanwhile. With `packs` what is multiplied comes from
+   the tile's source, and goes to the panel. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(tile)(const int rows, const int vectors, const int partial, const aten_window_tile *tile)
+NAME(tile)(const int rows, const int vectors, const int partial, const int packs,
+           const aten_window_tile *tile)
 {
     NAME(vector) total[ROWS][3];
     NAME(vector) line[3];
-    const ELEMENT *left = tile->left, *right = tile->right, *bias = tile->bias;
+    const ELEMENT *left = tile->left, *bias = tile->bias, *source = tile->source;
     const int64_t left_row = tile->left_row, width = tile->width, depth = tile->depth;
+    const int64_t source_row = tile->source_row;
+    ELEMENT *right = (ELEMENT *)tile->right;
     const ELEMENT *lower = left + 4 * left_row;
     const ELEMENT *ahead = left + ROWS * left_row;
+    const aten_finish *finish = tile->finish;
     ELEMENT *out = tile->out;
     int64_t k = 0, end;
     int i, j;
+    /* What will be stored, and added before, is on its way while sums are made. */
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        const ELEMENT *to = out + i * tile->out_row;
+        __builtin_prefetch(to, 1);
+        __builtin_prefetch(to + tile->columns - 1, 1);
+        if (finish && finish->adds) {
+            __builtin_prefetch(NAME(residual_of)(finish, to));
+            __builtin_prefetch(NAME(residual_of)(finish, to) + tile->columns - 1);
+        }
+    }
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[i][j] = (NAME(vector)){0};
@@ -243,8 +277,15 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
             ATEN_UNROLL for (i = 0; i < ROWS; i++)
                 __builtin_prefetch(ahead + i * left_row + k);
         for (; k < end; k++) {
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                line[j] = NAME(load)(right + j * LANES);
+            if (packs) {
+                __builtin_prefetch(source + ATEN_AHEAD * source_row);
+                __builtin_prefetch(source + ATEN_AHEAD * source_row + vectors * LANES - 1);
+            }
+            ATEN_UNROLL for (j = 0; j < vectors; j++) {
+                line[j] = NAME(load)((packs ? source : right) + j * LANES);
+                if (packs)
+                    *(NAME(unaligned) *)(right + j * LANES) = line[j];
+            }
             ATEN_UNROLL for (i = 0; i < rows; i++) {
                 const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
                 ATEN_UNROLL for (j = 0; j < vectors; j++)
@@ -253,6 +294,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
             left++;
             lower++;
             right += width;
+            source += source_row;
         }
     }
     ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -265,6 +307,12 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
                 value += cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
             else if (bias)
                 value += bias[i * tile->bias_step];
+            if (finish) {
+                const ELEMENT *from = NAME(residual_of)(finish, to);
+                if (finish->adds)
+                    value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
+                value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
+            }
             if (cut)
                 STORE_PART(to, mask, value);
             else
@@ -276,10 +324,12 @@ NAME(tile)(const int rows, const int vectors, const int partial, const aten_wind
     static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
-        if (tile->columns != vectors * LANES)                                                    \
-            NAME(tile)(rows, vectors, 1, tile);                                                  \
+        if (tile->source)                                                                        \
+            NAME(tile)(rows, vectors, 0, 1, tile);                                               \
+        else if (tile->columns != vectors * LANES)                                               \
+            NAME(tile)(rows, vectors, 1, 0, tile);                                               \
         else                                                                                     \
-            NAME(tile)(rows, vectors, 0, tile);                                                  \
+            NAME(tile)(rows, vectors, 0, 0, tile);                                               \
     }
 #define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
 
@@ -317,7 +367,24 @@ static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
             tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
         tile.out = (ELEMENT *)strip->out + row * strip->out_row;
         NAME(tiles)[shape][vectors](&tile);
+        tile.source = NULL;
     }
+}
+
+/* The sum of all lanes: the upper half is added to the lower one, and so on. */
+static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
+{
+#ifdef SUM_OF
+    return SUM_OF(value);
+#else
+    ELEMENT lanes[LANES];
+    int half, i;
+    memcpy(lanes, &value, sizeof lanes);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+#endif
 }
 
 #define PARTS (16 / LANES)
@@ -331,7 +398,6 @@ NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const 
     const ELEMENT *left = (const ELEMENT *)tile->left + row * tile->left_row;
     const int64_t depth = tile->depth, whole = depth / 16 * 16;
     NAME(vector) total[4][PARTS];
-    ELEMENT sums[16];
     int64_t k;
     int i, part, half;
     ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -351,15 +417,16 @@ NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const 
     }
     ATEN_UNROLL for (i = 0; i < rows; i++) {
         ELEMENT *to = out + (row + i) * tile->out_row;
-        memcpy(sums, total[i], sizeof sums);
-        ATEN_UNROLL for (half = 8; half > 0; half /= 2)
+        ELEMENT sum;
+        ATEN_UNROLL for (half = PARTS / 2; half > 0; half /= 2)
             ATEN_UNROLL for (part = 0; part < half; part++)
-                sums[part] += sums[part + half];
+                total[i][part] += total[i][part + half];
+        sum = NAME(sum)(total[i][0]);
         if (tile->adds)
-            *to += sums[0];
-        else
-            *to = tile->bias ? sums[0] + ((const ELEMENT *)tile->bias)[(row + i) * tile->bias_step]
-                : sums[0];
+            sum += *to;
+        else if (tile->bias)
+            sum += ((const ELEMENT *)tile->bias)[(row + i) * tile->bias_step];
+        *to = NAME(settled_one)(tile->finish, sum, to);
     }
 }
 
@@ -378,143 +445,7 @@ static TARGET void NAME(dots)(const aten_window_tile *tile, int64_t rows)
     }
 }
 
-/* `vectors` vectors of sums over taps: tap t weighs what lies offsets[t] further on. */
-static inline __attribute__((always_inline)) TARGET void
-NAME(slide_block)(const int vectors, const ELEMENT *data, const int64_t *offsets,
-                  const ELEMENT *weights, int64_t taps, int adds, ELEMENT bias, ELEMENT *out)
-{
-    NAME(vector) total[8];
-    int64_t tap;
-    int j;
-    ATEN_UNROLL for (j = 0; j < vectors; j++)
-        total[j] = (NAME(vector)){0};
-    for (tap = 0; tap < taps; tap++) {
-        const ELEMENT *from = data + offsets[tap];
-        const ELEMENT factor = weights[tap];
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            total[j] += factor * NAME(load)(from + j * LANES);
-    }
-    ATEN_UNROLL for (j = 0; j < vectors; j++) {
-        NAME(unaligned) *to = (NAME(unaligned) *)(out + j * LANES);
-        *to = adds ? total[j] + (NAME(vector))*to : total[j] + bias;
-    }
-}
-
-#define SLIDE_OF(vectors)                                                                        \
-    static __attribute__((noinline)) TARGET void NAME(slide_##vectors)(                          \
-        const ELEMENT *data, const int64_t *offsets, const ELEMENT *weights, int64_t taps,       \
-        int adds, ELEMENT bias, ELEMENT *out)                                                    \
-    {                                                                                            \
-        NAME(slide_block)(vectors, data, offsets, weights, taps, adds, bias, out);               \
-    }
-SLIDE_OF(1) SLIDE_OF(2) SLIDE_OF(3) SLIDE_OF(4)
-SLIDE_OF(5) SLIDE_OF(6) SLIDE_OF(7) SLIDE_OF(8)
-
-static void (*const NAME(slides)[])(const ELEMENT *, const int64_t *, const ELEMENT *, int64_t, int,
-                                    ELEMENT, ELEMENT *) = {
-    NAME(slide_1), NAME(slide_2), NAME(slide_3), NAME(slide_4),
-    NAME(slide_5), NAME(slide_6), NAME(slide_7), NAME(slide_8),
-};
-
-/* `count` sums over taps, and as many more as fill the last vector. Sums that wait for each other
-   are slow: blocks of vectors differ little in size. */
-static TARGET void NAME(slide)(const void *data, const int64_t *offsets, const void *weights,
-                               int64_t taps, const void *bias, void *out, int64_t count)
-{
-    const ELEMENT constant = bias ? *(const ELEMENT *)bias : 0;
-    const int64_t all = (count + LANES - 1) / LANES, blocks = (all + 7) / 8;
-    int64_t begin = 0, block;
-    do {
-        const int64_t here = taps - begin < ATEN_STRETCH ? taps - begin : ATEN_STRETCH;
-        int64_t done = 0;
-        for (block = 0; block < blocks; block++) {
-            const int64_t vectors = (all - done) / (blocks - block);
-            NAME(slides)[vectors - 1]((const ELEMENT *)data + done * LANES, offsets + begin,
-                                      (const ELEMENT *)weights + begin, here, begin != 0,
-                                      constant, (ELEMENT *)out + done * LANES);
-            done += vectors;
-        }
-        begin += here;
-    } while (begin < taps);
-}
-
-/* One vector of `rows` lines of positions, `pitch` apart as what they see is, over taps in `height`
-   lines: what is loaded counts for every line that sees it. */
-static inline __attribute__((always_inline)) TARGET void
-NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_t first,
-                 int64_t column)
-{
-    const ELEMENT *data = (const ELEMENT *)grid->data + first * grid->pitch + column;
-    const ELEMENT *weights = grid->weights;
-    const ELEMENT bias = grid->bias ? *(const ELEMENT *)grid->bias : 0;
-    const int64_t taps = grid->taps, lanes = grid->columns - column;
-    ELEMENT *out = (ELEMENT *)grid->out + first * grid->out_line + column;
-    NAME(vector) total[8];
-    int64_t tap;
-    int i, line;
-    ATEN_UNROLL for (i = 0; i < rows; i++)
-        total[i] = (NAME(vector)){0};
-    ATEN_UNROLL for (line = 0; line < rows + height - 1; line++) {
-        for (tap = 0; tap < taps; tap++) {
-            const NAME(vector) seen = NAME(load)(data + grid->offsets[tap]);
-            ATEN_UNROLL for (i = 0; i < rows; i++)
-                if (line >= i && line - i < height)
-                    total[i] += weights[(line - i) * taps + tap] * seen;
-        }
-        data += grid->pitch;
-    }
-    ATEN_UNROLL for (i = 0; i < rows; i++) {
-        const NAME(vector) value = total[i] + bias;
-        if (lanes >= LANES)
-            *(NAME(unaligned) *)(out + i * grid->out_line) = value;
-        else
-            STORE_PART(out + i * grid->out_line, MAKE_MASK(0, lanes), value);
-    }
-}
-
-#define GRID_OF(rows, height)                                                                    \
-    static __attribute__((noinline)) TARGET void NAME(grid_##rows##_##height)(                   \
-        const aten_grid *grid, int64_t first)                                                    \
-    {                                                                                            \
-        int64_t column;                                                                          \
-        for (column = 0; column < grid->columns; column += LANES)                                \
-            NAME(grid_block)(rows, height, grid, first, column);                                 \
-    }
-#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height) GRID_OF(7, height) GRID_OF(8, height)
-GRIDS_OF(3)
-GRIDS_OF(5)
-GRIDS_OF(7)
-
-#define GRID_NAMES(height)                                                                       \
-    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
-
-/* Lines of positions, whose taps stand in 3, 5 or 7 lines. */
-static TARGET void NAME(slide_grid)(const aten_grid *grid)
-{
-    static void (*const grids[3][4])(const aten_grid *, int64_t) = {
-        GRID_NAMES(3), GRID_NAMES(5), GRID_NAMES(7),
-    };
-    void (*const *const blocks)(const aten_grid *, int64_t) = grids[(grid->height - 3) / 2];
-    int64_t row = 0;
-    while (row < grid->rows) {
-        const int64_t rest = grid->rows - row;
-        const int shape = rest % 8 == 0 || rest > 14 ? 3 : rest >= 7 ? 2 : rest >= 4 ? 1 : 0;
-        static const int heights[4] = {1, 4, 7, 8};
-        blocks[shape](grid, row);
-        row += heights[shape];
-    }
-}
-
-static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
-{
-    ELEMENT lanes[LANES];
-    int half, i;
-    memcpy(lanes, &value, sizeof lanes);
-    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
-        ATEN_UNROLL for (i = 0; i < half; i++)
-            lanes[i] += lanes[i + half];
-    return lanes[0];
-}
+#include "convolution_slides.h"
 
 /* What `rows` lines of a gradient and `columns` lines of what taps see sum up to. Lanes that are no
    positions do not count. */
@@ -607,78 +538,9 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
             to[k * width + row] = from[row * source_row + k];
 }
 
-/* Sums over taps at `positions` positions for `vectors` vectors of channels. */
-static inline __attribute__((always_inline)) TARGET void
-NAME(channels_block)(const int positions, const int vectors, const int partial, const MASK mask,
-                     const aten_channels *line, int64_t position, int64_t channel)
-{
-    const ELEMENT *data = (const ELEMENT *)line->data + position * line->step + channel;
-    const ELEMENT *weights = (const ELEMENT *)line->weights + channel;
-    const ELEMENT *bias = line->bias;
-    ELEMENT *out = (ELEMENT *)line->out + position * line->channels + channel;
-    NAME(vector) total[4][2], factor[2];
-    int64_t tap;
-    int i, j;
-    ATEN_UNROLL for (i = 0; i < positions; i++)
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            total[i][j] = (NAME(vector)){0};
-    for (tap = 0; tap < line->taps; tap++) {
-        const ELEMENT *from = data + line->offsets[tap];
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            factor[j] = partial ? (NAME(vector))LOAD_PART(weights + j * LANES, mask)
-                                : NAME(load)(weights + j * LANES);
-        ATEN_UNROLL for (i = 0; i < positions; i++)
-            ATEN_UNROLL for (j = 0; j < vectors; j++) {
-                const ELEMENT *at = from + i * line->step + j * LANES;
-                total[i][j] += factor[j] * (partial ? (NAME(vector))LOAD_PART(at, mask)
-                                                    : NAME(load)(at));
-            }
-        weights += line->channels;
-    }
-    ATEN_UNROLL for (j = 0; j < vectors; j++) {
-        NAME(vector) constant = {0};
-        if (bias && partial)
-            constant = (NAME(vector))LOAD_PART(bias + channel, mask);
-        else if (bias)
-            constant = NAME(load)(bias + channel + j * LANES);
-        ATEN_UNROLL for (i = 0; i < positions; i++) {
-            const NAME(vector) value = total[i][j] + constant;
-            ELEMENT *to = out + i * line->channels + j * LANES;
-            if (partial)
-                STORE_PART(to, mask, value);
-            else
-                *(NAME(unaligned) *)to = value;
-        }
-    }
-}
-
-static inline __attribute__((always_inline)) TARGET void
-NAME(channels_run)(const int vectors, const int partial, const MASK mask,
-                   const aten_channels *line, int64_t channel)
-{
-    int64_t position = 0;
-    for (; position + 4 <= line->positions; position += 4)
-        NAME(channels_block)(4, vectors, partial, mask, line, position, channel);
-    for (; position < line->positions; position++)
-        NAME(channels_block)(1, vectors, partial, mask, line, position, channel);
-}
-
-/* A line of positions where channels are neighbours and see one channel each. */
-static TARGET void NAME(slide_channels)(const aten_channels *line)
-{
-    const MASK all = MAKE_MASK(0, LANES);
-    int64_t channel = 0;
-    for (; channel + 2 * LANES <= line->channels; channel += 2 * LANES)
-        NAME(channels_run)(2, 0, all, line, channel);
-    for (; channel + LANES <= line->channels; channel += LANES)
-        NAME(channels_run)(1, 0, all, line, channel);
-    if (channel < line->channels)
-        NAME(channels_run)(1, 1, MAKE_MASK(0, line->channels - channel), line, channel);
-}
-
 static const aten_window_kernels NAME(kernels) = {
     LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
-    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(slide_channels),
+    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(slide_channels), NAME(finish),
 };
 
 #undef PARTS
@@ -699,6 +561,10 @@ static const aten_window_kernels NAME(kernels) = {
 #undef ROWS
 #undef NAME
 #undef MASK
+#undef MINIMUM
+#undef SUM_OF
+#undef MAXIMUM
+#undef CURVED
 #undef TURN
 #undef LANES_OF
 #undef MAKE_MASK

@@ -26,8 +26,32 @@
 /* Places from which the lanes of a vector come, up to which there is code for each number. */
 #define ATEN_PIECES 4
 
-/* Elements of a line of the cache, for which a tile asks once. */
+/* Elements of a line of the cache, for which a tile asks once; and how many rows of a source it asks
+   for ahead. */
 #define ATEN_LINE 16
+#define ATEN_AHEAD 8
+
+/* Planes so many bytes apart fall on the same lines of caches, where few of them have room. */
+#define ATEN_ALIAS 4096
+#define ATEN_FEW_ALIASES 8
+
+/* Activations; the first are limits alone. */
+enum {
+    ATEN_CUT,
+    ATEN_SIGMOID,
+    ATEN_SILU,
+    ATEN_HARDSWISH,
+    ATEN_GELU,
+    ATEN_GELU_TANH,
+};
+
+typedef struct {
+    /* What becomes of finished sums: with `adds` they have added to them what lies `residual` bytes
+       further on, then come limits, which may be infinite, then the activation. */
+    int64_t residual;
+    double low, high;
+    int adds, activation;
+} aten_finish;
 
 typedef struct {
     /* Strides and steps in elements. `outputs` and `inputs` are channels of one group. A position
@@ -42,6 +66,7 @@ typedef struct {
     int64_t sizes[3], step[3];
     int64_t out_batch, out_channel, out_strides[3];
     const int64_t *places[3];
+    const aten_finish *finish;    /* or nothing */
 } aten_windows;
 
 typedef struct {
@@ -65,6 +90,9 @@ typedef struct {
     void *out;
     int64_t left_row, out_row, bias_step;
     int adds, ahead;
+    const aten_finish *finish;    /* or nothing; residual and limits */
+    const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
+    int64_t source_row;           /* `right` is made meanwhile */
 } aten_window_tile;
 
 typedef struct {
@@ -74,6 +102,7 @@ typedef struct {
     void *out;
     const int64_t *offsets;
     int64_t height, taps, pitch, out_line, rows, columns;
+    const aten_finish *finish;    /* or nothing; residual and limits */
 } aten_grid;
 
 typedef struct {
@@ -112,6 +141,8 @@ typedef struct {
     void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
                  int64_t width);
     void (*slide_channels)(const aten_channels *line);
+    void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
+                   int64_t count);
 } aten_window_kernels;
 
 #if defined(__has_builtin)
@@ -199,6 +230,27 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
     return value;
 }
 
+#define LIMITS(suffix, element, lanes)                                                           \
+    static inline aten_window_##suffix aten_least_##suffix(aten_window_##suffix limit,           \
+                                                           aten_window_##suffix value)           \
+    {                                                                                            \
+        int i;                                                                                   \
+        for (i = 0; i < lanes; i++)                                                              \
+            value[i] = limit[i] < value[i] ? limit[i] : value[i];                                \
+        return value;                                                                            \
+    }                                                                                            \
+    static inline aten_window_##suffix aten_most_##suffix(aten_window_##suffix limit,            \
+                                                          aten_window_##suffix value)            \
+    {                                                                                            \
+        int i;                                                                                   \
+        for (i = 0; i < lanes; i++)                                                              \
+            value[i] = limit[i] > value[i] ? limit[i] : value[i];                                \
+        return value;                                                                            \
+    }
+LIMITS(floats, float, 4)
+LIMITS(doubles, double, 2)
+#undef LIMITS
+
 #define ELEMENT float
 #define INTEGER int32_t
 #define LANES 4
@@ -210,6 +262,9 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_floats_between(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(float))
+#define MINIMUM(limit, value) aten_least_floats(limit, value)
+#define MAXIMUM(limit, value) aten_most_floats(limit, value)
+#define CURVED
 #include "convolution_kernels.h"
 
 #define ELEMENT double
@@ -223,11 +278,19 @@ static inline aten_window_doubles aten_doubles_between(const double *from, aten_
 #define MAKE_MASK(low, high) aten_lanes_between(low, high)
 #define LOAD_PART(from, mask) aten_doubles_between(from, mask)
 #define STORE_PART(to, mask, value) memcpy(to, &(value), (mask).high * sizeof(double))
+#define MINIMUM(limit, value) aten_least_doubles(limit, value)
+#define MAXIMUM(limit, value) aten_most_doubles(limit, value)
 #include "convolution_kernels.h"
 
 #undef TARGET
 
 #if defined(__x86_64__)
+
+static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
+{
+    return 0x55555555u & (uint32_t)((((uint64_t)1 << (2 * high)) - 1)
+                                    & ~(((uint64_t)1 << (2 * low)) - 1));
+}
 
 /* Windows into these are the masks of vectors of 32 bytes: lanes below a number. */
 static const int32_t aten_window_eight[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -251,6 +314,75 @@ static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(
     return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each);
 }
 
+/* Stores of lanes below a number, which a mask says: there are processors on which masked stores are
+   a dozen times as slow. */
+static inline __attribute__((always_inline)) TARGET void
+aten_window_store_floats(float *to, __m256i mask, __m256 value)
+{
+    int bits = _mm256_movemask_ps(_mm256_castsi256_ps(mask));
+    __m128 part = _mm256_castps256_ps128(value);
+    if (bits == 255) {
+        _mm256_storeu_ps(to, value);
+        return;
+    }
+    if (bits & 8) {
+        _mm_storeu_ps(to, part);
+        part = _mm256_extractf128_ps(value, 1);
+        to += 4;
+        bits >>= 4;
+    }
+    if (bits & 2) {
+        _mm_storel_pi((__m64 *)to, part);
+        part = _mm_movehl_ps(part, part);
+        to += 2;
+        bits >>= 2;
+    }
+    if (bits & 1)
+        _mm_store_ss(to, part);
+}
+
+static inline __attribute__((always_inline)) TARGET void
+aten_window_store_doubles(double *to, __m256i mask, __m256d value)
+{
+    int bits = _mm256_movemask_pd(_mm256_castsi256_pd(mask));
+    __m128d part = _mm256_castpd256_pd128(value);
+    if (bits & 2) {
+        _mm_storeu_pd(to, part);
+        part = _mm256_extractf128_pd(value, 1);
+        to += 2;
+        bits >>= 2;
+    }
+    if (bits == 3)
+        _mm_storeu_pd(to, part);
+    else if (bits & 1)
+        _mm_store_sd(to, part);
+}
+
+static inline __attribute__((always_inline)) TARGET float aten_window_sum_of_eight(__m256 value)
+{
+    __m128 half = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps(half, half, 1)));
+}
+
+/* Elements that lie two apart, of which the mask says which are there. */
+static inline __attribute__((always_inline)) TARGET __m256
+aten_window_even_eight(const float *from, uint32_t mask)
+{
+    const __m256 low = _mm256_maskload_ps(from, aten_window_eight_of((int)(mask & 255)));
+    const __m256 high = _mm256_maskload_ps(from + 8, aten_window_eight_of((int)(mask >> 8)));
+    const __m256 even = _mm256_shuffle_ps(low, high, 0x88);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), 0xd8));
+}
+
+static inline __attribute__((always_inline)) TARGET __m256d
+aten_window_even_four(const double *from, uint32_t mask)
+{
+    const __m256d low = _mm256_maskload_pd(from, aten_window_four_of((int)(mask & 15)));
+    const __m256d high = _mm256_maskload_pd(from + 4, aten_window_four_of((int)(mask >> 4)));
+    return _mm256_permute4x64_pd(_mm256_unpacklo_pd(low, high), 0xd8);
+}
+
 #define ELEMENT float
 #define INTEGER int32_t
 #define LANES 8
@@ -261,7 +393,13 @@ static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(
 #define LANES_OF(bits) aten_window_eight_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_eight, 8, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
-#define STORE_PART(to, mask, value) _mm256_maskstore_ps(to, mask, value)
+#define STORE_PART(to, mask, value) aten_window_store_floats(to, mask, value)
+#define LOAD_EVEN(from, mask) aten_window_even_eight(from, mask)
+#define SUM_OF(value) aten_window_sum_of_eight(value)
+#define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
+#define MINIMUM(limit, value) _mm256_min_ps(limit, value)
+#define MAXIMUM(limit, value) _mm256_max_ps(limit, value)
+#define CURVED
 #include "convolution_kernels.h"
 
 #define ELEMENT double
@@ -274,7 +412,11 @@ static inline __attribute__((always_inline)) TARGET __m256i aten_window_four_of(
 #define LANES_OF(bits) aten_window_four_of(bits)
 #define MAKE_MASK(low, high) ATEN_BETWEEN(aten_window_four, 4, low, high)
 #define LOAD_PART(from, mask) _mm256_maskload_pd(from, mask)
-#define STORE_PART(to, mask, value) _mm256_maskstore_pd(to, mask, value)
+#define STORE_PART(to, mask, value) aten_window_store_doubles(to, mask, value)
+#define LOAD_EVEN(from, mask) aten_window_even_four(from, mask)
+#define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
+#define MINIMUM(limit, value) _mm256_min_pd(limit, value)
+#define MAXIMUM(limit, value) _mm256_max_pd(limit, value)
 #include "convolution_kernels.h"
 
 #undef TARGET
@@ -299,12 +441,6 @@ aten_window_even_doubles(const double *from, uint32_t mask)
                                   _mm512_maskz_loadu_pd((__mmask8)(mask >> 8), from + 8));
 }
 
-static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
-{
-    return 0x55555555u & (uint32_t)((((uint64_t)1 << (2 * high)) - 1)
-                                    & ~(((uint64_t)1 << (2 * low)) - 1));
-}
-
 #define ELEMENT float
 #define INTEGER int32_t
 #define LANES 16
@@ -316,6 +452,9 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
+#define MINIMUM(limit, value) _mm512_min_ps(limit, value)
+#define MAXIMUM(limit, value) _mm512_max_ps(limit, value)
+#define CURVED
 #define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #include "convolution_kernels.h"
@@ -331,6 +470,8 @@ static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 #define MAKE_MASK(low, high) ((__mmask8)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_pd(mask, from)
 #define STORE_PART(to, mask, value) _mm512_mask_storeu_pd(to, mask, value)
+#define MINIMUM(limit, value) _mm512_min_pd(limit, value)
+#define MAXIMUM(limit, value) _mm512_max_pd(limit, value)
 #define LOAD_EVEN(from, mask) aten_window_even_doubles(from, mask)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #include "convolution_kernels.h"

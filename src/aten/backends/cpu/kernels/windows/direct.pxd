@@ -2,7 +2,20 @@
 
 from libc.stdint cimport int64_t, uint16_t
 
+from aten._core.tensor.tensor cimport TensorImpl
+
 cdef extern from "convolution_levels.h" nogil:
+    enum:
+        ATEN_CUT
+        ATEN_SIGMOID
+        ATEN_SILU
+        ATEN_HARDSWISH
+        ATEN_GELU
+        ATEN_GELU_TANH
+    ctypedef struct aten_finish:
+        int64_t residual
+        double low, high
+        int adds, activation
     ctypedef struct aten_windows:
         const void* input
         const void* weight
@@ -19,6 +32,7 @@ cdef extern from "convolution_levels.h" nogil:
         int64_t out_batch, out_channel
         int64_t[3] out_strides
         const int64_t** places
+        const aten_finish* finish
     ctypedef struct aten_piece:
         int64_t column, count, z, y, x
     ctypedef struct aten_strip:
@@ -33,6 +47,9 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         int64_t left_row, out_row, bias_step
         int adds, ahead
+        const aten_finish* finish
+        const void* source
+        int64_t source_row
     ctypedef struct aten_grid:
         const void* data
         const void* weights
@@ -40,6 +57,7 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         const int64_t* offsets
         int64_t height, taps, pitch, out_line, rows, columns
+        const aten_finish* finish
     ctypedef struct aten_weighing:
         const void* gradient
         const void* data
@@ -67,6 +85,8 @@ cdef extern from "convolution_levels.h" nogil:
         void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
                      void* target, int64_t width) noexcept nogil
         void (*slide_channels)(const aten_channels* line) noexcept nogil
+        void (*finish)(const aten_finish* finish, bint settles, void* out, int64_t out_row,
+                       int64_t rows, int64_t count) noexcept nogil
         void (*weigh)(const aten_weighing* block) noexcept nogil
         void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
                            int64_t high, int64_t count, int64_t lines, void* target,
@@ -76,38 +96,13 @@ cdef extern from "convolution_levels.h" nogil:
     int ATEN_STRETCH
     int ATEN_VECTORS
     int ATEN_MOST_LANES
-
-cdef struct Slots:
-    # Parts of the input whose elements follow each other as the window moves: where each begins.
-    int64_t count
-    int64_t* z
-    int64_t* y
-    int64_t* x
-    int64_t* offsets        # of each tap, in a copy of all slots
-    int64_t reach_y         # rows and columns that taps look beyond their first
-    int64_t reach_x
-
-cdef struct Sliding:
-    const aten_windows* work
-    const aten_window_kernels* kernels
-    Slots slots
-    int64_t size            # of an element
-    int64_t rows            # of a chunk of positions
-    int64_t columns
-    int64_t down            # chunks of one plane
-    int64_t across
-    int64_t height          # of the copy of a slot
-    int64_t pitch
-    int64_t lines           # of taps that stand below each other, if all do; or 0
-    bint failed
+    int ATEN_ALIAS
 
 # The kernels for the widest vectors in use.
 cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil
 
-cdef bint plan_sliding(Sliding* sliding, int64_t* memory, int64_t plane) noexcept nogil
-# What the positions of a chunk see of one channel, slot after slot, with zeros for padding.
-cdef void copy_slots(const Sliding* sliding, int64_t image, int64_t channel, int64_t z, int64_t y,
-                     int64_t x, int64_t rows, char* copied) noexcept nogil
+# From (residual or None, low, high, activation): the residual lies as `out` does.
+cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 
 # False where memory was not to be had. Weights of a channel lie side by side, as input channels and
 # then taps.

@@ -1,0 +1,48 @@
+"""Convolutions as matrix products of columns."""
+
+from libc.stdint cimport int64_t
+
+from aten._core.tensor.tensor cimport TensorImpl
+from aten.backends.cpu.kernels.moving.transfer cimport Block
+from aten.backends.cpu.kernels.windows.direct cimport aten_finish
+
+cdef enum:
+    SPATIAL = 3
+    # Multiplications in one chunk of work for the threads, and from how many on other Python
+    # threads may run meanwhile.
+    GRAIN = 1 << 19
+    RELEASE_THRESHOLD = 1 << 17
+
+cdef struct Image:
+    # A batch of images of three spatial dimensions; steps in elements.
+    char* data
+    int code
+    int64_t sizes[SPATIAL]
+    int64_t strides[SPATIAL]
+    int64_t batch_stride
+    int64_t channel_stride
+
+cdef struct Convolution:
+    Image input             # for a transposed convolution, the result
+    Image out               # for a transposed convolution, the operand
+    char* weight            # row-major: for each of the `out` channels, its row of the columns
+    Block bias              # a column, one number for each channel of the result; or no data
+    int compute             # element type of weights and products
+    int64_t batch
+    int64_t groups
+    int64_t inputs          # channels in a group, of `input` and of `out`
+    int64_t outputs
+    int64_t window          # elements in the kernel
+    int64_t positions       # of `out`
+    int64_t kernel[SPATIAL]
+    int64_t stride[SPATIAL]
+    int64_t padding[SPATIAL]
+    int64_t dilation[SPATIAL]
+    int64_t piece           # positions, or channels of the result if transposed, in one piece
+    int64_t pieces          # in one group of one image
+    const aten_finish* finish   # or nothing
+    bint failed             # memory was not to be had
+
+cdef int gather_all(Convolution* work) except -1
+# A transposed convolution: `work.input` is written, `work.out` read.
+cdef int spread_all(Convolution* work, TensorImpl out, list scratch) except -1

@@ -1,0 +1,325 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""The ordinary call of a convolution, with what follows it or without, from a stack to a result.
+
+Row-major float32 on the CPU, whose sizes go together. What is otherwise, wrong calls above all, is
+left to a kernel that knows everything.
+"""
+
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+from aten._core.base.device cimport CPU
+from aten._core.base.dtypes cimport FLOAT32
+from aten._core.base.sizes cimport read_sizes
+from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
+from aten._core.memory.storage cimport Storage
+from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.tensor cimport (
+    Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy, require_memory,
+)
+from aten.backends.cpu.kernels.windows.direct cimport (
+    ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
+    aten_finish, aten_windows, convolve_directly,
+)
+
+cdef enum:
+    SPATIAL = 3
+    # Places in the window for which there is room without a request for memory.
+    MOST_TAPS = 128
+    # Sizes and steps of which products of two are no overflow.
+    LARGE = 1 << 30
+    # Multiplications from which on other Python threads may run meanwhile.
+    RELEASE_THRESHOLD = 1 << 17
+    # Arguments of `fused::convolution_epilogue`, by their places on the stack.
+    INPUT = 0
+    WEIGHT = 1
+    BIAS = 2
+    RESIDUAL = 3
+    STRIDE = 4
+    PADDING = 5
+    DILATION = 6
+    GROUPS = 7
+    ACTIVATION = 8
+    VALUES = 9
+    ARGUMENTS = 10
+    # Of `aten::convolution`, which has the first three, too.
+    PLAIN_STRIDE = 3
+    PLAIN_TRANSPOSED = 6
+    PLAIN_OUTPUT_PADDING = 7
+    PLAIN_GROUPS = 8
+
+cdef str _NO_ACTIVATION = "none"
+cdef tuple _NOTHING = ()
+cdef dict _ACTIVATIONS = {
+    "none": ATEN_CUT, "relu": ATEN_CUT, "hardtanh": ATEN_CUT, "sigmoid": ATEN_SIGMOID,
+    "silu": ATEN_SILU, "hardswish": ATEN_HARDSWISH, "gelu": ATEN_GELU,
+    "gelu_tanh": ATEN_GELU_TANH,
+}
+
+cdef struct Call:
+    aten_windows windows
+    aten_finish finish
+    int64_t places[SPATIAL * MOST_TAPS]
+    int64_t sizes[SPATIAL + 2]      # of the result
+
+
+cdef class ConvolutionKernel(Kernel):
+    """Runs ordinary calls of `fused::convolution_epilogue` or `aten::convolution`, and gives others to
+    `otherwise`."""
+
+    cdef Kernel otherwise
+    cdef bint has_epilogue
+
+    def __init__(self, Kernel otherwise not None, bint has_epilogue):
+        self.otherwise = otherwise
+        self.has_epilogue = has_epilogue
+
+    def describe(self):
+        return "compiled convolution"
+
+    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+        cdef PyObject* given[ARGUMENTS]
+        if self.has_epilogue:
+            made = _convolved(stack)
+        elif <object>stack[PLAIN_TRANSPOSED] is not False or not _has_length(
+                <object>stack[PLAIN_OUTPUT_PADDING], len(<object>stack[PLAIN_STRIDE])):
+            made = None
+        else:
+            memcpy(given, stack, RESIDUAL * sizeof(PyObject*))
+            given[RESIDUAL] = <PyObject*>None
+            memcpy(given + STRIDE, stack + PLAIN_STRIDE, (GROUPS - STRIDE) * sizeof(PyObject*))
+            given[GROUPS] = stack[PLAIN_GROUPS]
+            given[ACTIVATION] = <PyObject*>_NO_ACTIVATION
+            given[VALUES] = <PyObject*>_NOTHING
+            made = _convolved(given)
+        return self.otherwise.call(op, keys, stack) if made is None else made
+
+
+cdef Tensor _convolved(PyObject** stack):
+    """The result, or None where the call is none for the kernels."""
+    cdef Call call
+    cdef TensorImpl input
+    cdef Tensor out
+    # What is read stays, whatever others make of the tensors meanwhile.
+    cdef Storage image, weight, bias, residual
+    if not _is_ordinary(&call, stack):
+        return None
+    input = <TensorImpl>stack[INPUT]
+    out = make_contiguous(FLOAT32, input.rank, call.sizes, CPU, -1)
+    # Making it may have run a collection, and that the code of others.
+    if not _is_ordinary(&call, stack) or not _has_sizes(out, &call, input.rank):
+        return None
+    image = input.storage
+    weight = (<TensorImpl>stack[WEIGHT]).storage
+    bias = _storage_of(stack[BIAS])
+    residual = _storage_of(stack[RESIDUAL])
+    _read_memory(&call, stack, out)
+    if not _run(&call.windows):
+        raise MemoryError("convolution: no memory for what positions see")
+    return out
+
+
+cdef inline bint _has_length(given, Py_ssize_t length):
+    return (type(given) is list or type(given) is tuple) and len(given) == length
+
+
+cdef inline bint _is_there(PyObject* value) noexcept:
+    return <object>value is not None
+
+
+cdef inline Storage _storage_of(PyObject* value):
+    return (<TensorImpl>value).storage if _is_there(value) else None
+
+
+cdef bint _has_sizes(TensorImpl out, const Call* call, int rank) noexcept:
+    cdef int dim
+    for dim in range(rank):
+        if out.sizes[dim] != call.sizes[dim]:
+            return False
+    return True
+
+
+cdef bint _is_ordinary(Call* call, PyObject** stack) except -1:
+    """Whether the call is one for the kernels, which is described so far then."""
+    cdef TensorImpl input = <TensorImpl>stack[INPUT]
+    cdef TensorImpl weight = <TensorImpl>stack[WEIGHT]
+    cdef int64_t steps[3][SPATIAL]
+    cdef int64_t groups
+    cdef int given, rank
+    if not _read_activation(&call.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
+        return False
+    # Numbers first: reading them may run code.
+    for given in range(3):
+        if not _has_length(<object>stack[STRIDE + given], input.rank - 2):
+            return False
+    rank = input.rank - 2
+    if not 1 <= rank <= SPATIAL:
+        return False
+    groups = <object>stack[GROUPS]
+    for given in range(3):
+        if read_sizes(<object>stack[STRIDE + given], steps[given], SPATIAL) != rank:
+            return False
+    if input.rank != rank + 2:
+        return False
+    if not (_is_plain(input) and _is_plain(weight) and weight.rank == input.rank
+            and input.count > 0 and weight.count > 0):
+        return False
+    return _fits(call, input, weight, steps, groups) and _are_added(call, stack, input.rank)
+
+
+cdef bint _read_activation(aten_finish* finish, activation, values) except -1:
+    code = _ACTIVATIONS.get(activation)
+    if code is None or type(values) is not list and type(values) is not tuple:
+        return False
+    if len(values) != (2 if activation == "hardtanh" else 0):
+        return False
+    finish.activation = code
+    finish.low = 0 if activation == "relu" else -INFINITY
+    finish.high = INFINITY
+    if activation == "hardtanh":
+        finish.low, finish.high = values
+    return finish.low <= finish.high
+
+
+cdef bint _is_plain(TensorImpl tensor) noexcept:
+    """Whether it is row-major float32 of the CPU, and says so in its strides."""
+    cdef int64_t stride = 1
+    cdef int dim
+    if tensor.device_type != CPU or tensor.dtype_code != FLOAT32 or is_lazy(tensor):
+        return False
+    for dim in range(tensor.rank - 1, -1, -1):
+        if tensor.strides[dim] != stride or tensor.sizes[dim] > LARGE:
+            return False
+        stride *= tensor.sizes[dim]
+    return True
+
+
+cdef bint _fits(Call* call, TensorImpl input, TensorImpl weight, const int64_t steps[3][SPATIAL],
+                int64_t groups) noexcept:
+    """Whether sizes go together; then they are described."""
+    cdef aten_windows* windows = &call.windows
+    cdef int64_t kernel[SPATIAL]
+    cdef int64_t padding[SPATIAL]
+    cdef int64_t dilation[SPATIAL]
+    cdef int64_t taps = 1, stride, out_stride = 1
+    cdef int rank = input.rank - 2
+    cdef int dim, source
+    if groups <= 0 or weight.sizes[0] % groups != 0 or input.sizes[1] != weight.sizes[1] * groups:
+        return False
+    call.sizes[0] = input.sizes[0]
+    call.sizes[1] = weight.sizes[0]
+    stride = 1
+    for dim in range(SPATIAL - 1, -1, -1):
+        source = dim - (SPATIAL - rank)
+        windows.input_sizes[dim] = windows.sizes[dim] = kernel[dim] = windows.step[dim] = 1
+        padding[dim] = 0
+        dilation[dim] = 1
+        if source >= 0:
+            windows.input_sizes[dim] = input.sizes[source + 2]
+            kernel[dim] = weight.sizes[source + 2]
+            windows.step[dim] = steps[0][source]
+            padding[dim] = steps[1][source]
+            dilation[dim] = steps[2][source]
+            if not (0 < windows.step[dim] <= LARGE and 0 <= padding[dim] <= LARGE
+                    and 0 < dilation[dim] <= LARGE):
+                return False
+            windows.sizes[dim] = (windows.input_sizes[dim] + 2 * padding[dim] - 1
+                                  - dilation[dim] * (kernel[dim] - 1))
+            if windows.sizes[dim] < 0:
+                return False
+            windows.sizes[dim] = windows.sizes[dim] // windows.step[dim] + 1
+            call.sizes[source + 2] = windows.sizes[dim]
+        taps *= kernel[dim]
+        windows.input_strides[dim] = stride
+        stride *= windows.input_sizes[dim]
+        windows.out_strides[dim] = out_stride
+        out_stride *= windows.sizes[dim]
+        if taps > MOST_TAPS or out_stride > LARGE:
+            return False
+    windows.taps = taps
+    windows.batch = input.sizes[0]
+    windows.groups = groups
+    windows.inputs = weight.sizes[1]
+    windows.outputs = weight.sizes[0] // groups
+    windows.stretch = ATEN_STRETCH
+    windows.weight_row = windows.inputs * taps
+    windows.bias_step = 1
+    windows.input_channel = stride
+    windows.input_batch = stride * input.sizes[1]
+    windows.out_channel = out_stride
+    windows.out_batch = out_stride * weight.sizes[0]
+    _place_taps(call, kernel, padding, dilation)
+    return True
+
+
+cdef void _place_taps(Call* call, const int64_t* kernel, const int64_t* padding,
+                      const int64_t* dilation) noexcept:
+    """Where each tap looks, from where the first one of an unpadded window does."""
+    cdef int64_t taps = call.windows.taps
+    cdef int64_t z, y, x
+    cdef int64_t tap = 0
+    cdef int dim
+    for dim in range(SPATIAL):
+        call.windows.places[dim] = call.places + dim * taps
+    for z in range(kernel[0]):
+        for y in range(kernel[1]):
+            for x in range(kernel[2]):
+                call.places[tap] = z * dilation[0] - padding[0]
+                call.places[taps + tap] = y * dilation[1] - padding[1]
+                call.places[2 * taps + tap] = x * dilation[2] - padding[2]
+                tap += 1
+
+
+cdef bint _are_added(const Call* call, PyObject** stack, int rank) noexcept:
+    """Whether bias and residual are as they have to be, where they are given."""
+    cdef TensorImpl bias, residual
+    cdef int dim
+    if _is_there(stack[BIAS]):
+        bias = <TensorImpl>stack[BIAS]
+        if not _is_plain(bias) or bias.rank != 1 or bias.sizes[0] != call.sizes[1]:
+            return False
+    if not _is_there(stack[RESIDUAL]):
+        return True
+    residual = <TensorImpl>stack[RESIDUAL]
+    if not _is_plain(residual) or residual.rank != rank:
+        return False
+    for dim in range(rank):
+        if residual.sizes[dim] != call.sizes[dim]:
+            return False
+    return True
+
+
+cdef int _read_memory(Call* call, PyObject** stack, TensorImpl out) except -1:
+    """Where everything is."""
+    cdef aten_windows* windows = &call.windows
+    cdef aten_finish* finish = &call.finish
+    cdef TensorImpl residual
+    cdef int place
+    for place in range(RESIDUAL + 1):
+        if _is_there(stack[place]):
+            require_memory(<TensorImpl>stack[place])
+    windows.out = data_pointer(out)
+    windows.input = const_data_pointer(<TensorImpl>stack[INPUT])
+    windows.weight = const_data_pointer(<TensorImpl>stack[WEIGHT])
+    windows.bias = NULL
+    if _is_there(stack[BIAS]):
+        windows.bias = const_data_pointer(<TensorImpl>stack[BIAS])
+    finish.adds = _is_there(stack[RESIDUAL])
+    finish.residual = 0
+    if finish.adds:
+        residual = <TensorImpl>stack[RESIDUAL]
+        finish.residual = <int64_t>const_data_pointer(residual) - <int64_t>windows.out
+    windows.finish = finish
+    return 0
+
+
+cdef bint _run(const aten_windows* windows) noexcept:
+    cdef bint done
+    if windows.out_batch * windows.batch * windows.weight_row < RELEASE_THRESHOLD:
+        return convolve_directly(windows, False)
+    with nogil:
+        done = convolve_directly(windows, False)
+    return done

@@ -1,0 +1,163 @@
+/* What becomes of finished sums: a residual is added and an activation applied. Part of
+   convolution_kernels.h, whose macros it uses.
+
+   A residual lies as the result does, so many bytes from it. Activations that cut sums off are done
+   where a tile is stored; curves go over it once more, while it is in the cache. NaN stays. */
+
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(all)(ELEMENT value)
+{
+    return value - (NAME(vector)){0};
+}
+
+/* Between the limits, which are infinite where nothing is cut off. */
+static inline __attribute__((always_inline)) TARGET NAME(vector)
+NAME(limited)(NAME(vector) value, ELEMENT low, ELEMENT high)
+{
+    return MINIMUM(NAME(all)(high), MAXIMUM(NAME(all)(low), value));
+}
+
+static inline __attribute__((always_inline)) TARGET const ELEMENT *
+NAME(residual_of)(const aten_finish *finish, const ELEMENT *out)
+{
+    return (const ELEMENT *)((const char *)out + finish->residual);
+}
+
+/* One sum, as `settled` does it. */
+static inline __attribute__((always_inline)) TARGET ELEMENT
+NAME(settled_one)(const aten_finish *finish, ELEMENT value, const ELEMENT *to)
+{
+    if (!finish)
+        return value;
+    if (finish->adds)
+        value += *NAME(residual_of)(finish, to);
+    value = value < (ELEMENT)finish->low ? (ELEMENT)finish->low : value;
+    return value > (ELEMENT)finish->high ? (ELEMENT)finish->high : value;
+}
+
+#ifdef CURVED
+
+/* e^x = 2^k e^r with |r| <= log(2)/2 (Cody and Waite, Software Manual for the Elementary Functions,
+   1980); infinite and zero where it overflows and underflows. Adding 1.5 * 2^23 leaves k in the low
+   bits. */
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(exp)(NAME(vector) x)
+{
+    const NAME(vector) rounder = NAME(all)(12582912.0f);
+    const NAME(vector) limited = NAME(limited)(x, -104.0f, 89.0f);
+    const NAME(vector) rounded = limited * 1.44269504f + rounder;
+    const NAME(vector) k = rounded - rounder;
+    const NAME(vector) r = (limited - k * 0.693147182464599609375f) + k * 1.904654290582768e-9f;
+    const NAME(bits) power = (NAME(bits))rounded - (NAME(bits))rounder;
+    const NAME(bits) half = power >> 1;
+    NAME(vector) value = r * 0.0013814449775964022f + 0.00836878176778555f;
+    value = value * r + 0.04166833311319351f;
+    value = value * r + 0.1666651964187622f;
+    value = value * r + 0.4999999403953552f;
+    value = value * r + 1.0f;
+    value = value * r + 1.0f;
+    value *= (NAME(vector))((half + 127) << 23);
+    return value * (NAME(vector))((power - half + 127) << 23);
+}
+
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(magnitude)(NAME(vector) x)
+{
+    return (NAME(vector))((NAME(bits))x & 0x7fffffff);
+}
+
+/* x Phi(x) as max(x, 0) - |x| Phi(-|x|), whose last factor is e^(-x²/2) times a polynomial in
+   1 / (1 + 0.3 |x|): relative error 2^-22.4 of that term. */
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(gelu)(NAME(vector) x)
+{
+    const NAME(vector) none = {0};
+    const NAME(vector) far = MINIMUM(NAME(all)(20.0f), NAME(magnitude)(x));
+    const NAME(vector) s = 1.0f / (far * 0.3f + 1.0f);
+    NAME(vector) tail = s * 0.035180699080228806f - 0.15515081584453583f;
+    tail = tail * s + 0.20283126831054688f;
+    tail = tail * s - 0.05045812577009201f;
+    tail = tail * s + 0.12686611711978912f;
+    tail = tail * s + 0.10042312741279602f;
+    tail = tail * s + 0.12067312002182007f;
+    tail = tail * s + 0.11963450908660889f;
+    tail *= s * NAME(exp)(far * far * -0.5f);
+    /* Minus infinity has no result, as where it is multiplied by Phi's zero. */
+    return MAXIMUM(none, x) - far * tail + MINIMUM(none, x) * 0.0f;
+}
+
+static inline __attribute__((always_inline)) TARGET NAME(vector)
+NAME(curve)(const int activation, NAME(vector) x)
+{
+    if (activation == ATEN_SIGMOID)
+        return 1.0f / (1.0f + NAME(exp)(-x));
+    if (activation == ATEN_SILU)
+        return x / (1.0f + NAME(exp)(-x));
+    if (activation == ATEN_HARDSWISH)
+        return x * NAME(limited)(x + 3.0f, 0.0f, 6.0f) / 6.0f;
+    if (activation == ATEN_GELU_TANH)
+        return x / (1.0f + NAME(exp)((x + 0.044715f * x * x * x) * -1.5957691216057308f));
+    if (activation == ATEN_GELU)
+        return NAME(gelu)(x);
+    return x;
+}
+
+#else
+
+static inline __attribute__((always_inline)) TARGET NAME(vector)
+NAME(curve)(const int activation, NAME(vector) x)
+{
+    return x;
+}
+
+#endif
+
+/* `rows` rows of `count` results, `out_row` apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(finish_rows)(const int activation, const aten_finish *finish, int settles, ELEMENT *out,
+                  int64_t out_row, int64_t rows, int64_t count)
+{
+    const int adds = settles && finish->adds;
+    const ELEMENT low = (ELEMENT)finish->low, high = (ELEMENT)finish->high;
+    int64_t row, column;
+    for (row = 0; row < rows; row++, out += out_row)
+        for (column = 0; column < count; column += LANES) {
+            const int cut = count - column < LANES;
+            const MASK mask = MAKE_MASK(0, cut ? count - column : LANES);
+            ELEMENT *to = out + column;
+            NAME(vector) value = cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
+            if (adds) {
+                const ELEMENT *from = NAME(residual_of)(finish, to);
+                value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
+            }
+            value = NAME(curve)(activation, NAME(limited)(value, low, high));
+            if (cut)
+                STORE_PART(to, mask, value);
+            else
+                *(NAME(unaligned) *)to = value;
+        }
+}
+
+#define FINISH_OF(activation)                                                                    \
+    static __attribute__((noinline)) TARGET void NAME(finish_##activation)(                      \
+        const aten_finish *finish, int settles, ELEMENT *out, int64_t out_row, int64_t rows,     \
+        int64_t count)                                                                           \
+    {                                                                                            \
+        NAME(finish_rows)(activation, finish, settles, out, out_row, rows, count);               \
+    }
+FINISH_OF(ATEN_CUT)
+FINISH_OF(ATEN_SIGMOID)
+FINISH_OF(ATEN_SILU)
+FINISH_OF(ATEN_HARDSWISH)
+FINISH_OF(ATEN_GELU)
+FINISH_OF(ATEN_GELU_TANH)
+
+/* What is left to do for results that lie in memory; with `settles` the residual and limits, too. */
+static TARGET void NAME(finish)(const aten_finish *finish, int settles, void *out, int64_t out_row,
+                                int64_t rows, int64_t count)
+{
+    static void (*const finishes[])(const aten_finish *, int, ELEMENT *, int64_t, int64_t,
+                                    int64_t) = {
+        NAME(finish_ATEN_CUT), NAME(finish_ATEN_SIGMOID), NAME(finish_ATEN_SILU),
+        NAME(finish_ATEN_HARDSWISH), NAME(finish_ATEN_GELU), NAME(finish_ATEN_GELU_TANH),
+    };
+    finishes[finish->activation](finish, settles, out, out_row, rows, count);
+}
+
+#undef FINISH_OF

@@ -1,0 +1,210 @@
+/* Kernels of convolutions whose channels see one channel each: taps slide over a copy of its plane,
+   or over channels that are neighbours. Part of convolution_kernels.h, whose macros it uses. */
+
+/* `vectors` vectors of sums over taps: tap t weighs what lies offsets[t] further on. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(slide_block)(const int vectors, const ELEMENT *data, const int64_t *offsets,
+                  const ELEMENT *weights, int64_t taps, int adds, ELEMENT bias, ELEMENT *out)
+{
+    NAME(vector) total[8];
+    int64_t tap;
+    int j;
+    ATEN_UNROLL for (j = 0; j < vectors; j++)
+        total[j] = (NAME(vector)){0};
+    for (tap = 0; tap < taps; tap++) {
+        const ELEMENT *from = data + offsets[tap];
+        const ELEMENT factor = weights[tap];
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[j] += factor * NAME(load)(from + j * LANES);
+    }
+    ATEN_UNROLL for (j = 0; j < vectors; j++) {
+        NAME(unaligned) *to = (NAME(unaligned) *)(out + j * LANES);
+        *to = adds ? total[j] + (NAME(vector))*to : total[j] + bias;
+    }
+}
+
+#define SLIDE_OF(vectors)                                                                        \
+    static __attribute__((noinline)) TARGET void NAME(slide_##vectors)(                          \
+        const ELEMENT *data, const int64_t *offsets, const ELEMENT *weights, int64_t taps,       \
+        int adds, ELEMENT bias, ELEMENT *out)                                                    \
+    {                                                                                            \
+        NAME(slide_block)(vectors, data, offsets, weights, taps, adds, bias, out);               \
+    }
+SLIDE_OF(1) SLIDE_OF(2) SLIDE_OF(3) SLIDE_OF(4)
+SLIDE_OF(5) SLIDE_OF(6) SLIDE_OF(7) SLIDE_OF(8)
+
+static void (*const NAME(slides)[])(const ELEMENT *, const int64_t *, const ELEMENT *, int64_t, int,
+                                    ELEMENT, ELEMENT *) = {
+    NAME(slide_1), NAME(slide_2), NAME(slide_3), NAME(slide_4),
+    NAME(slide_5), NAME(slide_6), NAME(slide_7), NAME(slide_8),
+};
+
+/* `count` sums over taps, and as many more as fill the last vector. Sums that wait for each other
+   are slow: blocks of vectors differ little in size. */
+static TARGET void NAME(slide)(const void *data, const int64_t *offsets, const void *weights,
+                               int64_t taps, const void *bias, void *out, int64_t count)
+{
+    const ELEMENT constant = bias ? *(const ELEMENT *)bias : 0;
+    const int64_t all = (count + LANES - 1) / LANES, blocks = (all + 7) / 8;
+    int64_t begin = 0, block;
+    do {
+        const int64_t here = taps - begin < ATEN_STRETCH ? taps - begin : ATEN_STRETCH;
+        int64_t done = 0;
+        for (block = 0; block < blocks; block++) {
+            const int64_t vectors = (all - done) / (blocks - block);
+            NAME(slides)[vectors - 1]((const ELEMENT *)data + done * LANES, offsets + begin,
+                                      (const ELEMENT *)weights + begin, here, begin != 0,
+                                      constant, (ELEMENT *)out + done * LANES);
+            done += vectors;
+        }
+        begin += here;
+    } while (begin < taps);
+}
+
+/* One vector of `rows` lines of positions, `pitch` apart as what they see is, over taps in `height`
+   lines: what is loaded counts for every line that sees it. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_t first,
+                 int64_t column)
+{
+    const ELEMENT *data = (const ELEMENT *)grid->data + first * grid->pitch + column;
+    const ELEMENT *weights = grid->weights;
+    const ELEMENT bias = grid->bias ? *(const ELEMENT *)grid->bias : 0;
+    const int64_t taps = grid->taps, lanes = grid->columns - column;
+    const aten_finish *finish = grid->finish;
+    ELEMENT *out = (ELEMENT *)grid->out + first * grid->out_line + column;
+    NAME(vector) total[8];
+    int64_t tap;
+    int i, line;
+    ATEN_UNROLL for (i = 0; i < rows; i++)
+        total[i] = (NAME(vector)){0};
+    ATEN_UNROLL for (line = 0; line < rows + height - 1; line++) {
+        for (tap = 0; tap < taps; tap++) {
+            const NAME(vector) seen = NAME(load)(data + grid->offsets[tap]);
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                if (line >= i && line - i < height)
+                    total[i] += weights[(line - i) * taps + tap] * seen;
+        }
+        data += grid->pitch;
+    }
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        const MASK mask = MAKE_MASK(0, lanes < LANES ? lanes : LANES);
+        ELEMENT *to = out + i * grid->out_line;
+        NAME(vector) value = total[i] + bias;
+        if (finish) {
+            if (finish->adds)
+                value += (NAME(vector))LOAD_PART(NAME(residual_of)(finish, to), mask);
+            value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
+        }
+        if (lanes >= LANES)
+            *(NAME(unaligned) *)to = value;
+        else
+            STORE_PART(to, mask, value);
+    }
+}
+
+/* What is left of a line is a vector that begins earlier: sums come out the same again. */
+#define GRID_OF(rows, height)                                                                    \
+    static __attribute__((noinline)) TARGET void NAME(grid_##rows##_##height)(                   \
+        const aten_grid *grid, int64_t first)                                                    \
+    {                                                                                            \
+        int64_t column = 0;                                                                      \
+        for (; column + LANES <= grid->columns; column += LANES)                                 \
+            NAME(grid_block)(rows, height, grid, first, column);                                 \
+        if (column < grid->columns)                                                              \
+            NAME(grid_block)(rows, height, grid, first,                                          \
+                             column ? grid->columns - LANES : 0);                                \
+    }
+#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height) GRID_OF(7, height) GRID_OF(8, height)
+GRIDS_OF(3)
+GRIDS_OF(5)
+GRIDS_OF(7)
+
+#define GRID_NAMES(height)                                                                       \
+    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
+
+/* Lines of positions, whose taps stand in 3, 5 or 7 lines. */
+static TARGET void NAME(slide_grid)(const aten_grid *grid)
+{
+    static void (*const grids[3][4])(const aten_grid *, int64_t) = {
+        GRID_NAMES(3), GRID_NAMES(5), GRID_NAMES(7),
+    };
+    void (*const *const blocks)(const aten_grid *, int64_t) = grids[(grid->height - 3) / 2];
+    int64_t row = 0;
+    while (row < grid->rows) {
+        const int64_t rest = grid->rows - row;
+        const int shape = rest % 8 == 0 || rest > 14 ? 3 : rest >= 7 ? 2 : rest >= 4 ? 1 : 0;
+        static const int heights[4] = {1, 4, 7, 8};
+        blocks[shape](grid, row);
+        row += heights[shape];
+    }
+}
+
+/* Sums over taps at `positions` positions for `vectors` vectors of channels. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(channels_block)(const int positions, const int vectors, const int partial, const MASK mask,
+                     const aten_channels *line, int64_t position, int64_t channel)
+{
+    const ELEMENT *data = (const ELEMENT *)line->data + position * line->step + channel;
+    const ELEMENT *weights = (const ELEMENT *)line->weights + channel;
+    const ELEMENT *bias = line->bias;
+    ELEMENT *out = (ELEMENT *)line->out + position * line->channels + channel;
+    NAME(vector) total[4][2], factor[2];
+    int64_t tap;
+    int i, j;
+    ATEN_UNROLL for (i = 0; i < positions; i++)
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            total[i][j] = (NAME(vector)){0};
+    for (tap = 0; tap < line->taps; tap++) {
+        const ELEMENT *from = data + line->offsets[tap];
+        ATEN_UNROLL for (j = 0; j < vectors; j++)
+            factor[j] = partial ? (NAME(vector))LOAD_PART(weights + j * LANES, mask)
+                                : NAME(load)(weights + j * LANES);
+        ATEN_UNROLL for (i = 0; i < positions; i++)
+            ATEN_UNROLL for (j = 0; j < vectors; j++) {
+                const ELEMENT *at = from + i * line->step + j * LANES;
+                total[i][j] += factor[j] * (partial ? (NAME(vector))LOAD_PART(at, mask)
+                                                    : NAME(load)(at));
+            }
+        weights += line->channels;
+    }
+    ATEN_UNROLL for (j = 0; j < vectors; j++) {
+        NAME(vector) constant = {0};
+        if (bias && partial)
+            constant = (NAME(vector))LOAD_PART(bias + channel, mask);
+        else if (bias)
+            constant = NAME(load)(bias + channel + j * LANES);
+        ATEN_UNROLL for (i = 0; i < positions; i++) {
+            const NAME(vector) value = total[i][j] + constant;
+            ELEMENT *to = out + i * line->channels + j * LANES;
+            if (partial)
+                STORE_PART(to, mask, value);
+            else
+                *(NAME(unaligned) *)to = value;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) TARGET void
+NAME(channels_run)(const int vectors, const int partial, const MASK mask,
+                   const aten_channels *line, int64_t channel)
+{
+    int64_t position = 0;
+    for (; position + 4 <= line->positions; position += 4)
+        NAME(channels_block)(4, vectors, partial, mask, line, position, channel);
+    for (; position < line->positions; position++)
+        NAME(channels_block)(1, vectors, partial, mask, line, position, channel);
+}
+
+/* A line of positions where channels are neighbours and see one channel each. */
+static TARGET void NAME(slide_channels)(const aten_channels *line)
+{
+    const MASK all = MAKE_MASK(0, LANES);
+    int64_t channel = 0;
+    for (; channel + 2 * LANES <= line->channels; channel += 2 * LANES)
+        NAME(channels_run)(2, 0, all, line, channel);
+    for (; channel + LANES <= line->channels; channel += LANES)
+        NAME(channels_run)(1, 0, all, line, channel);
+    if (channel < line->channels)
+        NAME(channels_run)(1, 1, MAKE_MASK(0, line->channels - channel), line, channel);
+}

@@ -1,0 +1,319 @@
+"""What decides what a function does besides its arguments: found while it runs once.
+
+Each function of the program that is entered is looked at before its first line: the global names
+that its code has, the variables around it, and what can be reached from these and from the
+arguments, members of objects and of containers included. What was found there is what a captured
+program stands on; where it is another one after the run than before, the function does more than
+compute, and what it did is taken back.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+from aten._core.dispatch.replaying import holds
+from aten._core.tensor.tensor import Tensor
+from aten.autograd import Function
+from aten.compiler import UnsupportedCaptureError
+from aten.nn.modules.module import Module
+from aten.optim.optimizer import Optimizer
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+# Members of larger containers are not looked at, nor is more than so much in all.
+MAXIMUM_MEMBERS = 10_000
+MAXIMUM_PLACES = 50_000
+# Larger arrays of NumPy's are known by their identity.
+MAXIMUM_BYTES = 1 << 16
+# Modules whose functions give something else each time.
+_CHANGING = frozenset({"random", "_random", "time", "secrets", "uuid", "_uuid", "datetime"})
+# Packages of the standard library whose objects hold what programs put there.
+_HOLDING = frozenset({"argparse", "collections", "types"})
+# Methods of tensors that say something of gradients besides computing.
+_OF_GRADIENTS = frozenset(
+    {
+        "backward",
+        "register_hook",
+        "requires_grad_",
+        "retain_grad",
+        "register_post_accumulate_grad_hook",
+    }
+)
+
+
+class Watched(NamedTuple):
+    """A place that a function may read, and what it held.
+
+    `namespace` is a dict, a cell, or an object with the attribute. Without a name it is a
+    container, and `value` what it held in all.
+    """
+
+    namespace: Any
+    name: Any
+    value: Any
+
+
+class Surroundings:
+    """What a function can reach, as it was when it was reached.
+
+    Used as a context, it watches the functions that its thread enters meanwhile.
+
+    Attributes:
+        places: what was found.
+        refusals: why what the function does is not all in what it calls.
+        uses_functions: whether an `autograd.Function`, which has its own derivative, was applied.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[Watched] = []
+        self.refusals: list[str] = []
+        self.uses_functions = False
+        self._seen: set[int] = set()
+        self._kept: list[Any] = []
+        self._tensors: dict[int, Tensor] = {}
+        self._looked_at: set[int] = set()
+        # Hashing a code object reads it all.
+        self._entered: dict[int, CodeType] = {}
+        self._profiler: Any = None
+
+    def __enter__(self) -> Surroundings:
+        self._profiler = sys.getprofile()
+        sys.setprofile(self._observe)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(self._profiler)
+
+    def has(self, value: Any) -> bool:
+        """Whether a value was there before the function ran."""
+        return id(value) in self._seen
+
+    def tensors(self) -> list[Tensor]:
+        """The tensors among what was found."""
+        return list(self._tensors.values())
+
+    def require_computing(self) -> None:
+        """Raises UnsupportedCaptureError where the function may give something else next time."""
+        if self.refusals:
+            raise UnsupportedCaptureError(self.refusals[0])
+
+    def changed(self) -> list[Watched]:
+        """The places that hold something else by now."""
+        return [one for one in self.places if not holds([one])]
+
+    def restore(self, changed: list[Watched]) -> None:
+        """Put back what these places held."""
+        for one in changed:
+            _put_back(one)
+
+    def _observe(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            if id(code) not in self._entered:
+                self._entered[id(code)] = code
+                self._enter(frame, code)
+        elif event == "c_call" and _is_of_program(frame.f_globals):
+            self._meet(argument)
+        if self.refusals:
+            # Before it is called: a number that was drawn is gone.
+            self.require_computing()
+
+    def _enter(self, frame: FrameType, code: CodeType) -> None:
+        if code is _APPLY:
+            self.uses_functions = True
+        package = _package(frame.f_globals.get("__name__"))
+        if package in _CHANGING:
+            if frame.f_back is not None and _is_of_program(frame.f_back.f_globals):
+                self.refusals.append(f"{package}.{code.co_name} gives something else each time")
+        elif _is_of_program(frame.f_globals):
+            self._visit_globals(code, frame.f_globals)
+
+    def _meet(self, function: Any) -> None:
+        """A compiled function that the program calls."""
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, Tensor):
+            if function.__name__ in _OF_GRADIENTS:
+                self.refusals.append(f"{function.__name__}, which concerns gradients")
+            return
+        if isinstance(owner, ModuleType):
+            name = owner.__name__
+        else:
+            name = (owner if isinstance(owner, type) else type(owner)).__module__
+        if _is_changing(name):
+            called = getattr(function, "__name__", "a function")
+            self.refusals.append(f"{called} of {name} gives something else each time")
+
+    def _visit_globals(self, code: CodeType, namespace: dict[str, Any]) -> None:
+        # Its functions are compiled, and no event tells that they are called.
+        if "random" in code.co_names and "numpy" in sys.modules:
+            names = {*code.co_names, *code.co_freevars}
+            given = [namespace.get(one) for one in names]
+            if not names.isdisjoint(("np", "numpy")) or any(
+                one is sys.modules["numpy"] for one in given
+            ):
+                self.refusals.append("numpy.random gives something else each time")
+        for name in code.co_names:
+            if name not in namespace:
+                continue
+            value = namespace[name]
+            if isinstance(value, ModuleType):
+                self._visit_members_of_module(value, code)
+            self._note(namespace, name, value)
+
+    def _visit_members_of_module(self, module: ModuleType, code: CodeType) -> None:
+        if not _is_of_program(vars(module)):
+            return
+        for name in code.co_names:
+            if name in vars(module):
+                self._note(vars(module), name, vars(module)[name])
+
+    def _note(self, namespace: Any, name: Any, value: Any) -> None:
+        self.places.append(Watched(namespace, name, value))
+        self.visit(value)
+
+    def visit(self, value: Any) -> None:
+        """Find what can be reached from a value."""
+        if isinstance(value, Tensor):
+            self._tensors[id(value)] = value
+        if isinstance(value, (*PLAIN, Tensor, ModuleType)) or id(value) in self._seen:
+            return
+        if len(self.places) > MAXIMUM_PLACES:
+            return
+        self._seen.add(id(value))
+        # No other object gets its identity meanwhile.
+        self._kept.append(value)
+        for kinds, look in _LOOKS:
+            if isinstance(value, kinds):
+                look(self, value)
+                return
+        if isinstance(value, type):
+            self._visit_classes(value)
+        elif _is_class_of_program(type(value)) or _package(type(value).__module__) in _HOLDING:
+            self._visit_object(value)
+        elif hasattr(type(value), "__next__") or _is_changing(type(value).__module__):
+            self.refusals.append(f"a {type(value).__name__} gives something else each time")
+        elif 0 < getattr(value, "nbytes", 0) <= MAXIMUM_BYTES and hasattr(value, "tobytes"):
+            self.places.append(Watched(value, None, value.tobytes()))
+
+    def _visit_dict(self, value: dict[Any, Any]) -> None:
+        self.places.append(Watched(value, None, frozenset(value)))
+        if len(value) <= MAXIMUM_MEMBERS:
+            for name, member in list(value.items()):
+                self._note(value, name, member)
+
+    def _visit_sequence(self, value: Any) -> None:
+        members = tuple(value)
+        if not isinstance(value, (tuple, frozenset)):
+            self.places.append(Watched(value, None, members))
+        if len(members) <= MAXIMUM_MEMBERS:
+            for member in members:
+                self.visit(member)
+
+    def _visit_function(self, value: FunctionType) -> None:
+        self.visit(value.__defaults__)
+        self.visit(value.__kwdefaults__)
+        if value.__defaults__ is not None:
+            self.places.append(Watched(value, "__defaults__", value.__defaults__))
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        for name, cell in cells:
+            try:
+                held = cell.cell_contents
+            except ValueError:
+                continue
+            if isinstance(held, ModuleType):
+                self._visit_members_of_module(held, value.__code__)
+            self._note(cell, name, held)
+
+    def _visit_method(self, value: MethodType) -> None:
+        self.visit(value.__self__)
+        self.visit(value.__func__)
+
+    def _visit_partial(self, value: partial[Any]) -> None:
+        self.visit(value.func)
+        self.visit(value.args)
+        self.visit(value.keywords)
+
+    def _visit_object(self, value: Any) -> None:
+        namespace = getattr(value, "__dict__", {})
+        for name, member in list(namespace.items()):
+            if isinstance(value, Module) and isinstance(member, dict) and name in _OF_MODULES:
+                # Always the same one: what it holds is looked at.
+                self.visit(member)
+            else:
+                self._note(namespace, name, member)
+        if hasattr(value, "__dict__"):
+            self.places.append(Watched(namespace, None, frozenset(namespace)))
+        for kind in type(value).__mro__:
+            for name in vars(kind).get("__slots__", ()) if _is_class_of_program(kind) else ():
+                if hasattr(value, name):
+                    self._note(value, name, getattr(value, name))
+        self._visit_classes(type(value))
+
+    def _visit_classes(self, value: type) -> None:
+        """What a class and those above it hold besides functions."""
+        for kind in value.__mro__:
+            if not _is_class_of_program(kind) or id(kind) in self._looked_at:
+                continue
+            self._looked_at.add(id(kind))
+            self._kept.append(kind)
+            for name, member in list(vars(kind).items()):
+                is_of_language = name.startswith("__") and name.endswith("__")
+                if isinstance(member, (*PLAIN, Tensor, *_CONTAINERS)) and not is_of_language:
+                    self._note(kind, name, member)
+
+
+_OF_MODULES = frozenset(vars(Module()))
+_CONTAINERS = (list, dict, set, tuple)
+_APPLY = Function.apply.__func__.__code__  # type: ignore[attr-defined]
+_LOOKS: tuple[tuple[Any, Callable[[Surroundings, Any], None]], ...] = (
+    (dict, Surroundings._visit_dict),
+    ((list, tuple, set, frozenset, deque), Surroundings._visit_sequence),
+    (FunctionType, Surroundings._visit_function),
+    (MethodType, Surroundings._visit_method),
+    (partial, Surroundings._visit_partial),
+    ((Module, Optimizer), Surroundings._visit_object),
+)
+
+
+def _put_back(place: Watched) -> None:
+    namespace, name, value = place
+    if name is not None:
+        if isinstance(namespace, CellType):
+            namespace.cell_contents = value
+        elif isinstance(namespace, dict):
+            namespace[name] = value
+        else:
+            setattr(namespace, name, value)
+    elif isinstance(namespace, dict):
+        for added in [one for one in namespace if one not in value]:
+            del namespace[added]
+    elif isinstance(namespace, list):
+        namespace[:] = value
+    elif isinstance(namespace, (set, deque)):
+        namespace.clear()
+        (namespace.extend if isinstance(namespace, deque) else namespace.update)(value)
+
+
+def _is_changing(module: Any) -> bool:
+    return _package(module) in _CHANGING or str(module).startswith("numpy.random")
+
+
+def _package(name: Any) -> str:
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+def _is_class_of_program(kind: type) -> bool:
+    return _is_of_program(vars(sys.modules.get(kind.__module__, sys)))
+
+
+def _is_of_program(namespace: dict[str, Any]) -> bool:
+    """Whether a module, given by its names, is neither of this package nor of the standard library
+    nor NumPy: what these keep for themselves decides nothing."""
+    package = _package(namespace.get("__name__"))
+    return package == "__main__" or (
+        package not in ("aten", "numpy") and package not in sys.stdlib_module_names
+    )

@@ -1,0 +1,254 @@
+"""Convolutions with a residual and an activation against what they are made of.
+
+Limits and residuals give the very numbers. Curves are computed in another way: with u = eps / 2,
+exp is off by 3u of itself and its argument by u, so that a curve of a sum s is off by less than
+8u max(|s|, 1), and so is what it is compared with. Against float64 the error of the sum comes
+before it, at most (n + 2) u times the sum of the terms' sizes for n products, a bias and a residual
+(Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), which no curve stretches by
+more than 1.13.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy
+import pytest
+
+import aten
+from aten.backends.cpu.kernels.windows import direct
+from aten.ops.windows.epilogues import ACTIVATIONS
+
+UNIT = 2.0**-24
+LIMITS = {"none": [], "relu": [], "hardtanh": [-0.5, 6.0]}
+CURVES = {"sigmoid": [], "silu": [], "hardswish": [], "gelu": [], "gelu_tanh": []}
+# Input, weight, stride, padding, dilation, groups: panels with and without positions that are left
+# over, more channels than a stretch, planes in lines and in any order, one and three dimensions.
+LAYERS = [
+    ((1, 3, 19, 21), (16, 3, 3, 3), [2, 2], [1, 1], [1, 1], 1),
+    ((2, 40, 7, 7), (33, 40, 3, 3), [1, 1], [1, 1], [1, 1], 1),
+    ((3, 300, 5, 5), (9, 300, 1, 1), [1, 1], [0, 0], [1, 1], 1),
+    ((1, 16, 14, 15), (24, 16, 1, 1), [2, 1], [0, 0], [1, 1], 1),
+    ((2, 6, 11, 12), (12, 3, 3, 2), [1, 2], [2, 0], [1, 2], 2),
+    ((2, 5, 14, 14), (5, 1, 3, 3), [1, 1], [1, 1], [1, 1], 5),
+    ((1, 3, 7, 7), (3, 1, 5, 5), [1, 1], [2, 2], [1, 1], 3),
+    ((1, 3, 29, 31), (6, 1, 3, 3), [2, 2], [1, 1], [1, 1], 3),
+    ((1, 3, 20, 23), (3, 1, 2, 3), [1, 3], [1, 0], [2, 1], 3),
+    ((2, 8, 50), (24, 8, 3), [1], [1], [1], 1),
+    ((1, 4, 6, 7, 8), (8, 2, 2, 3, 2), [2, 1, 2], [1, 0, 1], [1, 2, 1], 2),
+]
+op = aten.ops.fused.convolution_epilogue
+
+
+@pytest.fixture(params=[16, 32, 64], autouse=True)
+def width(request):
+    before = direct.vector_bytes()
+    try:
+        direct.set_vector_bytes(request.param)
+    except ValueError:
+        pytest.skip(f"the processor has no vectors of {request.param} bytes")
+    yield request.param
+    direct.set_vector_bytes(before)
+
+
+def drawn(*shape, seed=0):
+    generator = numpy.random.default_rng([seed, *shape])
+    return aten.from_numpy(generator.standard_normal(shape).astype("float32"))
+
+
+def operands(layer, seed=0):
+    """Input, weight, bias, and a residual that is like the result."""
+    image, weight = drawn(*layer[0], seed=seed), drawn(*layer[1], seed=seed + 1)
+    bias = drawn(layer[1][0], seed=seed + 2)
+    shape = convolved(image, weight, bias, *layer[2:]).shape
+    return image, weight, bias, drawn(*shape, seed=seed + 3)
+
+
+def convolved(image, weight, bias, stride, padding, dilation, groups):
+    return aten.ops.aten.convolution(
+        image, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups
+    )
+
+
+def composed(image, weight, bias, residual, *window, activation, values):
+    sums = convolved(image, weight, bias, *window)
+    if residual is not None:
+        sums = sums + residual
+    return sums, ACTIVATIONS[activation](sums, *values)
+
+
+def assert_same(given, layer, activation, values):
+    image, weight, bias, residual = given
+    result = op(image, weight, bias, residual, *layer[2:], activation, values)
+    sums, expected = composed(*given, *layer[2:], activation=activation, values=values)
+    assert result.shape == expected.shape
+    assert result.stride() == expected.stride()
+    assert result.dtype is expected.dtype
+    if activation in LIMITS:
+        numpy.testing.assert_array_equal(result.numpy(), expected.numpy())
+        return
+    bound = 16 * UNIT * numpy.maximum(numpy.abs(sums.numpy()), 1)
+    assert (numpy.abs(result.numpy() - expected.numpy()) <= bound).all()
+
+
+@pytest.mark.parametrize("activation", [*LIMITS, *CURVES])
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_it_is_its_parts(layer, activation):
+    values = {**LIMITS, **CURVES}[activation]
+    image, weight, bias, residual = operands(layer)
+    for added, constant in itertools.product((residual, None), (bias, None)):
+        assert_same((image, weight, constant, added), layer, activation, values)
+
+
+@pytest.mark.parametrize("activation", CURVES)
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_within_the_bound_of_float64(layer, activation):
+    given = operands(layer)
+    result = op(*given, *layer[2:], activation, [])
+    wide = [one.double() for one in given]
+    sums, expected = composed(*wide, *layer[2:], activation=activation, values=[])
+    size = convolved(*(one.abs() for one in wide[:3]), *layer[2:]) + wide[3].abs()
+    terms = int(numpy.prod(layer[1][1:])) + 2
+    bound = 1.13 * terms * UNIT * size + 8 * UNIT * sums.abs().clamp(min=1)
+    assert ((result.double() - expected).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("activation", [*LIMITS, *CURVES])
+@pytest.mark.parametrize("groups", [1, 24])
+def test_channels_last(activation, groups):
+    values = {**LIMITS, **CURVES}[activation]
+    layer = ((2, 24, 13, 12), (24, 24 // groups, 3, 3), [1, 1], [1, 1], [1, 1], groups)
+    image, weight, bias, residual = operands(layer)
+    last = aten.channels_last
+    for added in (residual, residual.to(memory_format=last), None):
+        given = (image.to(memory_format=last), weight, bias, added)
+        assert_same(given, layer, activation, values)
+        assert_same(
+            (given[0], weight.to(memory_format=last), *given[2:]), layer, activation, values
+        )
+        assert_same((image, weight, bias, added), layer, activation, values)
+
+
+def test_operands_that_do_not_lie_side_by_side():
+    layer = LAYERS[1]
+    image, weight, bias, residual = operands(layer)
+    for view in (
+        lambda x: aten.stack([x, x], -1)[..., 0],
+        lambda x: x.transpose(-1, -2).contiguous().transpose(-1, -2),
+        lambda x: aten.cat([x, x], 1)[:, : x.shape[1]],
+    ):
+        assert_same((view(image), weight, bias, residual), layer, "silu", [])
+        assert_same((image, weight, bias, view(residual)), layer, "relu", [])
+    assert_same((image, view(weight), bias, residual), layer, "relu", [])
+    assert_same((image, weight, aten.stack([bias, bias], 1)[:, 0], residual), layer, "relu", [])
+
+
+@pytest.mark.parametrize("shape", [(33, 1, 1), (1,), (2, 33, 7, 7)])
+def test_residuals_that_broadcast(shape):
+    layer = LAYERS[1]
+    image, weight, bias, _ = operands(layer)
+    assert_same((image, weight, bias, drawn(*shape)), layer, "relu", [])
+
+
+EXTREMES = [
+    *(numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -200.0, -104.0, -90.0, -20.0, -10.0, -3.0),
+    *(0.0, 1e-30, -1e-30, 3.0, 88.0, 89.0, 200.0, 3e38, -3e38),
+]
+
+
+@pytest.mark.parametrize("activation", [*LIMITS, *CURVES])
+@pytest.mark.parametrize("channels", [1, 8])
+def test_extreme_sums(activation, channels):
+    values = {**LIMITS, **CURVES}[activation]
+    line = numpy.array(EXTREMES, "float32").reshape(1, 1, -1)
+    window = ([1], [0], [1], 1)
+    given = (aten.from_numpy(line), aten.ones(channels, 1, 1), None, None)
+    result = op(*given, *window, activation, values).numpy()
+    with numpy.errstate(all="ignore"):
+        expected = composed(*given, *window, activation=activation, values=values)[1].numpy()
+    assert (numpy.isnan(result) == numpy.isnan(expected)).all()
+    numpy.testing.assert_allclose(result, expected, 16 * UNIT, 1e-6)
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_neither_threads_nor_other_images_change_bits(layer):
+    image, weight, bias, residual = operands(layer)
+    before = aten.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2, 3):
+            aten.set_num_threads(count)
+            found.append(op(image, weight, bias, residual, *layer[2:], "gelu", []).numpy())
+    finally:
+        aten.set_num_threads(before)
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+    alone = op(image[-1:], weight, bias, residual[-1:], *layer[2:], "gelu", []).numpy()
+    assert alone.tobytes() == found[0][-1:].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [aten.float64, aten.bfloat16])
+@pytest.mark.parametrize("activation", ["relu", "silu"])
+def test_other_types(dtype, activation):
+    layer = LAYERS[1]
+    given = [one.to(dtype) for one in operands(layer)]
+    result = op(*given, *layer[2:], activation, [])
+    _, expected = composed(*given, *layer[2:], activation=activation, values=[])
+    assert result.dtype is dtype
+    assert aten.equal(result, expected)
+
+
+@pytest.mark.parametrize("device", ["meta", "reference"])
+def test_other_devices(device):
+    layer = LAYERS[5]
+    given = operands(layer)
+    there = op(*(one.to(device) for one in given), *layer[2:], "relu", [])
+    here = op(*given, *layer[2:], "relu", [])
+    assert there.device.type == device
+    assert there.shape == here.shape
+    if device == "reference":
+        numpy.testing.assert_allclose(there.cpu().numpy(), here.numpy(), 1e-4, 1e-5)
+
+
+def test_gradients_are_those_of_the_parts():
+    layer = LAYERS[1]
+    found = []
+    for made in (
+        lambda *given: op(*given, *layer[2:], "silu", []),
+        lambda *given: composed(*given, *layer[2:], activation="silu", values=[])[1],
+    ):
+        given = [one.requires_grad_() for one in operands(layer)]
+        made(*given).square().sum().backward()
+        found.append([one.grad.numpy() for one in given])
+    for one, other in zip(*found, strict=True):
+        numpy.testing.assert_allclose(one, other, 1e-4, 1e-4)
+
+
+def test_it_is_taken_apart():
+    from aten.transforms import Decompose
+
+    layer = LAYERS[1]
+    given = operands(layer)
+    with Decompose("core") as apart:
+        result = op(*given, *layer[2:], "relu", [])
+    assert aten.equal(result, op(*given, *layer[2:], "relu", []))
+    assert apart.called["aten::convolution"] == 1
+
+
+def test_no_images():
+    given = (aten.ones(0, 3, 5, 5), aten.ones(4, 3, 3, 3), None, None)
+    assert op(*given, [1, 1], [0, 0], [1, 1], 1, "relu", []).shape == (0, 4, 3, 3)
+    given = (aten.ones(2, 0, 5, 5), aten.ones(4, 0, 3, 3), -aten.ones(4), None)
+    assert (op(*given, [1, 1], [1, 1], [1, 1], 1, "relu", []) == 0).all()
+
+
+def test_what_it_refuses():
+    image, weight, bias, residual = operands(LAYERS[1])
+    window = LAYERS[1][2:]
+    with pytest.raises(RuntimeError, match="expected activation to be one of none, relu"):
+        op(image, weight, bias, residual, *window, "swish", [])
+    with pytest.raises(RuntimeError, match="expected 2 values for the activation hardtanh, got 1"):
+        op(image, weight, bias, residual, *window, "hardtanh", [1.0])
+    with pytest.raises(RuntimeError, match="must match the size"):
+        op(image, weight, bias, drawn(2, 5, 7, 7), *window, "relu", [])
+    with pytest.raises(RuntimeError, match="channels"):
+        op(image[:, :3], weight, bias, residual, *window, "relu", [])
