@@ -69,6 +69,12 @@ def test_a_backend_on_memory_of_its_own():
     assert lines[-1] == "[10.0, 5.0]"
 
 
+def test_a_backend_with_a_generator_and_streams():
+    lines = output_of("backend_loops.py").splitlines()
+    assert lines[-2].endswith("tasks wait")
+    assert lines[-1] == "[[6.0, 2.0], [14.0, 8.0]]"
+
+
 def test_a_network_learns_to_read_digits(tmp_path):
     accuracy = re.search(r"accuracy ([\d.]+)", output_of("train_digits.py", str(tmp_path)))
     assert accuracy is not None

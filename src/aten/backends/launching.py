@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import aten
 from aten import registry
+from aten._core.base.device import device
 from aten._core.base.dtypes import dtype
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
@@ -24,6 +24,7 @@ from aten.loops.pipeline import prepare
 from aten.loops.program import Program
 from aten.loops.structural import LOWERED
 from aten.prims import Graph, GraphInterpreter, Prim, Value
+from aten.registry import ops
 
 _MAXIMUM_PLANS = 512
 _INDEXED = ("gather", "scatter")
@@ -67,8 +68,11 @@ class _Described:
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def allocated(self, place: aten.device) -> Tensor:
-        return aten.empty_strided(self.sizes, self.strides, dtype=self.dtype, device=place)
+    def allocated(self, place: device) -> Tensor:
+        made: Tensor = ops.aten.empty_strided(
+            self.sizes, self.strides, dtype=self.dtype, device=place
+        )
+        return made
 
 
 class _Plan:
