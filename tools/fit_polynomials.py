@@ -527,6 +527,15 @@ FITS = [
     odd_fit("SINH", "sinh", mp.sinh, SIXTH, 1, 6),
     *erfinv_fits(),
     Fit(
+        "TANH_FLOAT32",
+        "(tanh(x) / x - 1) / z in z = x^2, |x| <= 0.551",
+        odd_tail(mp.tanh, -THIRD),
+        (mp.mpf(0), mp.mpf("0.3036")),
+        4,
+        odd_weight(mp.tanh),
+        24,
+    ),
+    Fit(
         "ATANH_FLOAT32",
         "(atanh(s) / s - 1) / z in z = s^2, |s| <= 0.29",
         odd_tail(mp.atanh, THIRD),

@@ -46,11 +46,9 @@ FAMILIES = (
         "this layer, optimizer or helper of training is not in aten yet; aten.nn.functional has "
         "what layers compute",
         torch="ModuleDict ParameterDict BufferDict hub",
-        nn="LinearCrossEntropy* CrossMapLRN2d SyncBatchNorm parallel DataParallel",
-        optim="SparseAdam",
+        nn="CrossMapLRN2d parallel DataParallel",
         utils="tensorboard",
-        nn_utils="spectral_norm weight_norm remove_spectral_norm remove_weight_norm stateless "
-        "convert_conv*",
+        nn_utils="stateless",
     ),
     Family(
         PLANNED,

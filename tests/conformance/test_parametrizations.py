@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import pytest
 from comparison import torch
@@ -144,3 +145,63 @@ def test_norms_of_gradients(kind):
             tools.clip_grad_norm_(module.parameters(), 1.0, error_if_nonfinite=True)
     for mine, other in zip(*found, strict=True):
         same(mine, other)
+
+
+OLDER = {"Linear": ((3, 4), (3,)), "Conv2d": ((2, 3, 2), (2, 4, 4))}
+
+
+@pytest.mark.parametrize("name", OLDER)
+@pytest.mark.parametrize("norm", ["weight_norm", "spectral_norm"])
+def test_weights_computed_by_hooks(name, norm):
+    found = []
+    for library in (torch, aten):
+        library.manual_seed(0)
+        with warnings.catch_warnings(action="ignore"):
+            module = getattr(library.nn.utils, norm)(getattr(library.nn, name)(*OLDER[name][0]))
+        states = list(module.state_dict())
+        with pytest.raises(RuntimeError), warnings.catch_warnings(action="ignore"):
+            getattr(library.nn.utils, norm)(module)
+        optimizer = library.optim.SGD(module.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            module(library.ones(5, *OLDER[name][1])).square().mean().backward()
+            optimizer.step()
+        getattr(library.nn.utils, f"remove_{norm}")(module)
+        with pytest.raises(ValueError, match=r"not found|no such hook"):
+            getattr(library.nn.utils, f"remove_{norm}")(module)
+        found.append((states, list(module.state_dict()), module.weight))
+    assert found[0][:2] == found[1][:2]
+    same(found[1][2], found[0][2])
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5)])
+@pytest.mark.parametrize("by", [None, "matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("around", [True, False])
+def test_orthogonal_weights(shape, by, around):
+    found = []
+    for library in (torch, aten):
+        library.manual_seed(0)
+        made = library.nn.utils.parametrizations.orthogonal
+        module = made(library.nn.Linear(*shape), "weight", by, use_trivialization=around)
+        optimizer = library.optim.SGD(module.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            module(library.ones(2, shape[0])).square().mean().backward()
+            optimizer.step()
+        found.append((list(module.state_dict()), module.weight))
+    assert found[0][0] == found[1][0]
+    same(found[1][1], found[0][1], 1e-4)
+
+
+def test_parametrizations_are_made_once_and_handed_on():
+    for library in (torch, aten):
+        parametrize = library.nn.utils.parametrize
+        module = library.nn.utils.parametrizations.orthogonal(library.nn.Linear(3, 3))
+        assert parametrize.type_before_parametrizations(module) is library.nn.Linear
+        with parametrize.cached():
+            assert module.weight is module.weight
+        assert module.weight is not module.weight
+        other = library.nn.Linear(3, 3)
+        parametrize.transfer_parametrizations_and_params(module, other)
+        assert parametrize.is_parametrized(other, "weight")
+        assert other.weight.tolist() == module.weight.tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from comparison import assert_same, compare, torch, translated
 
@@ -278,3 +279,18 @@ def test_the_gradient_of_fractional_pools(rank):
 
         compare(call, gradient, image, indices)
         compare(call, gradient[..., :2], image, indices)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("shape", [(3, 5, 8, 8), (2, 3, 9, 7), (2, 4, 600), (2, 2, 2, 2)])
+def test_windows_of_two_by_two(shape, kind):
+    generator = np.random.default_rng(0)
+    x = generator.integers(0, 5, shape).astype(kind)
+    if kind.startswith("float"):
+        x[generator.random(shape) < 0.1] = np.nan
+        x[generator.random(shape) < 0.1] = -np.inf
+    for given in (x, x.swapaxes(-1, -2)):
+        expected = torch.ops.aten.max_pool2d_with_indices(torch.from_numpy(given), [2, 2])
+        found = aten.ops.aten.max_pool2d_with_indices(aten.from_numpy(given), [2, 2])
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one.numpy(), other.numpy())

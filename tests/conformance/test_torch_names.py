@@ -53,9 +53,8 @@ def test_what_is_not_here_is_refused_with_its_reason(space):
 def test_imports_say_why_too():
     for line, reason in (
         ("from aten import fx", "compiling"),
-        ("from aten.nn import SyncBatchNorm", "layer"),
+        ("from aten.nn import DataParallel", "layer"),
         ("from aten.nn.functional import scaled_mm", "8-bit"),
-        ("from aten.optim import SparseAdam", "optimizer"),
         ("from aten.utils import tensorboard", "training"),
         ("from aten.jit import fork", "compiling"),
     ):

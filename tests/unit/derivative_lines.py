@@ -213,6 +213,8 @@ CALLS = {
     "prims::rev": (lambda x: _prims.rev(x, [0, 1]) * x, _MATRIX),
     "prims::windows": (lambda x: _prims.windows(x, [2, 2], [1, 1], [1, 2]) ** 2, _MATRIX),
     "random_": (lambda x: (x * 1).random_() * 0 + x, _MATRIX),
+    "random_.from": (lambda x: (x * 1).random_(1, 3) * 0 + x, _MATRIX),
+    "random_.to": (lambda x: (x * 1).random_(3) * 0 + x, _MATRIX),
     "reflection_pad2d": (lambda x: _aten.reflection_pad2d(x, [1, 2, 1, 0]) ** 2, _IMAGE),
     "reflection_pad3d": (lambda x: _aten.reflection_pad3d(x, [1, 2, 1, 0, 0, 1]) ** 2, _VOLUME),
     "remainder.Scalar": (lambda x: _aten.remainder.Scalar(x, 0.37), _MATRIX),

@@ -19,6 +19,9 @@ from aten.cli import main
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "backend_numpy.py"
+LOOPS = ROOT / "examples" / "backend_loops.py"
+# Before programs of the device that has a code generator and no kernels.
+GENERATOR = f"import runpy; space = runpy.run_path({str(LOOPS)!r}); device = space['DEVICE']\n"
 
 
 def run(program: str, example: bool = True) -> str:
@@ -110,6 +113,121 @@ found = {one.operator: one for one in check('npu', 'prims', ('float32',), patter
 print(*found)
 """
     assert run(program).split() == ["prims::sub"]
+
+
+def test_a_generator_and_a_launch_take_the_place_of_kernels() -> None:
+    assert len(LOOPS.read_text().splitlines()) < 300
+    done = subprocess.run(
+        [sys.executable, str(LOOPS)], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert done.stdout.splitlines()[-1] == "[[6.0, 2.0], [14.0, 8.0]]"
+    program = (
+        GENERATOR
+        + """
+seen = []
+plain = device.launch
+def launch(one, parts, stream):
+    seen.append(one)
+    assert len(parts) == len(one.program.operands)
+    assert all(isinstance(part.handle, space['Memory']) for part in parts)
+    plain(one, parts, stream)
+device.launch = launch
+x = aten.arange(6.0).reshape(2, 3).to('loopy')
+y = aten.layer_norm(x.T @ x, (3,))
+z = x.gather(1, aten.tensor([[2, 2], [0, 1]]).to('loopy')).scatter_add(
+    0, aten.tensor([[0, 0]]).to('loopy'), x)
+host = x.cpu()
+assert aten.allclose(y.cpu(), aten.layer_norm(host.T @ host, (3,)), atol=1e-5)
+assert z.tolist() == [[2, 3], [3, 4]]
+labels = {one.label for one in seen}
+assert {'dot_general', 'gather', 'scatter', 'sum'} <= labels, labels
+before = len(seen)
+(one,) = [one for one in seen if one.label == 'gather']
+assert one.program.indexed == {'in0'} and one.reduced == (3, 4), one
+assert 'sort' not in labels and aten.sort(x, descending=True)[0].tolist() == [[2, 1, 0], [5, 4, 3]]
+"""
+    )
+    run(program, example=False)
+
+
+def test_calls_go_to_the_current_stream_of_their_thread() -> None:
+    program = (
+        GENERATOR
+        + """
+import threading
+from aten import backends
+x = aten.ones(3).to('loopy')
+first, second = device.default_stream(0), device.new_stream()
+assert backends.current_stream(device) is first
+device.synchronize(0)
+with backends.use_stream(device, second):
+    y = x + x
+    elsewhere = []
+    thread = threading.Thread(target=lambda: elsewhere.append(backends.current_stream(device)))
+    thread.start(); thread.join()
+    assert elsewhere == [first]
+    with backends.use_stream(device, first):
+        assert backends.current_stream(device) is first
+    assert backends.current_stream(device) is second
+waiting = len(second.tasks)
+assert waiting and not first.tasks
+first.wait(second)
+z = y * x
+assert len(first.tasks) > 1 and len(second.tasks) == waiting
+third = device.new_stream()
+third.wait(first)
+third.finish()
+assert (first.tasks, second.tasks) == ([], [])
+assert z.tolist() == [2, 2, 2]
+try:
+    with backends.use_stream(device, second):
+        raise KeyError
+except KeyError:
+    assert backends.current_stream(device) is first
+"""
+    )
+    run(program, example=False)
+
+
+@pytest.mark.parametrize("pattern", ["gather", "dot", "conv", "sum", "pad", "where", "svd"])
+def test_loops_alone_conform(pattern: str) -> None:
+    program = (
+        GENERATOR
+        + f"""
+from aten.conformance import check
+found = list(check('loopy', 'prims', pattern={pattern!r}))
+assert found and any(one.status == 'passed' for one in found)
+print([one for one in found if one.status in ('failed', 'missing')])
+"""
+    )
+    assert run(program, example=False) == "[]\n"
+
+
+def test_without_launch_or_code_the_error_names_what_is_missing() -> None:
+    program = """
+from aten import backends
+class Half(backends.DeviceBackend):
+    name = 'half'
+    def allocate(self, nbytes, index):
+        return bytearray(nbytes)
+    def copy_from_host(self, target, source):
+        pass
+    def generator(self):
+        return backends.LoopGenerator()
+backends.register(Half(), 'PrivateUse2')
+x = aten.ones(2).to('half')
+try:
+    x + x
+except NotImplementedError as missing:
+    print(missing)
+backends.LoopGenerator.__call__ = lambda self, program: program
+try:
+    x + x
+except NotImplementedError as missing:
+    print(missing)
+"""
+    lines = run(program, example=False).splitlines()
+    assert lines == ["LoopGenerator: makes no code", "half: no launch"]
 
 
 def test_the_core_set_runs_operators_by_those_the_device_has() -> None:

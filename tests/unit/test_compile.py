@@ -404,3 +404,87 @@ def test_functions_are_as_exact_in_folds_as_alone(function):
     alone = function(x).double()
     error, least = (given - exact).abs(), 2.0**-23 * exact.abs() + 1e-37
     assert bool(((error <= 2 * least) | (error <= (alone - exact).abs()) | exact.isnan()).all())
+
+
+def convolved(activation, residual=False, groups=1, channels=8):
+    class Convolved(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Conv2d(channels, channels, 3, padding=1, groups=groups)
+            self.norm = nn.BatchNorm2d(channels)
+            self.second = nn.Conv2d(channels, channels, 1)
+
+        def forward(self, x):
+            found = self.norm(self.first(x))
+            if residual:
+                found = found + self.second(x)
+            return activation(found)
+
+    return Convolved().eval()
+
+
+TAKEN = (
+    *(functional.relu, functional.relu6, functional.silu, functional.hardswish, aten.sigmoid),
+    *(functional.gelu, lambda x: functional.gelu(x, approximate="tanh")),
+)
+
+
+@pytest.mark.parametrize("activation", [*TAKEN, lambda x: x, aten.sin])
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("groups", [1, 8])
+def test_convolutions_take_what_follows_them(activation, residual, groups):
+    module = convolved(activation, residual, groups)
+    compiled = aten.compile(module)
+    for x in (aten.randn(2, 8, 9, 7), aten.randn(2, 8, 9, 7).to(memory_format=aten.channels_last)):
+        with aten.no_grad():
+            found, expected = compiled(x), module(x)
+        assert aten.allclose(found, expected, rtol=1e-4, atol=1e-5)
+        assert found.stride() == expected.stride()
+    calls = [node.target for node in compiled._compiled.programs()[0].graph.nodes]
+    expected = int(residual or activation in TAKEN)
+    assert calls.count("fused.convolution_epilogue.default") == expected
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 2, 2), (0, 0, 1, 1), (1, 0, 1, 0), (1, 1, -1, -1), (2, 2)]
+)
+def test_convolutions_take_paddings(sizes):
+    layer = nn.Conv2d(3, 4, 3, stride=2, padding=1).eval()
+    compiled = aten.compile(lambda x: layer(functional.pad(x, sizes)))
+    x = aten.randn(2, 3, 9, 8)
+    with aten.no_grad():
+        found, expected = compiled(x), layer(functional.pad(x, sizes))
+    assert found.stride() == expected.stride()
+    assert aten.allclose(found, expected, rtol=1e-5, atol=1e-6)
+    targets = [node.target for node in compiled.programs()[0].graph.nodes]
+    is_taken = len(sizes) == 4 and sizes[::2] == sizes[1::2] and min(sizes) >= 0
+    assert ("aten.constant_pad_nd.default" in targets) != is_taken
+
+
+def test_convolutions_leave_what_others_read():
+    first, second = nn.Conv2d(3, 3, 1).eval(), nn.Conv2d(3, 3, 1).eval()
+
+    def program(x):
+        one, other = first(x), second(x)
+        both = one + other
+        return both.relu(), other * 2, functional.hardtanh(one, -0.5, 0.5), first(x).double().relu()
+
+    x = aten.randn(1, 3, 4, 4)
+    with aten.no_grad():
+        for found, expected in zip(aten.compile(program)(x), program(x), strict=True):
+            assert aten.allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_kernels_of_activations_are_met_by_convolutions():
+    layer = nn.Conv2d(3, 3, 1).eval()
+    compiled = aten.compile(lambda x: layer(x).relu())
+    x = aten.randn(1, 3, 4, 4)
+    library = aten.library.Library("aten", "IMPL")
+    with aten.no_grad():
+        compiled(x)
+        library.impl("relu", lambda self: aten.full_like(self, 5.0), "AutogradCPU")
+        try:
+            assert compiled(x).unique().tolist() == [5.0]
+        finally:
+            library._destroy()
+        assert compiled(x).unique().tolist() != [5.0]

@@ -56,6 +56,7 @@ def test_elements_by_index(element, layout):
         sizes = [9 if at == dim else size for at, size in enumerate(a.shape)]
         index = aten.randint(0, a.shape[dim], sizes)
         both_agree("gather", a, index, dim)
+        both_agree("gather", a, index, dim - 3)
         narrow = index if dim == 0 else index[:1, :2]
         both_agree("gather", a, narrow, dim)
         src = operand(element, *sizes, seed=1)
@@ -146,6 +147,37 @@ def test_windows_times_weights(element):
     both_agree("conv_general", image, whole, *given, tolerance=tolerance)
 
 
+REFUSED = {
+    "gather": [
+        (aten.ones(3, 2), aten.zeros(3, 3, dtype=aten.int64), 0),
+        (aten.ones(3, 2), aten.zeros(4, 2, dtype=aten.int64), 1),
+        (aten.ones(3, 2), aten.zeros(3, 2, dtype=aten.int64), -3),
+        (aten.ones(3, 2), aten.zeros(3, dtype=aten.int64), 0),
+    ],
+    "scatter": [
+        (aten.ones(3, 2), aten.zeros(4, 2, dtype=aten.int64), aten.ones(3, 2), 0, "sum"),
+        (aten.ones(3, 2), aten.zeros(3, 3, dtype=aten.int64), aten.ones(3, 3), 0, "sum"),
+        (aten.ones(3, 2), aten.zeros(3, 2, dtype=aten.int64), aten.ones(3, 2), 5, "sum"),
+    ],
+    "dot_general": [(aten.ones(3, 2), aten.ones(3, 4), (1,), (1,), (), ())],
+    "conv_general": [
+        (aten.ones(1, 2, 5), aten.ones(4, 3, 3), (1,), (0,), (0,), (1,), (1,), 1),
+        (aten.ones(1, 2, 5), aten.ones(4, 2, 3), (1,), (0,), (0,), (1,), (1,), 2),
+        (aten.ones(1, 2, 5), aten.ones(3, 1, 3), (1,), (0,), (0,), (1,), (1,), 2),
+    ],
+    "pad": [(aten.ones(3), 0, (-2,), (-2,), (0,)), (aten.ones(3), 0, (1, 1), (0,), (0,))],
+    "rev": [(aten.ones(3), (1,))],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_operands_that_do_not_go_together(name):
+    kernel, _ = over_loops(name)
+    for given in REFUSED[name]:
+        with pytest.raises((RuntimeError, IndexError)):
+            kernel(*given)
+
+
 def test_the_text_of_index_expressions():
     element = aten.float32
     a, index = Window(0, element, (9, 4), (4, 1)), Window(1, aten.int64, (5, 4), (4, 1))
@@ -197,7 +229,8 @@ for name, given, ours in (
 ):
     made = getattr(prims, name)(*ours)
     assert made.device.type == "privateuseone", name
-    assert on_device(made, aten.device("cpu")).tolist() == getattr(prims, name)(*given).tolist(), name
+    expected = getattr(prims, name)(*given)
+    assert on_device(made, aten.device("cpu")).tolist() == expected.tolist(), name
 print("all")
 """
     done = subprocess.run(

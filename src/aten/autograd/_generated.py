@@ -403,6 +403,14 @@ def random__self(gradient: Any) -> Any:
     return ops.aten.zeros_like(gradient)
 
 
+def random__from_self(gradient: Any) -> Any:
+    return ops.aten.zeros_like(gradient)
+
+
+def random__to_self(gradient: Any) -> Any:
+    return ops.aten.zeros_like(gradient)
+
+
 def bernoulli_self(gradient: Any) -> Any:
     return ops.aten.zeros_like(gradient)
 
@@ -1676,6 +1684,12 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'random_': ((
         (('self',), ('gradient',), random__self, 'zeros_like', ('gradient',)),
+    ), (), ()),
+    'random_.from': ((
+        (('self',), ('gradient',), random__from_self, 'zeros_like', ('gradient',)),
+    ), (), ()),
+    'random_.to': ((
+        (('self',), ('gradient',), random__to_self, 'zeros_like', ('gradient',)),
     ), (), ()),
     'bernoulli': ((
         (('self',), ('gradient',), bernoulli_self, 'zeros_like', ('gradient',)),

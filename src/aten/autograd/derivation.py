@@ -28,6 +28,8 @@ from aten.prims.tangents import NOT_HOLOMORPHIC, PARTIALS, REAL_LINEAR, STEPS
 
 # Arguments that choose; they have no derivative.
 CHOOSING = frozenset({"condition", "mask", "pred"})
+# Graphs that a gradient's definition keeps, one for each combination of types.
+_MOST_TRACED = 64
 
 
 class NoDerivativeError(Exception):
@@ -150,6 +152,8 @@ class GradientFunction:
         taken = {parameter.name for parameter in definition.parameters}
         self.gradient = _unlike("gradient", taken)
         self.result = _unlike("result", taken)
+        # Derivatives of derivatives trace what they are derived from again and again.
+        self._traced: dict[Any, tuple[Graph | None, dict[str, Node]]] = {}
 
     def __call__(self, /, **named: Any) -> Value:
         gradient = named[self.gradient]
@@ -166,6 +170,19 @@ class GradientFunction:
         `named` has dtypes in the places of values. What it lacks is an input, too: of a tensor that
         is not needed nothing is known but that.
         """
+        try:
+            # Numbers of several types are equal.
+            key = tuple((name, value, type(value)) for name, value in named.items())
+            found = self._traced.get(key)
+        except TypeError:  # a list among the attributes
+            return self._traced_graph(named)
+        if found is None:
+            if len(self._traced) >= _MOST_TRACED:
+                self._traced.clear()
+            found = self._traced[key] = self._traced_graph(named)
+        return found
+
+    def _traced_graph(self, named: Mapping[str, Any]) -> tuple[Graph | None, dict[str, Node]]:
         interpreter = GraphInterpreter()
         inputs: dict[str, Node] = {}
         element = named.get("operation", named[self.gradient])

@@ -15,7 +15,12 @@ from aten.backends import lazy_views, modes
 if TYPE_CHECKING:
     from aten._core.dispatch.dispatcher import OpOverload
     from aten.backends.contract import DeviceBackend as DeviceBackend
+    from aten.backends.contract import LoopGenerator as LoopGenerator
     from aten.backends.contract import register as register
+    from aten.backends.launching import Launch as Launch
+    from aten.backends.launching import Part as Part
+    from aten.backends.streams import current_stream as current_stream
+    from aten.backends.streams import use_stream as use_stream
 
 # Which function gives operators of a kind their kernels.
 _INSTALLERS = {
@@ -39,14 +44,18 @@ _DEFERRED_MODULES = frozenset(
 
 
 # Who writes a backend asks for these; programs do without them.
-_CONTRACT = frozenset({"DeviceBackend", "register"})
+_CONTRACT = {
+    **dict.fromkeys(("DeviceBackend", "LoopGenerator", "register"), "contract"),
+    **dict.fromkeys(("Launch", "Part"), "launching"),
+    **dict.fromkeys(("current_stream", "use_stream"), "streams"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _DEFERRED_MODULES:
         return import_module(f"aten.backends.{name}")
     if name in _CONTRACT:
-        return getattr(import_module("aten.backends.contract"), name)
+        return getattr(import_module(f"aten.backends.{_CONTRACT[name]}"), name)
     raise AttributeError(f"module 'aten.backends' has no attribute {name!r}")
 
 

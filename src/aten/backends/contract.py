@@ -2,13 +2,14 @@
 
 A device whose memory the host cannot address, and that has no compiler of ours, is one object: an
 allocator, copies, and kernels by the names of primitives or operators. Whatever has no kernel is
-decomposed.
+decomposed. A device that has a compiler but no address brings `generator` and `launch` in the
+place of kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from aten import registry
 from aten._core.base.device import device_types, rename_device_type
@@ -17,6 +18,11 @@ from aten._core.dispatch.registrations import set_code_generator
 from aten._core.memory.storage import set_device_allocator
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.filling.factories import set_fill_operator
+from aten.loops.target import Target
+
+if TYPE_CHECKING:
+    from aten.backends.launching import Launch, Part
+    from aten.loops.program import Program
 
 # What a device may take: primitives, the core operators, or whatever it registers.
 OPSETS = ("prims", "core", "all")
@@ -25,6 +31,36 @@ COMPONENTS = {
     "PrivateUse2": "privateusetwo",
     "PrivateUse3": "privateusethree",
 }
+
+
+# A device that runs a fold as it is: nothing is cut, and nothing kept in between.
+WHOLE = Target(
+    chunk=1 << 62,
+    least_chunks=2,
+    narrow=0,
+    wide=1,
+    lane=1,
+    least_lane=1,
+    buffered=0,
+    costly=1 << 30,
+)
+
+
+class LoopGenerator:
+    """Turns programs of loops into code of a device; subclass it.
+
+    `target` says how folds are cut for the device, and so their bits.
+    """
+
+    target: Target = WHOLE
+
+    def __call__(self, program: Program) -> Any:
+        """Code for `program`, whatever that is: `launch` gets it."""
+        raise NotImplementedError(f"{type(self).__name__}: makes no code")
+
+    def lacking(self) -> Collection[str]:
+        """The optional primitives that programs are to come without."""
+        return ("lookup", "rsqrt_estimate", "reciprocal_estimate")
 
 
 class DeviceBackend:
@@ -68,9 +104,35 @@ class DeviceBackend:
         Nothing, where kernels wait themselves.
         """
 
+    def default_stream(self, index: int) -> Any:
+        """The stream of device `index` that is current until `use_stream` says another one.
+
+        None, where there are no streams.
+        """
+        return None
+
+    def generator(self) -> LoopGenerator | None:
+        """What turns programs of loops into code, or None.
+
+        Where there is one, primitives that become loops need no kernels: see `launch`.
+        """
+        return None
+
+    def launch(self, launch: Launch, parts: Sequence[Part], stream: Any) -> None:
+        """Ask `stream` to run the code that the generator made, on these parts of memory.
+
+        There is one part for each operand of `launch.program`, in its order. Results are fresh,
+        and nothing is read from the device before `synchronize`.
+        """
+        raise NotImplementedError(f"{self.name}: no launch")
+
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         """Kernels of primitives by name: "add", "gather"."""
         return {}
+
+    def on_host(self) -> Collection[str]:
+        """Primitives that the CPU computes for the device, from copies and to copies."""
+        return ()
 
     def operators(self) -> Mapping[str, Callable[..., Any]]:
         """Kernels of operators by qualified name: "aten::mm", "aten::add.Tensor"."""
@@ -103,7 +165,9 @@ def register(backend: DeviceBackend, component: str = "PrivateUse1") -> None:
 
 def _kernels_of(backend: DeviceBackend) -> dict[str, Callable[..., Any]]:
     """Kernels by qualified name. Raises ValueError for names that nothing has."""
-    given = {f"prims::{name}": kernel for name, kernel in backend.kernels().items()}
+    given = {f"prims::{name}": kernel for name, kernel in _launched(backend).items()}
+    given |= {f"prims::{name}": _by_host(backend, name) for name in backend.on_host()}
+    given |= {f"prims::{name}": kernel for name, kernel in backend.kernels().items()}
     given.update(backend.operators())
     unknown = [name for name in given if registry.find_operator(name) is None]
     if unknown:
@@ -119,6 +183,36 @@ def _kernels_of(backend: DeviceBackend) -> dict[str, Callable[..., Any]]:
     }
     checked.setdefault("prims::copy_to", _copying(backend))
     return checked
+
+
+def _launched(backend: DeviceBackend) -> dict[str, Callable[..., Any]]:
+    """Kernels of primitives that the device generates code for."""
+    generator = backend.generator()
+    if generator is None:
+        return {}
+    from aten.backends.launching import launched_kernels
+
+    return launched_kernels(backend, generator)
+
+
+def _by_host(backend: DeviceBackend, name: str) -> Callable[..., Any]:
+    """The CPU's kernel of a primitive, on copies of what is on the device."""
+    op = registry.find_operator(f"prims::{name}")
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        assert op is not None
+        if named.get("device") is not None:
+            named["device"] = "cpu"
+        made = op(*(_moved(one, "cpu") for one in arguments), **named)
+        return _moved(made, backend.name)
+
+    return call
+
+
+def _moved(value: Any, place: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_moved(one, place) for one in value)
+    return value.to(place) if isinstance(value, Tensor) else value
 
 
 def _on_one_device(name: str, device: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

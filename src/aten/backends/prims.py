@@ -38,7 +38,7 @@ def load() -> None:
         if prim.kind == "shape":
             op.register(DispatchKey.CompositeExplicitAutograd, _broadcast_in_dim)
             continue
-        structured.define_by(op, _function(prim, op), f"aten/prims: {prim.name}")
+        structured.define_by(op, function_of(prim, op), f"aten/prims: {prim.name}")
         if prim.kind == "elementwise":
             structured.install_loops_pointwise(op)
         else:
@@ -111,7 +111,7 @@ _VIEWS: dict[str, Callable[..., Tensor]] = {"windows": _windows}
 _CPU_KERNELS = "aten.backends.cpu.operators.primitives"
 
 
-def _function(prim: Prim, op: OpOverload) -> Callable[..., Value]:
+def function_of(prim: Prim, op: OpOverload) -> Callable[..., Value]:
     """`prim` with the schema's arguments by name."""
     arguments = op._schema.arguments
     tensors = [argument.name for argument in arguments if str(argument.type) == "Tensor"]

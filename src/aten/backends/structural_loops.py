@@ -16,7 +16,8 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import Plan, PlanKernel
 from aten.backends.plans import plan_steps
 from aten.backends.structured import LoopBackend, loop_backends
-from aten.loops.structural import LOWERED, Steps, Window
+from aten.loops.structural import LOWERED, Steps, Window, dimension
+from aten.prims import StructuralPrim
 from aten.registry import ops
 
 _NAMESPACE = "loops"
@@ -49,7 +50,10 @@ class StructuralLoops:
 def lowered(
     lowering: Callable[..., Steps], op: OpOverload, arguments: Sequence[Any]
 ) -> tuple[Steps, int]:
-    """The steps of a primitive on these arguments, and how many tensors it has."""
+    """The steps of a primitive on these arguments, and how many tensors it has.
+
+    Raises RuntimeError where these do not go together.
+    """
     windows: list[Window] = []
     params: dict[str, Any] = {}
     for argument, value in zip(op._schema.arguments, arguments, strict=True):
@@ -59,14 +63,18 @@ def lowered(
             params[argument.name] = value
         for one in tensors:
             windows.append(Window(len(windows), one.dtype, tuple(one.shape), one.stride()))
-    return lowering(*windows, **params), len(windows)
+    StructuralPrim.table[lowering.__name__].result(*arguments)
+    steps = lowering(*windows, **params)
+    steps.require_inside(windows)
+    return steps, len(windows)
 
 
 def check_indices(name: str, a: Tensor, index: Tensor, dim: int) -> None:
     """Raises IndexError where an index is none of the places along `dim` of `a`."""
+    dim = dimension(name, dim, a.dim())
+    size = a.shape[dim] if a.dim() else 1
     if not index.numel():
         return
-    size = a.shape[dim] if a.dim() else 1
     least, most = (int(one) for one in ops.aten.aminmax(index))
     if least < 0 or most >= size:
         wrong = least if least < 0 else most

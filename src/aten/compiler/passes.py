@@ -5,82 +5,19 @@ Each takes a graph and gives one; all are listed in `prepared`.
 
 from __future__ import annotations
 
-from typing import Any
-
-from aten._core.base.device import device
-from aten._core.tensor.construct import empty_strided
-from aten._core.tensor.tensor import Tensor
+from aten.compiler.epilogues import with_epilogues, with_padding
+from aten.compiler.rewriting import Rewriting, users_of
 from aten.compiler.values import operator_of
-from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
+from aten.graph.ir import Graph, Node
 from aten.registry import USER_DEFINED
-
-_META = device("meta")
 
 
 def prepared(graph: Graph) -> Graph:
-    """`graph` as it is partitioned: batch norms taken into convolutions, and nothing unused."""
-    for rewrite in (known_moments, without_unused):
+    """`graph` as it is partitioned: batch norms, paddings, sums and activations taken into
+    convolutions, and nothing unused."""
+    for rewrite in (known_moments, without_unused, with_padding, with_epilogues):
         graph = rewrite(graph)
     return graph
-
-
-class Rewriting:
-    """A graph that is being made from another one.
-
-    Attributes:
-        nodes: those made so far.
-        current: what stands for a node of the other graph.
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.nodes: list[Node] = []
-        self.current: dict[Node, Node] = {}
-        self._names = {node.name for node in graph.nodes}
-
-    def keep(self, node: Node) -> Node:
-        """The node over what its operands are by now."""
-        made = Node(
-            node.name, node.op, node.target, self.of(node.args), self.of(node.kwargs), node.meta
-        )
-        self.nodes.append(made)
-        self.current[node] = made
-        return made
-
-    def of(self, value: Any) -> Any:
-        """Arguments with nodes of the graph that is being made."""
-        return map_nodes(value, lambda node: self.current.get(node, node))
-
-    def call(self, target: str, *args: Any, **kwargs: Any) -> Node:
-        """A new call of an operator, with its result described by the operator itself.
-
-        Arguments are nodes of the new graph; operators with several results are not for this.
-        """
-        node = Node(self._free_name(target), "call_function", target, args, kwargs)
-        op = operator_of(node)
-        assert op is not None
-        given = map_nodes(args, lambda one: described(one.meta["val"]))
-        named = map_nodes(kwargs, lambda one: described(one.meta["val"]))
-        node.meta["val"] = _recorded(op(*given, **named))
-        self.nodes.append(node)
-        return node
-
-    def finished(self) -> Graph:
-        """The new graph."""
-        made = Graph()
-        made.subgraphs = self.graph.subgraphs
-        made.returns_single = self.graph.returns_single
-        made.nodes = self.nodes
-        return made
-
-    def _free_name(self, target: str) -> str:
-        stem = target.split(".")[1]
-        name, count = stem, 0
-        while name in self._names:
-            count += 1
-            name = f"{stem}_{count}"
-        self._names.add(name)
-        return name
 
 
 def known_moments(graph: Graph) -> Graph:
@@ -89,7 +26,7 @@ def known_moments(graph: Graph) -> Graph:
 
     Results are those of the batch norm but for rounding.
     """
-    users = _users(graph)
+    users = users_of(graph)
     rewriting = Rewriting(graph)
     for node in graph.nodes:
         if node in rewriting.current:
@@ -173,7 +110,7 @@ def _scaled(rewriting: Rewriting, source: Node, scale: Node, shift: Node) -> Nod
     weight = call("aten.mul.Tensor", weight, call("aten.view.default", scale, sizes))
     if bias is not None:
         shift = call("aten.add.Tensor", shift, call("aten.mul.Tensor", bias, scale))
-    rewriting.nodes.remove(rewriting.current[source])
+    rewriting.drop(rewriting.current[source])
     return call("aten.convolution.default", image, weight, shift, *others)
 
 
@@ -204,13 +141,6 @@ def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
             same.add(node)
             found.append(node)
     return found
-
-
-def described(meta: TensorMeta) -> Tensor:
-    """A tensor of the meta device that is like what was recorded."""
-    sizes = [int(concrete(one, {})) for one in meta.shape]
-    strides = [int(concrete(one, {})) for one in meta.stride]
-    return empty_strided(sizes, strides, meta.dtype, _META)
 
 
 def has_effect(node: Node) -> bool:
@@ -245,23 +175,3 @@ def is_written(node: Node) -> bool:
     """Whether a call writes to an argument."""
     op = operator_of(node)
     return op is not None and any(one.is_write for one in op._schema.arguments)
-
-
-def _users(graph: Graph) -> dict[Node, list[Node]]:
-    users: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        for one in node.all_input_nodes:
-            users.setdefault(one, []).append(node)
-    return users
-
-
-def _recorded(tensor: Tensor) -> TensorMeta:
-    return TensorMeta(
-        tensor.dtype,
-        tuple(tensor.shape),
-        tensor.stride(),
-        tensor.storage_offset(),
-        device("cpu"),
-        tensor.layout,
-        False,
-    )

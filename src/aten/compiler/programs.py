@@ -8,7 +8,8 @@ from typing import Any
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import Partition, partition
-from aten.compiler.passes import Rewriting, constant_part, prepared, writes
+from aten.compiler.passes import constant_part, prepared, writes
+from aten.compiler.rewriting import Rewriting
 from aten.compiler.values import is_as_made, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
@@ -43,6 +44,7 @@ class CompiledProgram:
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes
         ]
+        fused += [one for node in graph.nodes for one in node.meta.get("stands_for", ())]
         self._fused_operators = frozenset(one for one in fused if one is not None)
         self.graph, functions = _with_kernels(graph, self.partition)
         self._interpreter = Interpreter(self.graph, functions)

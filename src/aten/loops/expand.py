@@ -34,6 +34,8 @@ def _index_of(extreme: str) -> Rule:
     return rule
 
 
+# No primitive, but what a device may lack as well: look-ups of an instruction or two.
+QUICK_LOOKUPS = "quick lookups"
 _EXPANDED = (DTYPES["float32"], DTYPES["float64"])
 _RULES: dict[str, Rule] = {
     "argmax": _index_of("amax"),
@@ -42,17 +44,22 @@ _RULES: dict[str, Rule] = {
 
 
 def expand(graph: Graph, lacking: Collection[str] = ()) -> Graph:
-    """`graph` in terms of what loops know, without the optional primitives in `lacking`."""
+    """`graph` in terms of what loops know, without the optional primitives in `lacking`.
+
+    It may have `QUICK_LOOKUPS`, too.
+    """
     # A large part of what `import aten` would import, and not needed before the first kernel.
-    from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS, OPTIONAL
+    from aten.loops.math import COMPLEX_EXPANSIONS, EXPANSIONS, OPTIONAL, WITHOUT_TABLES
+
+    expansions = {**EXPANSIONS, **(WITHOUT_TABLES if QUICK_LOOKUPS in lacking else {})}
 
     def rule_for(node: Node) -> Rule | None:
         if node.prim in _RULES:
             return _RULES[node.prim]
         if node.prim in COMPLEX_EXPANSIONS and node.inputs[0].dtype.is_complex:
             return COMPLEX_EXPANSIONS[node.prim]
-        if node.prim in EXPANSIONS and node.inputs[0].dtype in _EXPANDED:
-            return EXPANSIONS[node.prim]
+        if node.prim in expansions and node.inputs[0].dtype in _EXPANDED:
+            return expansions[node.prim]
         return None
 
     expanded = _rewritten(graph, rule_for)

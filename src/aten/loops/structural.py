@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from aten._core.base.dtypes import DTYPES, dtype
-from aten.loops.addressing import element, inside, number, place
+from aten.loops.addressing import ELEMENT, element, inside, is_placed, number, place
 from aten.prims import Graph, GraphInterpreter, Node, Number, Prim, Value
 from aten.prims import elementwise as p
 from aten.prims.prim import Shape
@@ -36,6 +36,12 @@ class Window:
     strides: Shape
     offset: int = 0
 
+    def reach(self) -> tuple[int, int]:
+        """The first and the last element that the walk may meet, from the tensor's first."""
+        ends = [(size - 1) * step for size, step in zip(self.sizes, self.strides, strict=True)]
+        low = sum(min(one, 0) for one in ends)
+        return self.offset + low, self.offset + sum(max(one, 0) for one in ends)
+
     def moved(self, sizes: Dims, strides: Dims, offset: int = 0) -> Window:
         """Another window on the same tensor, `offset` elements behind this one."""
         return Window(self.source, self.dtype, tuple(sizes), tuple(strides), self.offset + offset)
@@ -55,6 +61,20 @@ class Step:
     serial: tuple[int, ...] = ()
     across: bool = False
 
+    @property
+    def indexed(self) -> list[Window]:
+        """The windows that are met at computed addresses."""
+        if not self.numbers:
+            return []
+        nodes = self.graph.nodes()
+        bases = {id(one.inputs[0]) for one in nodes if one.prim == ELEMENT.name}
+        inputs = self.graph.inputs
+        found = [
+            window for node, window in zip(inputs, self.windows, strict=False) if id(node) in bases
+        ]
+        outputs = zip(self.graph.outputs, self.windows[len(inputs) :], strict=True)
+        return found + [window for node, window in outputs if is_placed(node)]
+
 
 @dataclass(slots=True)
 class Steps:
@@ -64,6 +84,23 @@ class Steps:
     steps: list[Step]
     result: Window
     kept: list[Window] = field(default_factory=list)
+
+    def require_inside(self, inputs: Sequence[Window]) -> None:
+        """Raises RuntimeError where a walk would leave a tensor: operands do not go together."""
+        tensors = [*inputs, self.result, *self.kept]
+        for step in self.steps:
+            indexed = {id(one) for one in step.indexed}
+            for window in step.windows:
+                low, high = window.reach()
+                if id(window) in indexed:
+                    size, stride = step.numbers
+                    high += (size - 1) * stride // window.dtype.itemsize
+                whole = tensors[window.source]
+                if 0 not in window.sizes and (low < whole.offset or high > whole.reach()[1]):
+                    listed = ", ".join(str(list(one.sizes)) for one in inputs)
+                    raise RuntimeError(
+                        f"{step.graph.name}: operands of sizes {listed} do not go together"
+                    )
 
 
 def row_major(sizes: Dims) -> Shape:
@@ -97,8 +134,16 @@ def _along(window: Window, dim: int, sizes: Shape) -> Window:
     return window.moved(sizes, strides)
 
 
+def dimension(name: str, dim: int, rank: int) -> int:
+    """`dim` counted from the first of so many. Raises IndexError where there is none."""
+    if not -max(rank, 1) <= dim < max(rank, 1):
+        raise IndexError(f"prims.{name}: dimension {dim} of {rank}")
+    return dim % max(rank, 1)
+
+
 def gather(a: Window, index: Window, *, dim: int) -> Steps:
     """`prims::gather`; numbers are the size and the stride along `dim`."""
+    dim = dimension("gather", dim, len(a.sizes))
     result = _result(2, a.dtype, index.sizes)
     if not index.sizes:
         return Steps([_copy("gather", a, result)], result)
@@ -117,6 +162,7 @@ _COMBINED = {"sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum"}
 
 def scatter(a: Window, index: Window, src: Window, *, dim: int, combine: str) -> Steps:
     """`prims::scatter`: a copy, in which elements are placed in the order of the index."""
+    dim = dimension("scatter", dim, len(a.sizes))
     result = _result(3, a.dtype, a.sizes)
     copied = _copy("scatter_from", a, result)
     sizes = index.sizes
@@ -231,6 +277,11 @@ def conv_general(
     batch, _, *spatial = wide.sizes
     outs, inner, *window = weight.sizes
     counts = [window_count(*one) for one in zip(spatial, window, stride, dilation, strict=True)]
+    if groups < 1 or outs % groups or inner * groups != wide.sizes[1]:
+        raise RuntimeError(
+            f"prims.conv_general: {wide.sizes[1]} channels and weights of sizes "
+            f"{list(weight.sizes)} do not make {groups} groups"
+        )
     each = outs // groups
     walked = (batch, groups, each, *counts, inner, *window)
     moves = [one * by for one, by in zip(wide.strides[2:], stride, strict=True)]
@@ -287,6 +338,7 @@ def spread_node(node: Node, sizes: Shape) -> Node:
 def cat(*tensors: Window, dim: int) -> Steps:
     """`prims::cat`: a copy of each tensor to its part of the result."""
     sizes = list(tensors[0].sizes)
+    dim = dimension("cat", dim, len(sizes))
     sizes[dim] = sum(one.sizes[dim] for one in tensors)
     result = _result(len(tensors), tensors[0].dtype, sizes)
     steps, begin = [], 0
@@ -301,7 +353,7 @@ def cat(*tensors: Window, dim: int) -> Steps:
 def rev(a: Window, *, dims: Dims) -> Steps:
     """`prims::rev`: a walk from the other end."""
     result = _result(1, a.dtype, a.sizes)
-    every = [dim % len(a.sizes) for dim in dims]
+    every = [dimension("rev", dim, len(a.sizes)) for dim in dims]
     if not math.prod(a.sizes):
         return Steps([], result)
     begin = sum((a.sizes[dim] - 1) * a.strides[dim] for dim in every)

@@ -8,6 +8,7 @@ from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.maps import Map
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
 from aten.backends.cpu.scans import ScanSchedule, only_scans
+from aten.loops.expand import QUICK_LOOKUPS
 from aten.loops.program import Program
 
 
@@ -26,8 +27,8 @@ def llvm_ir(program: Program) -> str:
 
 
 def lacking() -> frozenset[str]:
-    """The optional primitives that this processor does not have."""
-    return frozenset() if vector_bytes() >= 64 else ESTIMATES
+    """The optional primitives that this processor does not have, and whether look-ups are slow."""
+    return frozenset() if vector_bytes() >= 64 else ESTIMATES | {QUICK_LOOKUPS}
 
 
 def compile_program(program: Program) -> Compiled:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from aten.loops.math import complex_functions, complex_inverse
 from aten.loops.math.error_function import erf, erfc, erfinv, ndtr
 from aten.loops.math.estimate import reciprocal_estimate, rsqrt_estimate
-from aten.loops.math.exponential import exp, exp2, expm1, sigmoid
+from aten.loops.math.exponential import exp, exp2, expm1, sigmoid, sigmoid_by_division
 from aten.loops.math.gamma import digamma, lgamma
-from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
+from aten.loops.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh, tanh_by_division
 from aten.loops.math.inverse_trigonometric import acos, asin, atan, atan2
 from aten.loops.math.logarithm import log, log1p, log2, log10
 from aten.loops.math.lookup import lookup
@@ -65,6 +65,12 @@ OPTIONAL: dict[str, Callable[..., Value]] = {
     "rsqrt_estimate": rsqrt_estimate,
 }
 """The same for what loops know as it is, but a device may not."""
+
+WITHOUT_TABLES: dict[str, Callable[..., Value]] = {
+    "sigmoid": sigmoid_by_division,
+    "tanh": tanh_by_division,
+}
+"""The same for devices on which a look-up takes more than a few multiplications."""
 
 DECOMPOSITIONS: dict[str, Callable[..., Value]] = {**EXPANSIONS, **OPTIONAL}
 

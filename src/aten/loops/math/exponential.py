@@ -28,6 +28,8 @@ from aten.prims import arithmetic as a
 SIGMOID_NEAR = 7.5
 # From here on it is 1.
 SIGMOID_ONE = 20.0
+# Up to here its exponential, and the last bit of that, are normal numbers.
+SIGMOID_NORMAL = 60.0
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,35 @@ def sigmoid(x: Value) -> Value:
         return a.where_rare(is_far, a.where(is_far, sigmoid_far_out_float32(x), near), near)
     decay = scaled_exp(-a.abs(x))
     return choose(x >= 0.0, x, 1.0, decay) / (decay + 1.0)
+
+
+def sigmoid_by_division(x: Value) -> Value:
+    """`sigmoid` without tables, for processors on which a look-up takes many instructions.
+
+    ``e^-|x|`` is a sum of two parts, and what the quotient lacks of the exact one is added to it.
+
+    Error: float32 0.9 ULP.
+    """
+    if not is_float32(x):
+        return sigmoid(x)
+    is_far = exceeds(x, SIGMOID_NORMAL)
+    decay, tail = exp_in_two_parts(-a.abs(x))
+    one, zero, is_positive = a.constant(x, 1.0), a.constant(x, 0.0), x >= 0.0
+    whole = decay + 1.0
+    whole_tail = (1.0 - whole) + decay + tail
+    part, part_tail = a.where(is_positive, one, decay), a.where(is_positive, zero, tail)
+    share = part / whole
+    lacking = a.fma(-share, whole, part) + a.fma(-share, whole_tail, part_tail)
+    near = a.fma(lacking, a.where(is_positive, share, 1.0 - share), share)
+    return a.where_rare(is_far, a.where(is_far, sigmoid_far_out_float32(x), near), near)
+
+
+def exp_in_two_parts(x: Value) -> tuple[Value, Value]:
+    """``e^x`` of a float32 and what it lacks, where the power of two is a normal number."""
+    r, rounded = reduce_by_ln2(x)
+    slope, scale = polynomial(r, (1.0, *coefficients.EXP_FLOAT32)), power_of_two(rounded)
+    exp_r = a.fma(r, slope, a.constant(x, 1.0))
+    return exp_r * scale, a.fma(r, slope, 1.0 - exp_r) * scale
 
 
 def sigmoid_near_zero_float32(x: Value) -> Value:

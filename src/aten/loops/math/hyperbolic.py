@@ -18,6 +18,7 @@ from aten.loops.math.building_blocks import (
 from aten.loops.math.exponential import (
     FLOAT32,
     FLOAT64,
+    exp_in_two_parts,
     power_of_two,
     reduce_by_ln2_short,
     scaled_exp,
@@ -35,6 +36,8 @@ from aten.prims import arithmetic as a
 LN2 = 0.6931471805599453
 # log(2)/2 in two parts, for a k times 2^23
 HALF_LN2_FLOAT32 = (LN2_HEAD_FLOAT32 / 2, LN2_REST_FLOAT32 / 2)
+# Up to here the polynomial of the hyperbolic tangent goes.
+TANH_NEAR = 0.55
 # About the inverse of the divisor, which is from 2 to 4.4
 ATANH_INVERSE = 0.375
 # What is added to a difference of bits before the fraction is cut off. Up to 0.26 k is 0.
@@ -97,6 +100,30 @@ def tanh(x: Value) -> Value:
         t = wide_expm1(choose(magnitude > 20.0, x, 40.0, magnitude + magnitude), precise=True)
         positive = t / (t + 2.0)
     return a.copysign(positive, x)
+
+
+def tanh_by_division(x: Value) -> Value:
+    """`tanh` without tables, for processors on which a look-up takes many instructions.
+
+    A polynomial near zero, else ``1 - 2 / (e^2|x| + 1)``, with what the quotient lacks.
+
+    Error: float32 0.9 ULP.
+    """
+    if not is_float32(x):
+        return tanh(x)
+    magnitude = a.abs(x)
+    square = x * x
+    near = a.fma(magnitude * square, polynomial(square, coefficients.TANH_FLOAT32), magnitude)
+    # From 10 on it is 1.
+    limited = choose(magnitude > 10.0, x, 10.0, magnitude)
+    growth, _ = exp_in_two_parts(limited + limited)
+    whole = growth + 1.0
+    whole_tail = (growth - whole) + 1.0
+    share = 2.0 / whole
+    lacking = a.fma(-share, whole, a.constant(x, 2.0)) - share * whole_tail
+    rest = 1.0 - share
+    rest_tail = (1.0 - rest) - share - lacking * (0.5 * share)
+    return a.copysign(a.where(magnitude < TANH_NEAR, near, rest + rest_tail), x)
 
 
 def tanh_of_positive_float32(x: Value) -> Value:

@@ -150,7 +150,8 @@ def clip_grad_norm(
 ) -> Tensor:
     """`clip_grad_norm_` under its former name. Warns."""
     warnings.warn("clip_grad_norm: use clip_grad_norm_", FutureWarning, stacklevel=2)
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+    norm: Tensor = clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+    return norm
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:

@@ -94,7 +94,8 @@ def _scaled(tensor: Tensor, factor: Number) -> Tensor:
     if factor == 1:
         return tensor
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-        assert not isinstance(factor, complex)
+        if isinstance(factor, complex):
+            raise RuntimeError(f"beta and alpha must be real for {tensor.dtype}, got {factor}")
         factor = int(factor)
     return tensor * factor
 

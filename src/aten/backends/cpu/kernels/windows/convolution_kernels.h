@@ -11,6 +11,7 @@
      LANES_OF(bits)           the mask of lanes whose bits are set
      MINIMUM(limit, value), MAXIMUM(limit, value)   NaN where the value is
      CURVED                   where there are activations other than limits
+     SUM_OF(vector)           where there is one: the sum of its lanes, in the order of `sum`
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
                               lie two apart
 
@@ -257,6 +258,16 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
     ELEMENT *out = tile->out;
     int64_t k = 0, end;
     int i, j;
+    /* What will be stored, and added before, is on its way while sums are made. */
+    ATEN_UNROLL for (i = 0; i < rows; i++) {
+        const ELEMENT *to = out + i * tile->out_row;
+        __builtin_prefetch(to, 1);
+        __builtin_prefetch(to + tile->columns - 1, 1);
+        if (finish && finish->adds) {
+            __builtin_prefetch(NAME(residual_of)(finish, to));
+            __builtin_prefetch(NAME(residual_of)(finish, to) + tile->columns - 1);
+        }
+    }
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[i][j] = (NAME(vector)){0};
@@ -360,6 +371,22 @@ static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
     }
 }
 
+/* The sum of all lanes: the upper half is added to the lower one, and so on. */
+static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
+{
+#ifdef SUM_OF
+    return SUM_OF(value);
+#else
+    ELEMENT lanes[LANES];
+    int half, i;
+    memcpy(lanes, &value, sizeof lanes);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+#endif
+}
+
 #define PARTS (16 / LANES)
 
 /* Sums for `rows` channels at one position, whose column of the panel lies in `column`. Whatever
@@ -371,7 +398,6 @@ NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const 
     const ELEMENT *left = (const ELEMENT *)tile->left + row * tile->left_row;
     const int64_t depth = tile->depth, whole = depth / 16 * 16;
     NAME(vector) total[4][PARTS];
-    ELEMENT sums[16];
     int64_t k;
     int i, part, half;
     ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -391,15 +417,16 @@ NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const 
     }
     ATEN_UNROLL for (i = 0; i < rows; i++) {
         ELEMENT *to = out + (row + i) * tile->out_row;
-        memcpy(sums, total[i], sizeof sums);
-        ATEN_UNROLL for (half = 8; half > 0; half /= 2)
+        ELEMENT sum;
+        ATEN_UNROLL for (half = PARTS / 2; half > 0; half /= 2)
             ATEN_UNROLL for (part = 0; part < half; part++)
-                sums[part] += sums[part + half];
+                total[i][part] += total[i][part + half];
+        sum = NAME(sum)(total[i][0]);
         if (tile->adds)
-            sums[0] += *to;
+            sum += *to;
         else if (tile->bias)
-            sums[0] += ((const ELEMENT *)tile->bias)[(row + i) * tile->bias_step];
-        *to = NAME(settled_one)(tile->finish, sums[0], to);
+            sum += ((const ELEMENT *)tile->bias)[(row + i) * tile->bias_step];
+        *to = NAME(settled_one)(tile->finish, sum, to);
     }
 }
 
@@ -419,17 +446,6 @@ static TARGET void NAME(dots)(const aten_window_tile *tile, int64_t rows)
 }
 
 #include "convolution_slides.h"
-
-static inline __attribute__((always_inline)) TARGET ELEMENT NAME(sum)(NAME(vector) value)
-{
-    ELEMENT lanes[LANES];
-    int half, i;
-    memcpy(lanes, &value, sizeof lanes);
-    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
-        ATEN_UNROLL for (i = 0; i < half; i++)
-            lanes[i] += lanes[i + half];
-    return lanes[0];
-}
 
 /* What `rows` lines of a gradient and `columns` lines of what taps see sum up to. Lanes that are no
    positions do not count. */
@@ -546,6 +562,7 @@ static const aten_window_kernels NAME(kernels) = {
 #undef NAME
 #undef MASK
 #undef MINIMUM
+#undef SUM_OF
 #undef MAXIMUM
 #undef CURVED
 #undef TURN

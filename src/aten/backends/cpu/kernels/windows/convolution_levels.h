@@ -321,15 +321,15 @@ aten_window_store_floats(float *to, __m256i mask, __m256 value)
 {
     int bits = _mm256_movemask_ps(_mm256_castsi256_ps(mask));
     __m128 part = _mm256_castps256_ps128(value);
+    if (bits == 255) {
+        _mm256_storeu_ps(to, value);
+        return;
+    }
     if (bits & 8) {
         _mm_storeu_ps(to, part);
         part = _mm256_extractf128_ps(value, 1);
         to += 4;
         bits >>= 4;
-    }
-    if (bits == 15) {
-        _mm_storeu_ps(to, part);
-        return;
     }
     if (bits & 2) {
         _mm_storel_pi((__m64 *)to, part);
@@ -356,6 +356,13 @@ aten_window_store_doubles(double *to, __m256i mask, __m256d value)
         _mm_storeu_pd(to, part);
     else if (bits & 1)
         _mm_store_sd(to, part);
+}
+
+static inline __attribute__((always_inline)) TARGET float aten_window_sum_of_eight(__m256 value)
+{
+    __m128 half = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps(half, half, 1)));
 }
 
 /* Elements that lie two apart, of which the mask says which are there. */
@@ -388,6 +395,7 @@ aten_window_even_four(const double *from, uint32_t mask)
 #define LOAD_PART(from, mask) _mm256_maskload_ps(from, mask)
 #define STORE_PART(to, mask, value) aten_window_store_floats(to, mask, value)
 #define LOAD_EVEN(from, mask) aten_window_even_eight(from, mask)
+#define SUM_OF(value) aten_window_sum_of_eight(value)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #define MINIMUM(limit, value) _mm256_min_ps(limit, value)
 #define MAXIMUM(limit, value) _mm256_max_ps(limit, value)

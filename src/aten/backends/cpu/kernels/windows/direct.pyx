@@ -15,20 +15,16 @@ threads and on what lies beside it, and its bits do not.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
 
 cdef enum:
     # Channels of a result that slide over one copy of what they see.
     FEW_OUTPUTS = 4
-    # Elements of such a copy: it stays in the second cache. And those from which on panels, which
-    # copy nothing that is not seen, are the better way.
-    PLANE = 1 << 14
-    LARGE_PLANE = 1 << 17
     # Multiplications worth a claim of their own.
     CLAIM = 1 << 15
     # Pieces for each thread, to even out a slow one; and elements of the result in one, which is
@@ -63,9 +59,11 @@ cdef struct Panels:
     int64_t down
     int64_t together        # strips
     int64_t panel           # bytes
-    bint holds              # a piece is summed elsewhere: its positions have gaps in memory, or
-    bint is_dense           # its channels keep each other out of the caches
-    bint is_straight        # what positions see follows each other in memory as they do
+    # A piece is summed elsewhere: its positions have gaps in memory, or its channels keep each other
+    # out of the caches.
+    bint holds
+    bint is_dense           # positions follow each other in memory
+    bint is_straight        # so does what they see
     bint failed
 
 cdef struct Strip:
@@ -122,261 +120,11 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
     cdef int size = 8 if is_double else 4
     cdef int taken
     if work.inputs == 1 and work.outputs <= FEW_OUTPUTS and work.taps > 0:
-        taken = _slide_all(work, kernels, size)
+        taken = slide_all(work, kernels, size)
         if taken != 0:
             return taken > 0
     return _multiply_all(work, kernels, size)
 
-
-# Sliding
-
-cdef int _slide_all(const aten_windows* work, const aten_window_kernels* kernels,
-                    int size) noexcept nogil:
-    """1 if done, 0 if panels are the better way, -1 without memory."""
-    cdef Sliding sliding
-    cdef int64_t* memory = <int64_t*>malloc(4 * work.taps * sizeof(int64_t))
-    cdef int64_t planes, each
-    if memory == NULL:
-        return -1
-    sliding.work = work
-    sliding.kernels = kernels
-    sliding.size = size
-    sliding.failed = False
-    if not plan_sliding(&sliding, memory, PLANE):
-        free(memory)
-        return 0
-    sliding.lines = _lines_of_taps(&sliding)
-    planes = work.batch * work.groups * sliding.down * sliding.across
-    each = sliding.rows * sliding.columns * (work.outputs * work.taps + 4)
-    parallel_for(planes, max(1, CLAIM // each), _slide, &sliding)
-    free(memory)
-    return -1 if sliding.failed else 1
-
-
-cdef int64_t _least(const int64_t* numbers, int64_t count) noexcept nogil:
-    cdef int64_t index, least = numbers[0]
-    for index in range(1, count):
-        least = min(least, numbers[index])
-    return least
-
-
-cdef void _find_slots(Sliding* sliding, int64_t* memory) noexcept nogil:
-    """The slots that taps look into. Their offsets hold the slot for now."""
-    cdef const aten_windows* work = sliding.work
-    cdef Slots* slots = &sliding.slots
-    cdef int64_t tap, slot, z, y, x, row, column
-    cdef int64_t least_y = _least(work.places[1], work.taps)
-    cdef int64_t least_x = _least(work.places[2], work.taps)
-    slots.z = memory
-    slots.y = memory + work.taps
-    slots.x = memory + 2 * work.taps
-    slots.offsets = memory + 3 * work.taps
-    slots.count = slots.reach_y = slots.reach_x = 0
-    for tap in range(work.taps):
-        row = (work.places[1][tap] - least_y) // work.step[1]
-        column = (work.places[2][tap] - least_x) // work.step[2]
-        z = work.places[0][tap]
-        y = work.places[1][tap] - row * work.step[1]
-        x = work.places[2][tap] - column * work.step[2]
-        slot = 0
-        while slot < slots.count and not (slots.z[slot] == z and slots.y[slot] == y
-                                          and slots.x[slot] == x):
-            slot += 1
-        if slot == slots.count:
-            slots.z[slot] = z
-            slots.y[slot] = y
-            slots.x[slot] = x
-            slots.count += 1
-        slots.offsets[tap] = slot
-        slots.reach_y = max(slots.reach_y, row)
-        slots.reach_x = max(slots.reach_x, column)
-
-
-cdef bint plan_sliding(Sliding* sliding, int64_t* memory, int64_t plane) noexcept nogil:
-    """Slots, and chunks whose copies have about so many elements; False where they would be too
-    large. `memory` has room for four numbers of each tap."""
-    _find_slots(sliding, memory)
-    if not _cut_plane(sliding, plane):
-        return False
-    _place_taps(sliding)
-    return True
-
-
-cdef bint _cut_plane(Sliding* sliding, int64_t plane) noexcept nogil:
-    """Choose the chunks; False where copies of what they see would be too large."""
-    cdef const aten_windows* work = sliding.work
-    cdef const Slots* slots = &sliding.slots
-    cdef int64_t lines, length
-    if max(slots.reach_y, slots.reach_x) >= LARGE_PLANE:
-        return False
-    lines = slots.count * (slots.reach_y + 1)
-    length = max(<int64_t>256, plane // lines - slots.reach_x)
-    sliding.columns = min(work.sizes[2], length)
-    sliding.across = (work.sizes[2] + sliding.columns - 1) // sliding.columns
-    sliding.columns = (work.sizes[2] + sliding.across - 1) // sliding.across
-    sliding.pitch = sliding.columns + slots.reach_x
-    if sliding.pitch > LARGE_PLANE or lines > LARGE_PLANE // sliding.pitch:
-        return False
-    sliding.rows = max(<int64_t>1, plane // (slots.count * sliding.pitch) - slots.reach_y)
-    sliding.rows = min(work.sizes[1], sliding.rows)
-    sliding.down = (work.sizes[1] + sliding.rows - 1) // sliding.rows
-    sliding.rows = (work.sizes[1] + sliding.down - 1) // sliding.down
-    sliding.down = (work.sizes[1] + sliding.rows - 1) // sliding.rows * work.sizes[0]
-    sliding.height = sliding.rows + slots.reach_y
-    return True
-
-
-cdef void _place_taps(Sliding* sliding) noexcept nogil:
-    cdef const aten_windows* work = sliding.work
-    cdef Slots* slots = &sliding.slots
-    cdef int64_t tap, slot
-    for tap in range(work.taps):
-        slot = slots.offsets[tap]
-        slots.offsets[tap] = (
-            (slot * sliding.height + (work.places[1][tap] - slots.y[slot]) // work.step[1])
-            * sliding.pitch + (work.places[2][tap] - slots.x[slot]) // work.step[2])
-
-
-cdef int64_t _lines_of_taps(const Sliding* sliding) noexcept nogil:
-    """3, 5 or 7 if so many lines of taps are alike, each a line of the copy below the other."""
-    cdef const int64_t* offsets = sliding.slots.offsets
-    cdef int64_t lines = sliding.slots.reach_y + 1
-    cdef int64_t each = sliding.work.taps // lines
-    cdef int64_t tap
-    if lines not in (3, 5, 7) or each * lines != sliding.work.taps:
-        return 0
-    if sliding.work.out_strides[2] != 1:
-        return 0
-    for tap in range(each, sliding.work.taps):
-        if offsets[tap] != offsets[tap - each] + sliding.pitch:
-            return 0
-    return lines
-
-
-cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Chunks begin … end of all planes."""
-    cdef Sliding* sliding = <Sliding*>context
-    cdef const aten_windows* work = sliding.work
-    cdef int64_t each = sliding.down * sliding.across
-    cdef int64_t held = sliding.slots.count * sliding.height * sliding.pitch + ATEN_MOST_LANES
-    cdef int64_t results = sliding.rows * sliding.pitch + ATEN_MOST_LANES
-    cdef char* copied = <char*>malloc((held + results) * sliding.size)
-    cdef int64_t index, plane, chunk
-    if copied == NULL:
-        sliding.failed = True
-        return
-    for index in range(begin, end):
-        plane = index // each
-        chunk = index - plane * each
-        _slide_chunk(sliding, plane // work.groups, plane % work.groups, chunk // sliding.across,
-                     chunk % sliding.across * sliding.columns, copied,
-                     copied + held * sliding.size)
-    free(copied)
-
-
-cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int64_t chunk,
-                       int64_t x, char* copied, char* results) noexcept nogil:
-    cdef const aten_windows* work = sliding.work
-    cdef int64_t bands = sliding.down // work.sizes[0]
-    cdef int64_t z = chunk // bands
-    cdef int64_t y = chunk % bands * sliding.rows
-    cdef int64_t rows = min(sliding.rows, work.sizes[1] - y)
-    cdef int64_t columns = min(sliding.columns, work.sizes[2] - x)
-    cdef int64_t output, channel, row
-    cdef const char* bias = NULL
-    cdef char* out
-    cdef aten_grid grid
-    grid.data = copied
-    grid.offsets = sliding.slots.offsets
-    grid.height = sliding.lines
-    grid.taps = work.taps // max(<int64_t>1, sliding.lines)
-    grid.pitch = sliding.pitch
-    grid.out_line = work.out_strides[1]
-    grid.rows = rows
-    grid.columns = columns
-    grid.finish = work.finish
-    copy_slots(sliding, image, group, z, y, x, rows, copied)
-    for output in range(work.outputs):
-        channel = group * work.outputs + output
-        if work.bias != NULL:
-            bias = <const char*>work.bias + channel * work.bias_step * sliding.size
-        out = <char*>work.out + (image * work.out_batch + channel * work.out_channel
-                                 + z * work.out_strides[0] + y * work.out_strides[1]
-                                 + x * work.out_strides[2]) * sliding.size
-        grid.weights = <const char*>work.weight + channel * work.weight_row * sliding.size
-        if sliding.lines != 0:
-            grid.bias = bias
-            grid.out = out
-            sliding.kernels.slide_grid(&grid)
-            if work.finish != NULL and work.finish.activation != ATEN_CUT:
-                sliding.kernels.finish(work.finish, False, out, work.out_strides[1], rows, columns)
-            continue
-        sliding.kernels.slide(copied, sliding.slots.offsets, grid.weights, work.taps, bias,
-                              results, (rows - 1) * sliding.pitch + columns)
-        if work.out_strides[2] == 1:
-            sliding.kernels.copy_lines(results, sliding.pitch, 1, 0, columns, columns, rows, out,
-                                       work.out_strides[1])
-            if work.finish != NULL:
-                sliding.kernels.finish(work.finish, True, out, work.out_strides[1], rows, columns)
-            continue
-        for row in range(rows):
-            _spread_line(results + row * sliding.pitch * sliding.size, out, work.out_strides[2],
-                         columns, sliding.size)
-            out += work.out_strides[1] * sliding.size
-
-
-cdef void _spread_line(const char* line, char* out, int64_t step, int64_t count,
-                       int64_t size) noexcept nogil:
-    cdef int64_t index
-    if size == 4:
-        for index in range(count):
-            (<float*>out)[index * step] = (<const float*>line)[index]
-    else:
-        for index in range(count):
-            (<double*>out)[index * step] = (<const double*>line)[index]
-
-
-cdef void copy_slots(const Sliding* sliding, int64_t image, int64_t group, int64_t z, int64_t y,
-                      int64_t x, int64_t rows, char* copied) noexcept nogil:
-    """What a chunk of positions sees, slot after slot, with zeros for padding."""
-    cdef const aten_windows* work = sliding.work
-    cdef const Slots* slots = &sliding.slots
-    cdef const char* data = <const char*>work.input + (
-        image * work.input_batch + group * work.input_channel) * sliding.size
-    cdef int64_t step = work.step[2], length = work.input_sizes[2]
-    cdef int64_t slot, plane, first, low, high, line, above, below
-    cdef int64_t lines = rows + slots.reach_y
-    cdef int64_t height = work.step[1]
-    cdef char* to
-    for slot in range(slots.count):
-        plane = z * work.step[0] + slots.z[slot]
-        first = x * step + slots.x[slot]
-        line = y * height + slots.y[slot]
-        _see(first, step, work.input_sizes[2], sliding.pitch, &low, &high)
-        _see(line, height, work.input_sizes[1], lines, &above, &below)
-        if not (0 <= plane < work.input_sizes[0]) or high == low:
-            above = below = 0
-        to = copied + slot * sliding.height * sliding.pitch * sliding.size
-        memset(to, 0, above * sliding.pitch * sliding.size)
-        sliding.kernels.copy_lines(
-            data + (plane * work.input_strides[0] + (line + above * height) * work.input_strides[1]
-                    + first * work.input_strides[2]) * sliding.size,
-            height * work.input_strides[1], step * work.input_strides[2], low, high,
-            sliding.pitch, below - above, to + above * sliding.pitch * sliding.size,
-            sliding.pitch)
-        memset(to + below * sliding.pitch * sliding.size, 0,
-               (lines - below) * sliding.pitch * sliding.size)
-
-
-cdef inline void _see(int64_t first, int64_t step, int64_t length, int64_t count, int64_t* low,
-                      int64_t* high) noexcept nogil:
-    """Which of `count` places, `step` apart from `first` on, lie within `length`."""
-    low[0] = min(count, (step - 1 - first) // step) if first < 0 else 0
-    high[0] = min(count, (length - first + step - 1) // step) if first < length else 0
-    high[0] = max(low[0], high[0])
-
-
-# Panels
 
 cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels,
                         int size) noexcept nogil:
@@ -574,7 +322,7 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
     for index in range(strip.pieces):
         piece = &strip.piece[index]
         for row in range(rows):
-            _spread_line(held + (row * held_row + place + piece.column) * size,
+            spread_line(held + (row * held_row + place + piece.column) * size,
                          out + (row * work.out_channel + piece.z * work.out_strides[0]
                                 + piece.y * work.out_strides[1]
                                 + piece.x * work.out_strides[2]) * size,

@@ -128,6 +128,9 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
                          Place* places) noexcept nogil:
     cdef int64_t line, x, count, offset, row, column, plane, at
     cdef int64_t width = pool.results[2]
+    if _are_squares(pool):
+        _find_in_squares(pool, begin, end, out, places)
+        return
     for line in range(begin, end):
         locate(pool, line, &offset, &row, &column)
         plane = line // (pool.results[0] * pool.results[1]) if pool.apart else 0
@@ -150,6 +153,60 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
             if pool.indices != NULL:
                 _keep_positions(pool, x + plane * width, count, places, pool.indices + at + x)
             x += count
+
+
+cdef bint _are_squares(const Pool* pool) noexcept nogil:
+    """Whether the windows are two by two elements side by side, as most of images are."""
+    cdef int64_t dim, place
+    if pool.apart or not pool.present[1] or pool.sizes[0] != 1 or pool.strides[2] != 1:
+        return False
+    for dim in range(1, SPATIAL):
+        if pool.steps[dim] != 1:
+            return False
+        for place in range(pool.results[dim]):
+            if pool.begins[dim][place] != 2 * place or pool.ends[dim][place] != 2 * place + 2:
+                return False
+    return True
+
+
+cdef void _find_in_squares(const Pool* pool, int64_t begin, int64_t end, Element* out,
+                           Place* places) noexcept nogil:
+    """Lines begin … end of such windows; of small planes many lines at once."""
+    cdef Element upper[2][BLOCK]
+    cdef Element lower[2][BLOCK]
+    cdef int64_t firsts[BLOCK]
+    cdef int64_t line, x, count, index, offset, row, column, filled = 0
+    cdef int64_t width = pool.results[2], start = begin * width, following = pool.sizes[2]
+    cdef const Element* above
+    cdef const Element* below
+    for line in range(begin, end):
+        locate(pool, line, &offset, &row, &column)
+        above = <Element*>pool.data + offset + 2 * column * pool.strides[1]
+        below = above + pool.strides[1]
+        x = 0
+        while x < width:
+            count = min(width - x, BLOCK - filled)
+            for index in range(count):
+                upper[0][filled + index] = above[2 * (x + index)]
+                upper[1][filled + index] = above[2 * (x + index) + 1]
+                lower[0][filled + index] = below[2 * (x + index)]
+                lower[1][filled + index] = below[2 * (x + index) + 1]
+                firsts[filled + index] = 2 * (column * following + x + index)
+            x += count
+            filled += count
+            if filled < BLOCK and (x < width or line + 1 < end):
+                continue
+            for index in range(filled):
+                out[start + index] = upper[0][index]
+                places[index] = 0
+            _take(upper[1], out + start, places, 1, filled)
+            _take(lower[0], out + start, places, <Place>following, filled)
+            _take(lower[1], out + start, places, <Place>(following + 1), filled)
+            if pool.indices != NULL:
+                for index in range(filled):
+                    pool.indices[start + index] = firsts[index] + places[index]
+            start += filled
+            filled = 0
 
 
 cdef inline void _keep_positions(const Pool* pool, int64_t x, int64_t count, const Place* places,

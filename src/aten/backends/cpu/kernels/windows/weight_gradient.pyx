@@ -24,9 +24,10 @@ from aten._core.tensor.tensor cimport (
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_MOST_LANES, ATEN_STRETCH, ATEN_VECTORS, Sliding, aten_weighing, aten_window_tile,
-    aten_windows, copy_slots, kernels_of, plan_sliding,
+    ATEN_MOST_LANES, ATEN_STRETCH, ATEN_VECTORS, aten_weighing, aten_window_tile, aten_windows,
+    kernels_of,
 )
+from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots, plan_sliding
 
 cdef enum:
     SPATIAL = 3

@@ -1,0 +1,200 @@
+"""Convolutions take what is around them: zeros that their image is padded with, a residual that is
+added, and an activation.
+
+`fused::convolution_epilogue` is what these are one after the other; the CPU does them before sums
+leave its registers and caches. A value that something else reads, too, is not taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from aten.compiler.rewriting import Rewriting, users_of
+from aten.compiler.values import is_as_made, operator_of
+from aten.graph.ir import Graph, Node, TensorMeta
+
+_CONVOLUTION = "aten.convolution.default"
+_EPILOGUE = "fused.convolution_epilogue.default"
+# Activations whose operators take no numbers.
+_PLAIN: dict[str, tuple[str, tuple[float, ...]]] = {
+    "aten.relu.default": ("relu", ()),
+    "aten.relu6.default": ("hardtanh", (0.0, 6.0)),
+    "aten.sigmoid.default": ("sigmoid", ()),
+    "aten.silu.default": ("silu", ()),
+    "aten.hardswish.default": ("hardswish", ()),
+}
+
+
+@dataclass(slots=True)
+class _Chain:
+    """A convolution and what it takes; `nodes` in their order, the convolution first."""
+
+    nodes: list[Node]
+    residual: Node | None = None
+    activation: str = "none"
+    values: tuple[float, ...] = ()
+
+
+def with_padding(graph: Graph) -> Graph:
+    """The graph without paddings by zeros that convolutions alone read, and can make themselves:
+    those that have as many on both sides of an image."""
+    users = users_of(graph)
+    rewriting = Rewriting(graph)
+    for node in graph.nodes:
+        if _is_padding(node) and all(_takes_padding(one, node) for one in users.get(node, ())):
+            continue
+        made = rewriting.keep(node)
+        padded = node.args[0] if node.target == _CONVOLUTION else None
+        if isinstance(padded, Node) and padded not in rewriting.current and _is_padding(padded):
+            image, weight, bias, stride, padding, *others = made.args
+            added = padded.args[1][::-2]
+            padding = [one + other for one, other in zip(padding, added, strict=True)]
+            image = rewriting.of(padded.args[0])
+            made.args = (image, weight, bias, stride, padding, *others)
+    return rewriting.finished()
+
+
+def _is_padding(node: Node) -> bool:
+    """Whether it pads images on both sides alike, by zeros."""
+    if node.target != "aten.constant_pad_nd.default" or not _is_own(node):
+        return False
+    sizes = node.args[1]
+    return (
+        _given(node, 2, "value", 0) == 0
+        and len(sizes) == 2 * (len(node.meta["val"].shape) - 2)
+        and all(size >= 0 for size in sizes)
+        and sizes[::2] == sizes[1::2]
+    )
+
+
+def _takes_padding(node: Node, padded: Node) -> bool:
+    return (
+        node.target == _CONVOLUTION
+        and node.args[0] is padded
+        and padded not in node.args[1:3]
+        and node.args[6] is False
+        and _is_own(node)
+    )
+
+
+def with_epilogues(graph: Graph) -> Graph:
+    """The graph with one call for each convolution and what it takes."""
+    users = users_of(graph)
+    place = {node: count for count, node in enumerate(graph.nodes)}
+    chains = {}
+    taken: set[Node] = set()
+    for node in graph.nodes:
+        if node.target == _CONVOLUTION and _suits(node):
+            chain = _chain(node, users, place, taken)
+            if len(chain.nodes) > 1:
+                taken.update(chain.nodes)
+                chains[chain.nodes[-1]] = chain
+    if not chains:
+        return graph
+    rewriting = Rewriting(graph)
+    for node in graph.nodes:
+        if node in chains:
+            _emit(rewriting, chains[node])
+        elif node not in taken:
+            rewriting.keep(node)
+    return rewriting.finished()
+
+
+def _suits(node: Node) -> bool:
+    """Whether it is a convolution of float32, not transposed, in kernels of the package's own."""
+    metas = [one.meta["val"] for one in node.all_input_nodes]
+    return (
+        node.args[6] is False
+        and all(one.dtype.name == "float32" and one.device.type == "cpu" for one in metas)
+        and _is_own(node)
+    )
+
+
+def _is_own(node: Node) -> bool:
+    op = operator_of(node)
+    return op is not None and is_as_made(op)
+
+
+def _chain(
+    start: Node, users: dict[Node, list[Node]], place: dict[Node, int], taken: set[Node]
+) -> _Chain:
+    chain = _Chain([start])
+    follower = _only_user(start, users)
+    if follower is not None and follower not in taken and _is_sum(follower):
+        (other,) = (one for one in follower.args[:2] if one is not start)
+        # Of two convolutions that are added, the later one takes the other.
+        if place.get(other, -1) < place[start] or other.op != "call_function":
+            chain.residual = other
+            chain.nodes.append(follower)
+            follower = _only_user(follower, users)
+    if follower is None or follower in taken or not _is_own(follower):
+        return chain
+    found = _activation(follower)
+    if found is not None:
+        chain.activation, chain.values = found
+        chain.nodes.append(follower)
+    return chain
+
+
+def _only_user(node: Node, users: dict[Node, list[Node]]) -> Node | None:
+    found = users.get(node, [])
+    return found[0] if len(found) == 1 else None
+
+
+def _is_sum(node: Node) -> bool:
+    """Whether it adds two tensors that are as its result is."""
+    return (
+        node.target == "aten.add.Tensor"
+        and node.kwargs.get("alpha", 1) == 1
+        and len(node.args) == 2
+        and all(isinstance(one, Node) for one in node.args)
+        and node.args[0] is not node.args[1]
+        and all(_looks_like(one, node) for one in node.args)
+        and _is_own(node)
+    )
+
+
+def _looks_like(one: Node, other: Node) -> bool:
+    found, expected = one.meta["val"], other.meta["val"]
+    return (
+        isinstance(found, TensorMeta)
+        and found.shape == expected.shape
+        and found.dtype is expected.dtype
+    )
+
+
+def _activation(node: Node) -> tuple[str, tuple[float, ...]] | None:
+    """Its name and numbers; None for what is none."""
+    if node.target in _PLAIN:
+        return _PLAIN[node.target]
+    if node.target == "aten.hardtanh.default":
+        low, high = _given(node, 1, "min_val", -1), _given(node, 2, "max_val", 1)
+        return "hardtanh", (float(low), float(high))
+    if node.target == "aten.gelu.default":
+        by_tanh = _given(node, 1, "approximate", "none") == "tanh"
+        return "gelu_tanh" if by_tanh else "gelu", ()
+    return None
+
+
+def _given(node: Node, place: int, name: str, default: Any) -> Any:
+    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
+
+
+def _emit(rewriting: Rewriting, chain: _Chain) -> None:
+    """One call in the place of the chain; the chain, where results would lie otherwise."""
+    first, last = chain.nodes[0], chain.nodes[-1]
+    image, weight, bias, stride, padding, dilation, _, _, groups = rewriting.of(first.args)
+    residual = rewriting.of(chain.residual)
+    made = rewriting.call(
+        _EPILOGUE,
+        *(image, weight, bias, residual, stride, padding, dilation, groups),
+        *(chain.activation, chain.values),
+    )
+    if made.meta["val"].stride == last.meta["val"].stride:
+        made.meta["stands_for"] = [operator_of(one) for one in chain.nodes]
+        rewriting.current[last] = made
+        return
+    rewriting.drop(made)
+    for node in chain.nodes:
+        rewriting.keep(node)

@@ -1,0 +1,104 @@
+"""Graphs that are made from others: what rewrites have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aten._core.base.device import device
+from aten._core.tensor.construct import empty_strided
+from aten._core.tensor.tensor import Tensor
+from aten.compiler.values import operator_of
+from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
+
+_META = device("meta")
+
+
+class Rewriting:
+    """A graph that is being made from another one.
+
+    Attributes:
+        nodes: those made so far.
+        current: what stands for a node of the other graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes: list[Node] = []
+        self.current: dict[Node, Node] = {}
+        self._names = {node.name for node in graph.nodes}
+
+    def keep(self, node: Node) -> Node:
+        """The node over what its operands are by now."""
+        made = Node(
+            node.name, node.op, node.target, self.of(node.args), self.of(node.kwargs), node.meta
+        )
+        self.nodes.append(made)
+        self.current[node] = made
+        return made
+
+    def of(self, value: Any) -> Any:
+        """Arguments with nodes of the graph that is being made."""
+        return map_nodes(value, lambda node: self.current.get(node, node))
+
+    def call(self, target: str, *args: Any, **kwargs: Any) -> Node:
+        """A new call of an operator, with its result described by the operator itself.
+
+        Arguments are nodes of the new graph; operators with several results are not for this.
+        """
+        node = Node(self._free_name(target), "call_function", target, args, kwargs)
+        op = operator_of(node)
+        assert op is not None
+        given = map_nodes(args, lambda one: described(one.meta["val"]))
+        named = map_nodes(kwargs, lambda one: described(one.meta["val"]))
+        node.meta["val"] = _recorded(op(*given, **named))
+        self.nodes.append(node)
+        return node
+
+    def drop(self, node: Node) -> None:
+        """Take a node out again that nothing reads."""
+        self.nodes.remove(node)
+
+    def finished(self) -> Graph:
+        """The new graph."""
+        made = Graph()
+        made.subgraphs = self.graph.subgraphs
+        made.returns_single = self.graph.returns_single
+        made.nodes = self.nodes
+        return made
+
+    def _free_name(self, target: str) -> str:
+        stem = target.split(".")[1]
+        name, count = stem, 0
+        while name in self._names:
+            count += 1
+            name = f"{stem}_{count}"
+        self._names.add(name)
+        return name
+
+
+def described(meta: TensorMeta) -> Tensor:
+    """A tensor of the meta device that is like what was recorded."""
+    sizes = [int(concrete(one, {})) for one in meta.shape]
+    strides = [int(concrete(one, {})) for one in meta.stride]
+    return empty_strided(sizes, strides, meta.dtype, _META)
+
+
+def users_of(graph: Graph) -> dict[Node, list[Node]]:
+    """The nodes that read a node, in their order."""
+    users: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for one in node.all_input_nodes:
+            users.setdefault(one, []).append(node)
+    return users
+
+
+def _recorded(tensor: Tensor) -> TensorMeta:
+    return TensorMeta(
+        tensor.dtype,
+        tuple(tensor.shape),
+        tensor.stride(),
+        tensor.storage_offset(),
+        device("cpu"),
+        tensor.layout,
+        False,
+    )
