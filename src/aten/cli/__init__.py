@@ -1,6 +1,7 @@
 """The `aten` command: run programs, look at operators, and say what this installation is.
 
     aten run MODEL --input FILE       run a program saved by torch.export.save
+    aten compile MODEL -o FILE        the program with its machine code in one file
     aten ops [PATTERN]                list operators
     aten explain OP                   where an operator comes from and what runs it
     aten conformance --device NAME    compare a device with the CPU
@@ -19,10 +20,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from aten.cli import conformance, doctor, explain, ops, run
+from aten.cli import compile, conformance, doctor, explain, ops, run
 from aten.suggestions import suggestion
 
-_COMMANDS = (run, ops, explain, conformance, doctor)
+_COMMANDS = (run, compile, ops, explain, conformance, doctor)
 
 
 class _Version(argparse.Action):

@@ -1,4 +1,4 @@
-"""Run a program saved by torch.export.save.
+"""Run a program saved by torch.export.save, or compiled by `aten compile`.
 
 Inputs come from files, matched by name (`x`, or `in_0`, `in_1`, ... in order), or at random from
 what the program records of them. An array named `labels` gives an accuracy; `expected`, or `out_0`,
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ _NOT_INPUTS = ("labels", "expected")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a .pt2 file")
+    parser.add_argument("model", metavar="MODEL", help="a .pt2 or .atenc file")
     parser.add_argument(
         "--input",
         metavar="FILE",
@@ -69,14 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> None:
     import runpy
 
-    from aten.export import load
     from aten.graph import bundled
 
     if options.repeat < 1:
         raise ValueError("--repeat must be at least 1")
     started = perf_counter()
     # A plan never looks at the weights.
-    program = load(bundled.find(options.model, sys.stdout), verify=not options.plan)
+    path = bundled.find(options.model, sys.stdout)
+    program, compiled = _loaded(path, verify=not options.plan)
     if options.graph:
         print(program.graph, end="")
         return
@@ -86,7 +87,7 @@ def execute(options: argparse.Namespace) -> None:
     if options.backend:
         runpy.run_path(options.backend)
     if options.device:
-        program = program.to(options.device)
+        program, compiled = program.to(options.device), None
     program.prepare()
     loaded = perf_counter() - started
     data = _read_files(options.input)
@@ -95,7 +96,7 @@ def execute(options: argparse.Namespace) -> None:
         inputs = [_moved(value, options.device) for value in inputs]
     for (name, _), value in zip(program.input_metadata, inputs, strict=True):
         print(f"input   {name}  {_describe(value)}")
-    outputs, seconds, profiled = _run(program, inputs, options)
+    outputs, seconds, profiled = _run(compiled or program.flat_call, inputs, options)
     outputs = [_moved(value, "cpu") for value in outputs]
     named = list(zip(program.output_names, outputs, strict=True))
     for name, output in named:
@@ -105,6 +106,20 @@ def execute(options: argparse.Namespace) -> None:
     _report_costs(loaded, seconds)
     if profiled is not None:
         _report_profile(profiled, options)
+
+
+def _loaded(path: Any, verify: bool) -> tuple[ExportedProgram, Callable[..., Any] | None]:
+    """The program, and what calls its machine code where the file has some."""
+    from aten.export import load
+
+    with open(path, "rb") as file:
+        begins = file.read(8)
+    if begins != b"ATENC\r\n\x1a":
+        return load(path, verify=verify), None
+    from aten.compiler import ahead
+
+    made = ahead.load(path, verify=verify)
+    return made.program, made.flat_call
 
 
 def _moved(value: Any, place: str) -> Any:
@@ -184,7 +199,7 @@ def _random_inputs(program: ExportedProgram, options: argparse.Namespace) -> lis
 
 
 def _run(
-    program: ExportedProgram, inputs: list[Any], options: argparse.Namespace
+    call: Callable[..., Any], inputs: list[Any], options: argparse.Namespace
 ) -> tuple[list[Any], list[float], profile | None]:
     """The first run's outputs, the seconds of every run, and the last run's profile."""
     from contextlib import nullcontext
@@ -201,7 +216,7 @@ def _run(
             tracing = options.trace and position == 0
             with trace_dispatch() if tracing else nullcontext():
                 started = perf_counter()
-                results = program.flat_call(inputs)
+                results = call(inputs)
                 seconds.append(perf_counter() - started)
             outputs = outputs or results
             if profiled is not None:

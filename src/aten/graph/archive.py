@@ -54,15 +54,19 @@ class Archive:
     """The members of a zip file by name, over one mapping of the file.
 
     Args:
-        file: a path, or a binary file object, which is read to its end.
+        file: a path, a binary file object, which is read to its end, or the bytes.
 
     Raises:
         OSError: the file cannot be opened.
         ArchiveError: it is no zip, is cut short or damaged, or has compressed or encrypted members.
     """
 
-    def __init__(self, file: str | os.PathLike[str] | IO[bytes], mmap: bool = True) -> None:
-        if isinstance(file, (str, os.PathLike)):
+    def __init__(
+        self, file: str | os.PathLike[str] | IO[bytes] | memoryview, mmap: bool = True
+    ) -> None:
+        if isinstance(file, memoryview):
+            self.name, self.buffer = "<memory>", file
+        elif isinstance(file, (str, os.PathLike)):
             self.name = os.fspath(file)
             self.buffer = map_file(self.name) if mmap else read_file(self.name)
         else:

@@ -47,7 +47,7 @@ _MODELS = "models/"
 
 
 def load_program(
-    file: str | os.PathLike[str] | IO[bytes],
+    file: str | os.PathLike[str] | IO[bytes] | memoryview,
     *,
     model: str = "model",
     verify: bool = True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aten.backends.cpu.estimates import ESTIMATES
-from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load, session
+from aten.backends.cpu.jit import PLACEHOLDER, Compiled, load, vector_bytes
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.maps import Map
 from aten.backends.cpu.reductions import ColumnSchedule, RowSchedule
@@ -28,7 +28,7 @@ def llvm_ir(program: Program) -> str:
 
 def lacking() -> frozenset[str]:
     """The optional primitives that this processor does not have, and whether look-ups are slow."""
-    return frozenset() if session().vector_bytes >= 64 else ESTIMATES | {QUICK_LOOKUPS}
+    return frozenset() if vector_bytes() >= 64 else ESTIMATES | {QUICK_LOOKUPS}
 
 
 def compile_program(program: Program) -> Compiled:

@@ -14,7 +14,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,11 @@ forks.hold(_lock)
 # By the text of the program, and by the key: two programs may come to the same IR.
 _loaded: dict[str, Compiled] = {}
 _made: dict[str, Compiled] = {}
+# By the hash of a program's text, what files bring along.
+_brought: dict[bytes, Compiled] = {}
+_brought_vector_bytes: int | None = None
+# By the text of a program, its kernel's name and its object, while somebody wants to know.
+_objects: dict[str, tuple[str, bytes]] | None = None
 _session: Session | None = None
 
 
@@ -204,21 +209,63 @@ def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
     """
     with _lock:
         found = _loaded.get(text)
+        if found is None and _brought:
+            found = _brought.get(digest(text))
         if found is not None:
+            _loaded[text] = found
             return found
         current = session()
         module = ir()
         key = hashlib.sha256(f"{current.identity}\n{streams}\n{module}".encode()).hexdigest()
         made = _made.get(key)
-        if made is None:
-            made = _made[key] = _compile(current, key, module, streams)
+        if made is None or _objects is not None:
+            made, code = _compile(current, key, module, streams)
+            _made[key] = made
+            if _objects is not None:
+                _objects[text] = _symbol(key), code
         _loaded[text] = made
         return made
 
 
-def _compile(current: Session, key: str, module: str, streams: bool) -> Compiled:
-    """The kernel for LLVM IR, from the disk or made now."""
-    symbol = f"kernel_{key[:32]}"
+def digest(text: str) -> bytes:
+    """What a program's text is known by in files."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def keep_objects() -> dict[str, tuple[str, bytes]]:
+    """Kernel's name and object file, by the text of the program, of all kernels loaded from now on.
+
+    Those that were loaded before are not among them: this is for a process that has run nothing.
+    """
+    global _objects
+    with _lock:
+        if _objects is None:
+            _objects = {}
+        return _objects
+
+
+def bring(kernels: Mapping[bytes, int], vector_bytes: int, library: Any) -> None:
+    """Kernels from a file: addresses by the hashes of their programs' texts. They are used in the
+    place of what LLVM would make, which is asked for only what is not among them."""
+    global _brought_vector_bytes
+    with _lock:
+        _brought_vector_bytes = vector_bytes
+        for key, address in kernels.items():
+            _brought[key] = Compiled(address, key.hex(), True, library)
+
+
+def vector_bytes() -> int:
+    """The size of the processor's vector registers. A file that brought kernels knows it."""
+    return session().vector_bytes if _brought_vector_bytes is None else _brought_vector_bytes
+
+
+def _symbol(key: str) -> str:
+    return f"kernel_{key[:32]}"
+
+
+def _compile(current: Session, key: str, module: str, streams: bool) -> tuple[Compiled, bytes]:
+    """The kernel for LLVM IR, from the disk or made now, and its object."""
+    symbol = _symbol(key)
     code = _read(key)
     from_disk = code is not None
     if code is None:
@@ -229,7 +276,7 @@ def _compile(current: Session, key: str, module: str, streams: bool) -> Compiled
         current.check_symbols(code)
         _write(key, code)
     address, library = current.loaded(code, symbol)
-    return Compiled(address, key, from_disk, library)
+    return Compiled(address, key, from_disk, library), code
 
 
 def assembly(ir: str) -> str:
