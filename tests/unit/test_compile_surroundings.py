@@ -460,3 +460,38 @@ def test_what_changes_all_the_time_runs_eagerly():
         holder.scale = count
         assert compiled(aten.ones(1), holder).item() == count
     assert "changes all the time" in aten.compiler.explain(compiled)
+
+
+class Obliging:
+    """Has whatever it is asked for."""
+
+    def __getattribute__(self, name):
+        if name == "__dict__":
+            return self
+        return object.__getattribute__(self, name)
+
+    def __getattr__(self, name):
+        return 3.0
+
+
+class Failing:
+    __slots__ = ("held",)
+
+    def __getattr__(self, name):
+        raise ValueError(name)
+
+
+@pytest.mark.parametrize("kind", [Obliging, Failing])
+def test_objects_with_attributes_of_their_own(kind):
+    held = kind()
+    compiled = aten.compile(lambda x: x * 2 if held is not None else x)
+    for _ in range(2):
+        assert compiled(aten.ones(2)).tolist() == [2, 2]
+
+
+def test_kernels_that_were_never_made_are_made_while_it_is_captured():
+    # Resampling makes tables when it is called, captured or not.
+    compiled = aten.compile(lambda x: nn.functional.interpolate(x, size=(17, 13)) + 1)
+    x = aten.randn(1, 2, 7, 5)
+    same(compiled(x), nn.functional.interpolate(x, size=(17, 13)) + 1)
+    assert not compiled.breaks

@@ -212,3 +212,18 @@ print(len(libraries))
             arguments, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True
         )
     assert printed.stdout == "10000\n", printed.stderr[-1000:]
+
+
+def test_kernels_are_linked_again_where_that_was_cut_short(monkeypatch):
+    loaded = jit.Session.loaded
+
+    def interrupted(*arguments):
+        loaded(*arguments)
+        raise KeyboardInterrupt
+
+    program = program_adding(7.25)
+    monkeypatch.setattr(jit.Session, "loaded", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compile_program(program)
+    monkeypatch.undo()
+    assert run(compile_program(program).address, [1.0, 2.0]) == [8.25, 9.25]

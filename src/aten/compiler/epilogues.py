@@ -60,7 +60,8 @@ def _is_padding(node: Node) -> bool:
     if node.target != "aten.constant_pad_nd.default" or not _is_own(node):
         return False
     sizes = node.args[1]
-    return (
+    # What depends on sizes of a call is another node.
+    return all(isinstance(size, int) for size in sizes) and (
         _given(node, 2, "value", 0) == 0
         and len(sizes) == 2 * (len(node.meta["val"].shape) - 2)
         and all(size >= 0 for size in sizes)
@@ -103,7 +104,9 @@ def with_epilogues(graph: Graph) -> Graph:
 
 def _suits(node: Node) -> bool:
     """Whether it is a convolution of float32, not transposed, in kernels of the package's own."""
-    metas = [one.meta["val"] for one in node.all_input_nodes]
+    metas = [one.meta["val"] for one in node.args[:3] if isinstance(one, Node)]
+    if len(metas) < len(node.all_input_nodes):
+        return False
     return (
         node.args[6] is False
         and all(one.dtype.name == "float32" and one.device.type == "cpu" for one in metas)

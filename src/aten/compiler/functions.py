@@ -44,10 +44,12 @@ _BACKENDS = ("aten", "inductor", "eager")
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
 # Captures of one function; calls of further kinds run eagerly.
-MAXIMUM_CAPTURES = 256
+MAXIMUM_CAPTURES = 64
 # Programs in turn for one kind of call, because what the function reads besides had changed, until
 # such calls run eagerly.
 MAXIMUM_RENEWALS = 16
+# Programs of many sizes for one kind of call.
+MAXIMUM_DYNAMIC = 12
 # Kinds of calls that are found without looking for them.
 MAXIMUM_GUARDS = 4
 _functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
@@ -228,7 +230,9 @@ class CompiledFunction:
         renewals = self._renewals[key] = self._renewals.get(key, -1) + 1
         kept = [one for one in leaves if not isinstance(one, Tensor)]
         now = registrations_so_far()
-        if kind is not None and (self.dynamic or kind.moving) and renewals <= MAXIMUM_RENEWALS:
+        is_dynamic = kind is not None and (self.dynamic or kind.moving)
+        # Where every size needs conditions of its own, programs of one size are made sooner.
+        if kind is not None and is_dynamic and len(kind.programs) < MAXIMUM_DYNAMIC:
             surroundings = self._surroundings(kept)
             made = self._dynamic(leaves, structure, tensors, kind, surroundings)
             bound = made.bound(tensors) if made is not None else ""

@@ -31,6 +31,7 @@ MAXIMUM_PLACES = 50_000
 MAXIMUM_BYTES = 1 << 16
 # Modules whose functions give something else each time.
 _CHANGING = frozenset({"random", "_random", "time", "secrets", "uuid", "_uuid", "datetime"})
+_USED = frozenset({"aten", "llvmlite", "numpy", "yaml"})
 # Packages of the standard library whose objects hold what programs put there.
 _HOLDING = frozenset({"argparse", "collections", "types"})
 # Methods of tensors that say something of gradients besides computing.
@@ -238,18 +239,18 @@ class Surroundings:
         self.visit(value.keywords)
 
     def _visit_object(self, value: Any) -> None:
-        namespace = getattr(value, "__dict__", {})
+        namespace = _own_names(value)
         for name, member in list(namespace.items()):
             if isinstance(value, Module) and isinstance(member, dict) and name in _OF_MODULES:
                 # Always the same one: what it holds is looked at.
                 self.visit(member)
             else:
                 self._note(namespace, name, member)
-        if hasattr(value, "__dict__"):
-            self.places.append(Watched(namespace, None, frozenset(namespace)))
+        self.places.append(Watched(namespace, None, frozenset(namespace)))
         for kind in type(value).__mro__:
-            for name in vars(kind).get("__slots__", ()) if _is_class_of_program(kind) else ():
-                if hasattr(value, name):
+            slots = vars(kind).get("__slots__", ()) if _is_class_of_program(kind) else ()
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if _has(value, name):
                     self._note(value, name, getattr(value, name))
         self._visit_classes(type(value))
 
@@ -264,6 +265,22 @@ class Surroundings:
                 is_of_language = name.startswith("__") and name.endswith("__")
                 if isinstance(member, (*PLAIN, Tensor, *_CONTAINERS)) and not is_of_language:
                     self._note(kind, name, member)
+
+
+def _has(value: Any, name: str) -> bool:
+    try:
+        return hasattr(value, name)
+    except Exception:
+        return False
+
+
+def _own_names(value: Any) -> dict[str, Any]:
+    """The attributes of an object itself, whatever its class answers for them."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 _OF_MODULES = frozenset(vars(Module()))
@@ -311,9 +328,9 @@ def _is_class_of_program(kind: type) -> bool:
 
 
 def _is_of_program(namespace: dict[str, Any]) -> bool:
-    """Whether a module, given by its names, is neither of this package nor of the standard library
-    nor NumPy: what these keep for themselves decides nothing."""
+    """Whether a module, given by its names, is neither of this package nor of those it uses nor of
+    the standard library: what these keep for themselves decides nothing."""
     package = _package(namespace.get("__name__"))
     return package == "__main__" or (
-        package not in ("aten", "numpy") and package not in sys.stdlib_module_names
+        package not in _USED and package not in sys.stdlib_module_names
     )

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ class Session:
         self._cpu = llvm.get_host_cpu_name()
         self._features = llvm.get_host_cpu_features().flatten()
         self._linker: Any = None
+        self._libraries = count()
         self.machine = self._machine()
         self.triple = llvm.get_default_triple()
         self.layout = str(self.machine.target_data)
@@ -170,7 +172,9 @@ class Session:
         if self._linker is None:
             self._linker = llvm.create_lljit_compiler(self._machine(), use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
-        library = builder.add_current_process().link(self._linker, symbol)
+        # A name of its own for each: where linking was cut short, the name stays in use.
+        name = f"{symbol}_{next(self._libraries)}"
+        library = builder.add_current_process().link(self._linker, name)
         return library[symbol], library
 
     def check_symbols(self, code: bytes) -> None:
