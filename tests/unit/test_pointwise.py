@@ -283,6 +283,19 @@ def test_steps_of_half_types_are_their_own() -> None:
     assert aten.nextafter(one, one * 2).tolist() == [1.0078125]
 
 
+@pytest.mark.parametrize("dtype", [aten.float16, aten.bfloat16, aten.float32, aten.float64])
+def test_next_numbers_towards_one_of_another_type(dtype):
+    x = aten.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), float("nan")], dtype=dtype).repeat(9)
+    for bound in (-2.5, 2.5, 0.0, -0.0, float("inf"), float("nan")):
+        given = aten.tensor(bound, dtype=aten.float64)
+        found = aten.nextafter(x, given)
+        expected = aten.nextafter(x, given.to(dtype).repeat(54))
+        assert found.view(aten.uint8).tolist() == expected.view(aten.uint8).tolist()
+    least = aten.nextafter(aten.zeros(1, dtype=dtype), aten.full((1,), -1.0, dtype=dtype))
+    assert least.signbit().all()
+    assert (least < 0).all()
+
+
 def test_warnings_stay_quiet_in_the_ordinary_case() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

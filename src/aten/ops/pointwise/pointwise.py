@@ -296,7 +296,11 @@ def nextafter(self: Value, other: Value) -> Value:
     left, right = _comparable(self), _comparable(other)
     away = (left < right) == (left > 0)
     moved = p.bitcast(pattern + p.where(away, _constant(pattern, 1), -1), dtype=self.dtype)
-    smallest = p.bitcast(_constant(pattern, 1) | _sign_bit(other, bits), dtype=self.dtype)
+    # By a comparison: LLVM takes the sign of a number before it is rounded to a half type, and
+    # calls a function that is not there.
+    lowest = -(1 << (8 * bits.itemsize - 1))
+    signed = p.where(right < 0, _constant(pattern, lowest + 1), _constant(pattern, 1))
+    smallest = p.bitcast(signed, dtype=self.dtype)
     moved = p.where(left == 0, smallest, moved)
     moved = p.where(left == right, other, moved)
     return p.where(left != left, self, p.where(right != right, other, moved))
@@ -304,11 +308,6 @@ def nextafter(self: Value, other: Value) -> Value:
 
 def _comparable(value: Value) -> Value:
     return converted(value, DTYPES["float32"]) if value.dtype.itemsize == 2 else value
-
-
-def _sign_bit(value: Value, bits: dtype) -> Value:
-    pattern = p.bitcast(value, dtype=bits)
-    return pattern & -(1 << (8 * bits.itemsize - 1))
 
 
 # Extremes
