@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import gc
 import random
 import time
 import types
@@ -329,6 +330,27 @@ def test_clocks_are_refused():
     assert "time of time gives something else each time" in aten.compiler.explain(compiled)
     with pytest.raises(RuntimeError, match="gives something else each time"):
         aten.compile(lambda x: x * time.time(), fullgraph=True)(aten.ones(3))
+
+
+def test_what_the_collector_calls_is_not_the_function():
+    def timed(phase, information):
+        time.perf_counter()
+
+    def program(x):
+        kept = [[] for _ in range(2000)]
+        return x * len(kept)
+
+    compiled = aten.compile(program)
+    gc.callbacks.append(timed)
+    before = gc.get_threshold()
+    gc.set_threshold(10, 2, 2)
+    try:
+        assert compiled(aten.ones(2)).tolist() == [2000, 2000]
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(timed)
+    assert gc.isenabled()
+    assert not compiled.breaks
 
 
 def test_containers_of_the_program_are_filled():

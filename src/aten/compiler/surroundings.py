@@ -9,6 +9,7 @@ compute, and what it did is taken back.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -80,14 +81,20 @@ class Surroundings:
         # Hashing a code object reads it all.
         self._entered: dict[int, CodeType] = {}
         self._profiler: Any = None
+        self._collects = False
 
     def __enter__(self) -> Surroundings:
+        # What the collector calls is no part of the function.
+        self._collects = gc.isenabled()
+        gc.disable()
         self._profiler = sys.getprofile()
         sys.setprofile(self._observe)
         return self
 
     def __exit__(self, *error: object) -> None:
         sys.setprofile(self._profiler)
+        if self._collects:
+            gc.enable()
 
     def has(self, value: Any) -> bool:
         """Whether a value was there before the function ran."""
