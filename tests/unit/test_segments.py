@@ -54,17 +54,33 @@ def test_what_was_there_stays() -> None:
     assert out.tolist() == [7, 7]
 
 
-@pytest.mark.parametrize("sample", [1.0, 5.0, -0.25, math.nan, math.inf])
+def fractional(rank: int, sample: float) -> tuple[aten.Tensor, list[int], list[int], aten.Tensor]:
+    image = aten.arange(2.0 * 6**rank).view(1, 2, *[6] * rank)
+    samples = aten.full((1, 2, rank), 0.5)
+    samples[0, 1, rank - 1] = sample
+    return image, [2] * rank, [3] * rank, samples
+
+
+@pytest.mark.parametrize("sample", [1.0, 5.0, -0.25, 1e9, -1e30, 3e38])
 @pytest.mark.parametrize("rank", [2, 3])
 def test_samples_outside_of_the_unit_interval(rank: int, sample: float) -> None:
     pool = getattr(aten.ops.aten, f"fractional_max_pool{rank}d")
-    image, samples = aten.zeros(1, 2, *[6] * rank), aten.full((1, 2, rank), 0.5)
-    samples[0, 1, rank - 1] = sample
+    image, *window = fractional(rank, sample)
+    found, places = pool(image, *window)
+    assert ((places >= 0) & (places < 6**rank)).all()
+    assert found.equal(image.flatten(2).gather(2, places.flatten(2)).view(found.shape))
+
+
+@pytest.mark.parametrize("sample", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_samples_that_are_not_finite(rank: int, sample: float) -> None:
+    pool = getattr(aten.ops.aten, f"fractional_max_pool{rank}d")
+    given = fractional(rank, sample)
     made, places = aten.ones(1, 2, *[3] * rank), aten.ones(1, 2, *[3] * rank, dtype=aten.int64)
-    with pytest.raises(RuntimeError, match=rf"fractional_max_pool{rank}d: .* \[0, 1\)"):
-        pool(image, [2] * rank, [3] * rank, samples)
-    with pytest.raises(RuntimeError, match=rf"fractional_max_pool{rank}d: .* \[0, 1\)"):
-        pool.output(image, [2] * rank, [3] * rank, samples, output=made, indices=places)
+    with pytest.raises(RuntimeError, match=f"fractional_max_pool{rank}d: expected finite"):
+        pool(*given)
+    with pytest.raises(RuntimeError, match=f"fractional_max_pool{rank}d: expected finite"):
+        pool.output(*given, output=made, indices=places)
     assert made.eq(1).all()
     assert places.eq(1).all()
 

@@ -28,7 +28,7 @@ from aten.registry import ops
 
 
 def interval_begins(samples: Tensor, size: int, pool: int, count: int) -> Tensor:
-    """Begins of `count` windows of `pool` elements for each of the `samples` from [0, 1).
+    """Begins of `count` windows of `pool` elements for each of the `samples`, which are finite.
 
     Graham, Fractional max-pooling (2014): steps of a mean length, at a random phase; the last
     window ends at the border. All is computed in the samples' dtype.
