@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 from aten._core.dispatch.replaying import holds
 from aten._core.tensor.tensor import Tensor
+from aten._core.threads import forks
 from aten.autograd import Function
 from aten.compiler import UnsupportedCaptureError
 from aten.nn.modules.module import Module
@@ -59,6 +61,32 @@ class Watched(NamedTuple):
     value: Any
 
 
+class _Resting:
+    """Has the collector rest while any thread captures: what it calls is no part of a function."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        forks.hold(self._lock)
+        self._count = 0
+        self._collects = False
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._collects = gc.isenabled()
+                gc.disable()
+            self._count += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0 and self._collects:
+                gc.enable()
+
+
+_resting = _Resting()
+
+
 class Surroundings:
     """What a function can reach, as it was when it was reached.
 
@@ -81,20 +109,16 @@ class Surroundings:
         # Hashing a code object reads it all.
         self._entered: dict[int, CodeType] = {}
         self._profiler: Any = None
-        self._collects = False
 
     def __enter__(self) -> Surroundings:
-        # What the collector calls is no part of the function.
-        self._collects = gc.isenabled()
-        gc.disable()
+        _resting.begin()
         self._profiler = sys.getprofile()
         sys.setprofile(self._observe)
         return self
 
     def __exit__(self, *error: object) -> None:
         sys.setprofile(self._profiler)
-        if self._collects:
-            gc.enable()
+        _resting.end()
 
     def has(self, value: Any) -> bool:
         """Whether a value was there before the function ran."""
