@@ -14,6 +14,7 @@ import pytest
 
 import aten
 from aten import nn
+from aten._core.dispatch.replaying import holds
 
 SCALE = 2.0
 SETTINGS = {"scale": 2.0}
@@ -315,6 +316,28 @@ def apart():
 )
 def test_what_does_more_than_compute_runs_eagerly(build):
     repeated(build, 4)
+
+
+def test_modules_and_classes_that_are_not_compiled_stay_what_they_are():
+    @aten.compiler.disable
+    class Apart(nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    layer = aten.compiler.disable(nn.Linear(3, 3))
+    assert isinstance(layer, nn.Linear)
+    assert isinstance(Apart(), Apart)
+    x = aten.ones(3)
+    for inner in (layer, Apart()):
+        compiled = aten.compile(lambda x, inner=inner: inner(x) * 2)
+        same(compiled(x), inner(x) * 2)
+        assert "is not to be compiled" in aten.compiler.explain(compiled)
+
+
+def test_places_are_looked_at_before_they_are_read():
+    for place in (3, (), ({}, "name")):
+        with pytest.raises(TypeError, match="a namespace, a name and a value"):
+            holds([place])
 
 
 def test_what_is_made_once_is_captured_then():

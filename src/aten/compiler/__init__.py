@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from types import MethodType
 from typing import Any
 
 from aten.refusals import refuse
@@ -66,6 +67,14 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, **opti
     decorator that makes functions such ones."""
     if fn is None:
         return disable
+    if isinstance(fn, type):
+        # What is made of a class stays of it: calls of its objects are marked.
+        kind: Any = fn
+        kind.__call__ = disable(kind.__call__)
+        return kind
+    if isinstance(getattr(fn, "forward", None), MethodType):
+        fn.forward = disable(fn.forward)  # type: ignore[attr-defined]
+        return fn
     name = getattr(fn, "__qualname__", type(fn).__name__)
 
     @wraps(fn)

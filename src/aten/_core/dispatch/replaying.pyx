@@ -26,8 +26,8 @@ cdef enum:
     # What a tensor adds to what is compared, besides sizes and strides.
     HEAD_WORDS = 2
 
-# Of these, an equal value will do.
 cdef object _nothing = object()
+# Of these, an equal value will do.
 cdef frozenset _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
@@ -151,6 +151,8 @@ cpdef bint holds(list places) except -1:
     cdef PyObject* found
     for place in places:
         # Tuples, some of them with names for their members.
+        if not isinstance(place, tuple) or len(<tuple> place) != 3:
+            raise TypeError("expected a namespace, a name and a value for each place")
         namespace = (<tuple> place)[0]
         name = (<tuple> place)[1]
         value = (<tuple> place)[2]
