@@ -77,6 +77,13 @@ typedef struct {
 } aten_tile;
 
 typedef struct {
+    /* The steps of the depth that dots are taken over: from `begin`, with what was kept of those
+       before, to `end`. Sums are kept unless that is the end of the depth. */
+    int64_t begin, end;
+    void *kept;
+} aten_dotted;
+
+typedef struct {
     /* The same for a block of any size, summed over so many `steps` of the depth at a time, an even
        part of ATEN_STRETCH, in strips of `width` columns, at most three vectors. ATEN_STREAMS
        steps are those of a single row whose right operand is read where it lies, from end to end.

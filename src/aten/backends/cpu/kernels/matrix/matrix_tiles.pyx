@@ -60,6 +60,8 @@ cdef enum:
     # Rows that read a packed strip of it so often that it must stay there, with all that passes
     # by.
     MANY_ROWS = 256
+    # Rows that take long enough to pass by a packed strip for the next one to be fetched meanwhile.
+    FETCHING_ROWS = 32
     # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
     PIECE_SIDE = 512
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
@@ -208,7 +210,7 @@ cdef void _choose_way(Tiling* tiling, const Product* product, bint of_vector) no
     block.steps = ATEN_STRETCH
     block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR and (
         product.rows >= MANY_ROWS or product.right.row_stride * tiling.size > CLOSE))
-    block.fetch = block.pack and product.rows >= MANY_ROWS
+    block.fetch = block.pack and product.rows >= FETCHING_ROWS
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
         block.steps = STREAM if product.rows > 1 else ATEN_STREAMS
     vectors = (columns + lanes - 1) // lanes
