@@ -39,7 +39,8 @@ class CompiledProgram:
         self.recorded = graph
         self.writes = writes(graph)
         self.constants = constants
-        graph, self._preparation = _parted(prepared(graph), constants)
+        steady = _steady(graph, constants)
+        graph, self._preparation = _parted(prepared(graph, steady), constants, steady)
         self.partition = partition(graph)
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes
@@ -91,13 +92,21 @@ class _Preparation:
         return self._values
 
 
-def _parted(graph: Graph, constants: Sequence[Tensor]) -> tuple[Graph, _Preparation]:
-    """The graph without what depends on constants alone, which it takes as further inputs, and what
-    computes these."""
-    # Writes to tensors of inference mode are not counted: nobody could tell that one has changed.
+def _steady(graph: Graph, constants: Sequence[Tensor]) -> frozenset[str]:
+    """The names of constants of which it can be told that they have changed."""
+    # Writes to tensors of inference mode are not counted.
     inputs = graph.placeholders[-len(constants) :] if constants else []
     pairs = zip(inputs, constants, strict=True)
-    same = constant_part(graph, {node for node, one in pairs if not one.is_inference()})
+    return frozenset(node.name for node, one in pairs if not one.is_inference())
+
+
+def _parted(
+    graph: Graph, constants: Sequence[Tensor], steady: frozenset[str]
+) -> tuple[Graph, _Preparation]:
+    """The graph without what depends on steady constants alone, which it takes as further inputs,
+    and what computes these."""
+    inputs = graph.placeholders[-len(constants) :] if constants else []
+    same = constant_part(graph, {node for node in inputs if node.name in steady})
     members = set(same)
     rest = [node for node in graph.nodes if node not in members]
     wanted = dict.fromkeys(one for node in rest for one in node.all_input_nodes if one in members)
