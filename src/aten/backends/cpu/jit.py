@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +27,8 @@ from aten._core.threads import forks
 from aten.backends.cpu.variants import VARIANT
 
 _MAGIC = b"ATENOBJ1"
+# A file in a kernel's place that is larger than any kernel is none.
+_MOST_BYTES = 1 << 26
 _FORMAT_VERSION = "2"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
@@ -302,6 +305,9 @@ def _read(key: str) -> bytes | None:
         return None
     path = folder / f"{key}.o"
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            return None
         content = path.read_bytes()
     except OSError:
         return None
