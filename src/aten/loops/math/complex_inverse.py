@@ -72,6 +72,8 @@ def arcsine_parts(x: Value, y: Value) -> tuple[Value, Value, Value]:
     """
     small_x, small_y = limited(a.abs(x), a.abs(y))
     r, s = magnitude(small_x + 1.0, small_y), magnitude(small_x - 1.0, small_y)
+    # Above 1 the square of a small y would be 0.
+    s = a.where(small_x == 1.0, small_y, s)
     mean = (r + s) * 0.5
     inside = small_x < 1.0
     square = small_y * small_y
@@ -79,11 +81,15 @@ def arcsine_parts(x: Value, y: Value) -> tuple[Value, Value, Value]:
     # Where x < 1, A - x holds no difference as it stands, and A - 1 has y^2 as a factor; else the
     # other way round. A factor is taken out of the roots: its square might be 0.
     factors = choose(left == 0.0, x, 0.0, 0.5 / right + 0.5 / left)
-    plain = square * 0.5 / right + left * 0.5
+    doubled = square / right + left
     total = mean + small_x
-    root = a.where(inside, a.sqrt(total * plain), small_y * a.sqrt(total * factors))
-    excess = a.where(inside, square * factors, plain)
-    growth = a.where(inside, small_y * a.sqrt((mean + 1.0) * factors), a.sqrt((mean + 1.0) * plain))
+    root = a.where(small_x <= 1.0, a.sqrt(total * 0.5 * doubled), small_y * a.sqrt(total * factors))
+    excess = a.where(inside, square * factors, doubled * 0.5)
+    growth = a.where(
+        inside,
+        small_y * a.sqrt((mean + 1.0) * factors),
+        a.sqrt((mean + 1.0) * 0.5 * doubled),
+    )
     imaginary = wide_log1p(excess + growth, precise=True)
     huge = (a.abs(x) > HUGE) | (a.abs(y) > HUGE)
     far_x, far_y = direction(a.abs(x), a.abs(y))
