@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -164,3 +164,26 @@ def assert_close(name: str, found: np.ndarray, expected: np.ndarray, rounding: f
 def is_negative_zero(value: float) -> bool:
     """Whether it is the zero with a sign."""
     return value == 0 and math.copysign(1, value) < 0
+
+
+# For a test that draws as it goes.
+DATA = given(data=st.data())
+
+
+def some(data, names, **limits):
+    """An array of one of the dtypes."""
+    kinds = {key: limits.pop(key) for key in ("finite", "low", "high") if key in limits}
+    return data.draw(arrays(data.draw(st.sampled_from(names)), shapes(**limits), **kinds))
+
+
+def axis_of(data, ndim):
+    return data.draw(st.integers(-ndim, ndim - 1))
+
+
+def axes_of(data, ndim):
+    """None, an axis, or a tuple of them."""
+    if ndim == 0:
+        return data.draw(st.sampled_from([None, ()]))
+    return data.draw(
+        st.none() | st.integers(-ndim, ndim - 1) | hnp.valid_tuple_axes(ndim, min_size=0)
+    )
