@@ -295,12 +295,12 @@ class _Builder:
         if self.reduced[0].size < least:
             return False
         nodes = self.graph.nodes()
-        folds = [node for node in nodes if node.prim in FOLDS]
+        depending, following = _depending_on_folds(nodes), _following_folds(nodes)
         return (
             not any(node.prim in ("position", "argmax", "argmin") for node in nodes)
-            and not any(_depends_on_fold(fold) for fold in folds)
+            and not any(node.prim in FOLDS and id(node) in depending for node in nodes)
             and all(is_row(node, self.space) for node in self.graph.outputs)
-            and all(_follows_folds(node) for node in self.graph.outputs)
+            and all(id(node) in following for node in self.graph.outputs)
         )
 
     def _step(self) -> int:
@@ -428,8 +428,10 @@ class _Builder:
             value = interpreter.input(place, partial.dtype, partial.sizes)
             inputs.append(value)
             made[id(fold)] = _folded_widely(fold, value, last)
-        for node in self.graph.nodes():
-            if id(node) in made or not _follows_folds(node):
+        nodes = self.graph.nodes()
+        following = _following_folds(nodes)
+        for node in nodes:
+            if id(node) in made or id(node) not in following:
                 continue
             if node.prim == "constant":
                 made[id(node)] = interpreter.constant(node.params["value"], node.dtype)
@@ -496,18 +498,28 @@ def _folded_widely(fold: Node, partial: Any, dims: tuple[int, ...]) -> Any:
     return convert(folded(convert(partial, dtype=DTYPES["float64"]), dims=dims), dtype=fold.dtype)
 
 
-def _depends_on_fold(node: Node) -> bool:
-    return any(
-        operand.prim in FOLDS or operand.prim == "extent" or _depends_on_fold(operand)
-        for operand in node.inputs
-    )
+def _depending_on_folds(nodes: Sequence[Node]) -> set[int]:
+    """Identities of nodes that need a fold or an extent; operands come before their users.
+
+    Each node is looked at once: expanded functions use a value many times, and so do those values.
+    """
+    found: set[int] = set()
+    for node in nodes:
+        for operand in node.inputs:
+            if operand.prim in FOLDS or operand.prim == "extent" or id(operand) in found:
+                found.add(id(node))
+                break
+    return found
 
 
-def _follows_folds(node: Node) -> bool:
-    """Whether a value needs nothing but folds, extents and constants."""
-    if node.prim in FOLDS or node.prim in ("extent", "constant"):
-        return True
-    return bool(node.inputs) and all(_follows_folds(operand) for operand in node.inputs)
+def _following_folds(nodes: Sequence[Node]) -> set[int]:
+    """Identities of nodes that need nothing but folds, extents and constants; operands first."""
+    found: set[int] = set()
+    for node in nodes:
+        begins = node.prim in FOLDS or node.prim in ("extent", "constant")
+        if begins or (node.inputs and all(id(operand) in found for operand in node.inputs)):
+            found.add(id(node))
+    return found
 
 
 def _order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:
