@@ -192,3 +192,12 @@ def test_results_of_several_have_names_and_are_tuples():
     values, indices = found
     assert (found.values is values, found[1] is indices, isinstance(found, tuple)) == (True,) * 3
     assert (values.tolist(), indices.tolist(), len(found)) == ([3.0, 4.0], [1, 0], 2)
+
+
+@pytest.mark.parametrize("order", [3, -2, 0.5])
+def test_what_follows_from_folds_may_use_a_value_many_times(order):
+    """A power in float64 is expanded to steps that use each other some 2**46 times over."""
+    x = np.arange(1, LEAST + 100, dtype=np.float64) / LEAST
+    expected = (x**order).sum() ** (1 / order)
+    found = aten.linalg.vector_norm(aten.from_numpy(x), order).item()
+    assert found == pytest.approx(expected, rel=1e-13)

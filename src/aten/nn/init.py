@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 from aten._core.random.generator import Generator
 from aten._core.tensor.making import has_data
@@ -19,18 +22,29 @@ from aten.registry import ops
 
 __all__ = [
     "calculate_gain",
+    "constant",
     "constant_",
+    "dirac",
     "dirac_",
+    "eye",
     "eye_",
+    "kaiming_normal",
     "kaiming_normal_",
+    "kaiming_uniform",
     "kaiming_uniform_",
+    "normal",
     "normal_",
     "ones_",
+    "orthogonal",
     "orthogonal_",
+    "sparse",
     "sparse_",
     "trunc_normal_",
+    "uniform",
     "uniform_",
+    "xavier_normal",
     "xavier_normal_",
+    "xavier_uniform",
     "xavier_uniform_",
     "zeros_",
 ]
@@ -282,3 +296,33 @@ def sparse_(
     for column in range(columns):
         tensor[ops.aten.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _deprecated(current: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function under its name of old, without the underscore of what writes to its operand."""
+    name = current.__name__
+
+    @wraps(current)
+    def called(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(
+            f"nn.init.{name[:-1]} is deprecated: nn.init.{name} does the same",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return current(*args, **kwargs)
+
+    called.__name__ = called.__qualname__ = name[:-1]
+    return called
+
+
+uniform = _deprecated(uniform_)
+normal = _deprecated(normal_)
+constant = _deprecated(constant_)
+eye = _deprecated(eye_)
+dirac = _deprecated(dirac_)
+xavier_uniform = _deprecated(xavier_uniform_)
+xavier_normal = _deprecated(xavier_normal_)
+kaiming_uniform = _deprecated(kaiming_uniform_)
+kaiming_normal = _deprecated(kaiming_normal_)
+orthogonal = _deprecated(orthogonal_)
+sparse = _deprecated(sparse_)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import aten._core
+from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.recording import Known, Seen
+from aten._core.tensor.tensor import Tensor
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(aten._core.__file__))) + os.sep
 
@@ -58,6 +61,39 @@ def _concrete(value: Any) -> Any:
     if isinstance(value, Seen):
         return ""
     return [_concrete(one) for one in value] if isinstance(value, tuple) else value
+
+
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """The tensors in nested lists, tuples and dictionaries."""
+    if isinstance(values, Tensor):
+        yield values
+    elif isinstance(values, (list, tuple)):
+        for one in values:
+            yield from tensors_in(one)
+    elif isinstance(values, dict):
+        yield from tensors_in(list(values.values()))
+
+
+def details_of_call(
+    op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any
+) -> Details:
+    """What the formulas for operations ask for, as of a profiled call."""
+    names = [one.name for one in op._schema.arguments]
+    named = {**dict(zip(names, args, strict=False)), **kwargs}
+    values = [named.get(name) for name in names]
+    details = Details()
+    details.shapes = [_sizes_of(value) for value in values]
+    details.concrete = ["" if isinstance(value, Tensor) else value for value in values]
+    details.output = [list(one.shape) for one in tensors_in(results)]
+    return details
+
+
+def _sizes_of(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return list(value.shape)
+    if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
+        return [_sizes_of(one) for one in value]
+    return []
 
 
 def callers() -> list[str]:

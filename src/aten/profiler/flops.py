@@ -8,6 +8,7 @@ a kernel does more of (padding) or less of (a fast algorithm) does not matter.
 | products of matrices | 2 for each element of the result and each summand |
 | convolutions | 2 for each element of the result, each input channel of its group, each tap |
 | transposed convolutions | the same for each element of the input and output channel |
+| their gradients | as many for each of input and weight that is asked for |
 | fused attention | 2 for each query, key and feature, of both products |
 | pointwise | 1 for each element of the result |
 | reductions and scans | 1 for each element of the first operand |
@@ -50,6 +51,14 @@ def _convolution(call: Call) -> int:
     return int(each * prod(call.shapes["input"] if call.values["transposed"] else call.output))
 
 
+def _convolution_backward(call: Call) -> int:
+    weight, gradient = call.shapes["weight"], call.shapes["grad_output"]
+    each = 2 * prod(weight[1:])
+    once = each * prod(call.shapes["input"] if call.values["transposed"] else gradient)
+    to_input, to_weight, _ = call.values["output_mask"]
+    return int(once * (bool(to_input) + bool(to_weight)))
+
+
 def _convolution_tbc(call: Call) -> int:
     taps, channels, _ = call.shapes["weight"]
     return int(2 * prod(call.output) * taps * channels)
@@ -70,6 +79,7 @@ _FORMULAS: dict[str, Callable[[Call], int]] = {
     "dot": _dot,
     "convolution": _convolution,
     "_convolution": _convolution,
+    "convolution_backward": _convolution_backward,
     "conv_tbc": _convolution_tbc,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
 }
@@ -78,6 +88,14 @@ _KINDS: dict[str, Callable[[Call, list[Any]], int]] = {
     "reduction": lambda _, shapes: prod(shapes[0]),
     "scan": lambda _, shapes: prod(shapes[0]),
 }
+
+
+def flops_by_formula(op: OpOverload, details: Details) -> int | None:
+    """How many a call of a product takes: matrices, convolutions, attention; None for others."""
+    if op.namespace != "aten" or not details.output:
+        return None
+    formula = _FORMULAS.get(op.name.removesuffix("_"))
+    return None if formula is None else formula(Call(op, details))
 
 
 def flops_of(op: OpOverload, details: Details) -> int | None:
@@ -92,10 +110,10 @@ def flops_of(op: OpOverload, details: Details) -> int | None:
     """
     if op.namespace != "aten" or not details.output:
         return None
+    counted = flops_by_formula(op, details)
+    if counted is not None:
+        return counted
     call = Call(op, details)
-    formula = _FORMULAS.get(op.name.removesuffix("_"))
-    if formula is not None:
-        return formula(call)
     by_kind = _KINDS.get(getattr(op.entry, "kind", ""))
     shapes = [shape for shape in details.shapes if shape and isinstance(shape[0], int)]
     return by_kind(call, shapes or [[]]) if by_kind is not None else None

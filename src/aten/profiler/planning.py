@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -16,7 +16,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import DispatchMode
 from aten.graph.ir import TensorMeta, concrete
 from aten.graph.program import ExportedProgram
-from aten.profiler.details import Details
+from aten.profiler.details import details_of_call, tensors_in
 from aten.profiler.flops import flops_of
 from aten.profiler.units import format_amount, format_bytes
 from aten.registry import ops
@@ -119,20 +119,20 @@ class _Planner(DispatchMode):
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         results = op(*args, **kwargs)
-        operands = {id(one): one for one in _tensors((args, kwargs))}
+        operands = {id(one): one for one in tensors_in((args, kwargs))}
         storages = {id(one.untyped_storage()) for one in operands.values()}
-        fresh = [one for one in _tensors(results) if id(one.untyped_storage()) not in storages]
-        written = [one for one in _tensors(results) if id(one) in operands]
+        fresh = [one for one in tensors_in(results) if id(one.untyped_storage()) not in storages]
+        written = [one for one in tensors_in(results) if id(one) in operands]
         noted = self.plan.operators.setdefault(
             op.qualified_name, PlannedOperator(op.qualified_name)
         )
-        for one in _tensors(results):
+        for one in tensors_in(results):
             self.hold(one)
         noted.calls += 1
         noted.peak = max(noted.peak, self.alive)
         if not fresh and not written:
             return results
-        noted.flops += flops_of(op, _details(op, args, kwargs, results)) or 0
+        noted.flops += flops_of(op, details_of_call(op, args, kwargs, results)) or 0
         noted.read += sum(one.nbytes for one in operands.values())
         noted.written += sum(one.nbytes for one in (*fresh, *written))
         return results
@@ -151,38 +151,6 @@ class _Planner(DispatchMode):
         if self.shown[key] == 0:
             del self.shown[key]
             self.alive -= nbytes
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    if isinstance(values, Tensor):
-        yield values
-    elif isinstance(values, (list, tuple)):
-        for one in values:
-            yield from _tensors(one)
-    elif isinstance(values, dict):
-        yield from _tensors(list(values.values()))
-
-
-def _details(
-    op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any
-) -> Details:
-    """What the formulas for operations ask for, as of a profiled call."""
-    names = [one.name for one in op._schema.arguments]
-    named = {**dict(zip(names, args, strict=False)), **kwargs}
-    values = [named.get(name) for name in names]
-    details = Details()
-    details.shapes = [_shapes(value) for value in values]
-    details.concrete = ["" if isinstance(value, Tensor) else value for value in values]
-    details.output = [list(one.shape) for one in _tensors(results)]
-    return details
-
-
-def _shapes(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return list(value.shape)
-    if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
-        return [_shapes(one) for one in value]
-    return []
 
 
 def plan_of(

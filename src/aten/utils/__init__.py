@@ -8,7 +8,9 @@ from typing import Any
 from aten.refusals import refuse
 
 __all__ = ["data"]
-_MODULES = frozenset({"_python_dispatch", "_pytree", "checkpoint", "data"})
+_MODULES = frozenset(
+    {"_python_dispatch", "_pytree", "checkpoint", "data", "flop_counter", "module_tracker"}
+)
 
 
 def __getattr__(name: str) -> Any:

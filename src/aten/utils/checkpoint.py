@@ -15,8 +15,23 @@ from aten.autograd import Function, backward
 from aten.autograd.graph import saved_tensors_hooks
 from aten.grad_mode import enable_grad, no_grad
 from aten.random import get_rng_state, set_rng_state
+from aten.utils.selective_checkpoint import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "SAC_IGNORED_OPS",
+    "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "noop_context_fn",
+]
 
 _Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
