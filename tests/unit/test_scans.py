@@ -1,7 +1,9 @@
 """Running totals: rows that take turns, and running log-sums of exponentials."""
 
+import cmath
 import math
 
+import mpmath
 import numpy
 import pytest
 
@@ -72,6 +74,43 @@ def test_infinities_and_nan():
         found = aten.logcumsumexp(aten.tensor(row, dtype=aten.float64), 0)
         expected = log_sums(numpy.array(row), 0)
         numpy.testing.assert_allclose(numpy.asarray(found), expected, 1e-15)
+
+
+def defined(tensor, dim):
+    """What the definition gives: each step by operators."""
+    decomposed = aten.decompositions(to="core")[aten.ops.aten.logcumsumexp.default]
+    return numpy.asarray(decomposed(tensor, dim))
+
+
+@pytest.mark.parametrize("element", ["complex64", "complex128"])
+def test_log_sums_of_complex_exponentials(element):
+    source = numpy.random.default_rng(3)
+    parts = source.standard_normal((2, 7, 30)) * [[[3]], [[40]]]
+    given = aten.from_numpy(parts[0] + 1j * parts[1]).to(getattr(aten, element))
+    tolerance = {"complex64": 1e-6, "complex128": 1e-13}[element]
+    for dim in (0, 1):
+        for tensor in (given, given.mT, given[::2, ::3], given.conj()):
+            found = numpy.asarray(aten.logcumsumexp(tensor, dim).resolve_conj())
+            expected = defined(tensor, dim)
+            numpy.testing.assert_allclose(found, expected, tolerance, tolerance)
+
+
+def test_complex_infinities_and_nan():
+    none, much, nan = -math.inf, math.inf, math.nan
+    values = [complex(x, y) for x in (none, much, nan, 0.0, 700.0) for y in (0.0, -2.0, much, nan)]
+    pairs = aten.tensor([[x, y] for x in values for y in values], dtype=aten.complex128)
+    numpy.testing.assert_array_equal(numpy.asarray(aten.logcumsumexp(pairs, 1)), defined(pairs, 1))
+
+
+def test_complex_sums_that_nearly_cancel():
+    """exp(x) + exp(y) where the second is nearly the opposite, and where 2 Re z is nearly -|z|²."""
+    for x, y in ((0, math.pi + 1e-9), (0.1, math.pi * (1 + 1e-7)), (-0.7, math.acos(-0.25))):
+        row = aten.tensor([0j, complex(x, y)], dtype=aten.complex128)
+        with mpmath.workdps(40):
+            exact = complex(mpmath.log(1 + mpmath.exp(mpmath.mpc(x, y))))
+        found = aten.logcumsumexp(row, 0)[1].item() - exact
+        apart = abs(complex(found.real, math.remainder(found.imag, 2 * math.pi)))
+        assert apart <= 4e-15 + 1e-16 / abs(cmath.exp(exact))
 
 
 def test_any_number_of_threads_finds_the_same():

@@ -63,7 +63,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     dim = check_logcumsumexp(self, dim)
     if self.numel() == 0 or self.dim() == 0:
         return self.contiguous().clone()
-    run = running_complex if self.dtype.is_complex else _running
+    run = _running_complex if self.dtype.is_complex else _running
     wide = self.to(DTYPES["complex128" if self.dtype.is_complex else "float64"])
     return run(wide, dim).to(self.dtype).contiguous()
 
@@ -81,7 +81,7 @@ def _running(given: Tensor, dim: int) -> Tensor:
     return given
 
 
-def running_complex(given: Tensor, dim: int) -> Tensor:
+def _running_complex(given: Tensor, dim: int) -> Tensor:
     """One after the other: the imaginary part depends on the order, by multiples of 2 pi."""
     rows = ops.aten.unbind(given, dim)
     found = [rows[0]]

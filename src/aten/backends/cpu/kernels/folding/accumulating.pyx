@@ -7,11 +7,11 @@ one: nothing overflows, and what underflows is too small to count. Milakov and G
 normalizer calculation for softmax (2018).
 """
 
-from libc.math cimport INFINITY, exp, log, log1p
+from libc.math cimport INFINITY, NAN, atan2, cos, exp, fma, hypot, log, log1p, sin
 from libc.stdint cimport int64_t
 
 from aten._core.base.device cimport META
-from aten._core.base.dtypes cimport FLOAT32, FLOAT64, item_size
+from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.tensor cimport Tensor, const_data_pointer, count_write, data_pointer
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_operand, begin_walk, coalesce,
@@ -65,6 +65,70 @@ cdef inline void _accumulate(char** data, const int64_t* apart, int64_t count, c
         given += row.steps[GIVEN]
 
 
+cdef struct Complex:
+    double real
+    double imag
+
+
+cdef inline Complex _log_of_one_and(Complex z) noexcept nogil:
+    """log(1 + z) for |z| ≤ 1.
+
+    Of |1 + z|² the part beside 1 is x(2 + x) + y², which may cancel, so its roundings are added
+    back (Dekker, A floating-point technique for extending the available precision, 1971). Where
+    that part is nearly -1, 1 + x is exact.
+    """
+    cdef double x = z.real, y = z.imag
+    cdef double square, doubled, product, sum, lost, turned
+    cdef Complex found
+    square = y * y
+    doubled = 2 + x
+    product = x * doubled
+    sum = product + square
+    turned = sum - product
+    lost = (product - (sum - turned)) + (square - turned)
+    lost += fma(y, y, -square) + fma(x, doubled, -product) + x * ((2 - doubled) + x)
+    found.real = 0.5 * log1p(sum + lost) if sum > -0.5 else log(hypot(1 + x, y))
+    found.imag = atan2(y, 1 + x)
+    return found
+
+
+cdef inline Complex _log_of_sum(Complex left, Complex right) noexcept nogil:
+    """log(exp(left) + exp(right)); NaN where a part of either is."""
+    cdef Complex most = left, least = right, power
+    cdef double size
+    if left.real != left.real or left.imag != left.imag \
+            or right.real != right.real or right.imag != right.imag:
+        most.real = most.imag = NAN
+        return most
+    if left.real < right.real:
+        most, least = right, left
+    size = exp(least.real - most.real) if least.real != -INFINITY else 0
+    if size == 0:
+        return most
+    power.real = size * cos(least.imag - most.imag)
+    power.imag = size * sin(least.imag - most.imag)
+    power = _log_of_one_and(power)
+    most.real += power.real
+    most.imag += power.imag
+    return most
+
+
+cdef inline void _accumulate_complex(char** data, const Row* row, Real unused) noexcept nogil:
+    """One row, each element after the other: the imaginary part depends on the order, by 2 pi."""
+    cdef char* out = data[OUT]
+    cdef const char* given = data[GIVEN]
+    cdef int64_t at
+    cdef Complex sum, value
+    for at in range(row.length):
+        value.real = (<const Real*>given)[0]
+        value.imag = (<const Real*>given)[1]
+        sum = value if at == 0 else _log_of_sum(value, sum)
+        (<Real*>out)[0] = <Real>sum.real
+        (<Real*>out)[1] = <Real>sum.imag
+        out += row.steps[OUT]
+        given += row.steps[GIVEN]
+
+
 cdef void _accumulate_rows(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                            const int64_t* s1, const int64_t* context) noexcept nogil:
     cdef const Row* row = <const Row*>context
@@ -73,21 +137,26 @@ cdef void _accumulate_rows(char** data, int64_t n0, const int64_t* s0, int64_t n
     for outer in range(n1):
         first = 0
         while first < n0:
-            count = min(<int64_t>ABREAST, n0 - first)
+            count = 1 if row.code in (COMPLEX64, COMPLEX128) else min(<int64_t>ABREAST, n0 - first)
             places[OUT] = data[OUT] + outer * s1[OUT] + first * s0[OUT]
             places[GIVEN] = data[GIVEN] + outer * s1[GIVEN] + first * s0[GIVEN]
             if row.code == FLOAT32:
                 _accumulate(places, s0, count, row, <float>0)
-            else:
+            elif row.code == FLOAT64:
                 _accumulate(places, s0, count, row, <double>0)
+            elif row.code == COMPLEX64:
+                _accumulate_complex(places, row, <float>0)
+            else:
+                _accumulate_complex(places, row, <double>0)
             first += count
 
 
 def log_sums_of_exponentials(Tensor given not None, Tensor out not None, int dim):
     """out[…, i, …] = log(exp(given[…, 0, …]) + … + exp(given[…, i, …])) along `dim`.
 
-    Both are float32 or both float64, of one shape; sums are float64. -inf adds nothing, a NaN is
-    kept. Raises ValueError for other operands.
+    Both have one shape and one of the element types float32, float64, complex64 and complex128;
+    sums have 64 bits a part. -inf adds nothing, a NaN is kept. Raises ValueError for other
+    operands.
     """
     cdef Walk walk
     cdef Row row
@@ -95,9 +164,10 @@ def log_sums_of_exponentials(Tensor given not None, Tensor out not None, int dim
     cdef int permutation[MAXIMUM_DIMS]
     cdef int place, width = item_size(given.dtype_code)
     if (given.dtype_code != out.dtype_code or given.rank != out.rank or not 0 <= dim < given.rank
-            or (given.dtype_code != FLOAT32 and given.dtype_code != FLOAT64)
+            or given.dtype_code not in (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
             or given.device_type == META or out.device_type == META):
-        raise ValueError("log_sums_of_exponentials: expected tensors of float32 or float64")
+        raise ValueError("log_sums_of_exponentials: expected tensors of one type, float32, "
+                         "float64, complex64 or complex128")
     for place in range(given.rank):
         if given.sizes[place] != out.sizes[place]:
             raise ValueError("log_sums_of_exponentials: expected tensors of one shape")
