@@ -58,7 +58,7 @@ def cases() -> list[Case]:
         made.append(_attention(1, 4096, dtype=dtype))
         made.append(_attention(1, 4096, heads=32, of_keys=8, dtype=dtype, options=grouped))
         made.append(_attention(1, 1024, batch=8, dtype=dtype))
-    made.append(_attention(197, 197, heads=12))
+    made.append(_attention(197, 197, heads=12, of_keys=12))
     made.append(_attention(512, 512, back=True))
     made.append(_attention(512, 512, back=True, options=", is_causal=True"))
     return made

@@ -7,7 +7,7 @@ import math
 from aten._core.base.dtypes import get_default_dtype
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
-from aten.ops.pointwise.stepwise import as_float64, in_float64, is_any
+from aten.ops.pointwise.stepwise import as_float64, in_float64, is_any, iterated
 from aten.ops.requirements import refusal
 from aten.prims import Number
 from aten.registry import ops
@@ -127,6 +127,8 @@ def polygamma_in_place(self: Tensor, n: int) -> Tensor:
 # The incomplete gamma function
 
 LARGE = 1e6  # from here on an asymptotic form serves both
+# The most steps of a series or continued fraction; those beside LARGE take some 10,000.
+MOST_STEPS = 1 << 14
 STIRLING_FROM = 10.0
 STIRLING_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
@@ -186,32 +188,38 @@ def _prefactor(a: Tensor, x: Tensor) -> Tensor:
 
 
 def _lower_series(a: Tensor, x: Tensor) -> Tensor:
-    term = total = ops.aten.ones_like(a)
-    divisor = a
-    while True:
-        divisor = divisor + 1
-        term = term * x / divisor
+    def step(lanes: list[Tensor], count: int) -> tuple[list[Tensor], Tensor]:
+        total, term, a, x = lanes
+        term = term * x / (a + count)
         total = total + term
-        if not is_any(term > total * 2.0**-54):
-            return total * _prefactor(a, x)
+        return [total, term, a, x], term > total * 2.0**-54
+
+    one = ops.aten.ones_like(a)
+    return iterated([one, one, a, x], step, MOST_STEPS) * _prefactor(a, x)
 
 
 def _upper_fraction(a: Tensor, x: Tensor) -> Tensor:
-    """Lentz's method: Thompson and Barnett, Journal of Computational Physics 64 (1986)."""
-    b = x + 1 - a
-    c = ops.aten.full_like(b, 1e300)
-    d = 1 / b
-    fraction, k = d, 0
-    while True:
-        k += 1
-        numerator = -k * (k - a)
+    """Lentz's method: Thompson and Barnett, Journal of Computational Physics 64 (1986).
+
+    What a step changes falls until it is rounding alone, which need not come below one unit.
+    """
+
+    def step(lanes: list[Tensor], count: int) -> tuple[list[Tensor], Tensor]:
+        fraction, changed, a, b, c, d = lanes
+        numerator = -count * (count - a)
         b = b + 2
         d = 1 / (numerator * d + b)
         c = b + numerator / c
         change = c * d
-        fraction = fraction * change
-        if not is_any((change - 1).abs() > 2.0**-52) or k > 1 << 14:
-            return fraction * _prefactor(a, x) * a
+        error = (change - 1).abs()
+        goes_on = (error > 2.0**-53) & ((error > 2.0**-48) | (error < changed))
+        return [fraction * change, error, a, b, c, d], goes_on
+
+    b = x + 1 - a
+    first = 1 / b
+    whole = ops.aten.full_like(b, math.inf)
+    lanes = [first, whole, a, b, ops.aten.full_like(b, 1e300), first]
+    return iterated(lanes, step, MOST_STEPS) * _prefactor(a, x) * a
 
 
 def _large_incomplete(a: Tensor, x: Tensor, *, lower: bool) -> Tensor:

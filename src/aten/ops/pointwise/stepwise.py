@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype
 from aten._core.tensor.making import has_data
 from aten._core.tensor.promotion import result_type
@@ -11,6 +13,8 @@ from aten.prims import Number, broadcast_shapes
 from aten.registry import ops
 
 FLOAT64 = DTYPES["float64"]
+# Steps between two looks at which elements go on.
+_STRIDE = 16
 
 
 def in_float64(
@@ -46,3 +50,33 @@ def as_float64(*operands: Tensor | Number) -> list[Tensor]:
 def is_any(condition: Tensor) -> bool:
     """Whether some element holds; on the meta device, where there are none to ask, it does not."""
     return has_data(condition) and bool(condition.any())
+
+
+def iterated(
+    lanes: list[Tensor],
+    step: Callable[[list[Tensor], int], tuple[list[Tensor], Tensor]],
+    most: int,
+) -> Tensor:
+    """`lanes[0]` when `step` has been taken often enough for each element, at most `most` times.
+
+    `step(lanes, count)` gives the next lanes and which elements go on. An element that does not is
+    left as it is, and now and then those that go on are gathered: a few slow ones cost little, and
+    none depends on what is beside it.
+    """
+    shape, count, places = lanes[0].shape, 0, None
+    lanes = [one.reshape(-1) for one in lanes]
+    found = lanes[0]
+    while True:
+        is_open = ops.aten.ones_like(lanes[0], dtype=DTYPES["bool"])
+        for _ in range(_STRIDE):
+            count += 1
+            before = lanes[0]
+            lanes, goes_on = step(lanes, count)
+            lanes[0] = ops.aten.where(is_open, lanes[0], before)
+            is_open = is_open & goes_on
+        found = lanes[0] if places is None else ops.aten.index_copy(found, 0, places, lanes[0])
+        if count >= most or not is_any(is_open):
+            return found.reshape(shape)
+        chosen = ops.aten.nonzero(is_open).squeeze(-1)
+        lanes = [one.index_select(0, chosen) for one in lanes]
+        places = chosen if places is None else places.index_select(0, chosen)
