@@ -20,15 +20,21 @@ long aten_refuse_scratch(long count)
     return __atomic_exchange_n(&until_refusal, count, __ATOMIC_SEQ_CST);
 }
 
+/* Modules lie in their packages, or, of an editable build, side by side in its src/aten. */
+static int is_of_aten(const char *path)
+{
+    const char *built = strstr(path, "/src/aten/");
+    return strstr(path, "aten/_core/") || strstr(path, "aten/backends/cpu/kernels/")
+        || (built && !strchr(built + strlen("/src/aten/"), '/'));
+}
+
 static int refuses(void *caller)
 {
     Dl_info info;
     int ours;
     if (looking) return 0;
     looking = 1;
-    ours = dladdr(caller, &info) && info.dli_fname
-        && (strstr(info.dli_fname, "aten/_core/")
-            || strstr(info.dli_fname, "aten/backends/cpu/kernels/"))
+    ours = dladdr(caller, &info) && info.dli_fname && is_of_aten(info.dli_fname)
         /* Blocks of tensors have a refusal of their own. */
         && !strstr(info.dli_fname, "/allocator.") && !strstr(info.dli_fname, "/guard.");
     looking = 0;
