@@ -1,10 +1,14 @@
 """Operations counted by module and operator, as torch counts them."""
 
+import threading
+import weakref
+
 import pytest
 import torch
 import torch.utils.flop_counter
 
 import aten
+from aten._core.autograd import engine
 from aten.utils.flop_counter import FlopCounterMode, flop_registry, register_flop_formula
 
 LIBRARIES = {"aten": aten, "torch": torch}
@@ -109,6 +113,55 @@ def test_what_is_printed(capsys):
     assert "Net.body" not in printed
     assert "Net.body.0" in counter.get_table(3)
     assert "100.00%" in printed
+
+
+class Checkpointed(aten.nn.Module):
+    """Three layers, the second of which goes back by a walk of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = aten.nn.Linear(3, 3), aten.nn.Linear(3, 3)
+        self.third = aten.nn.Linear(3, 2)
+
+    def forward(self, x):
+        y = aten.utils.checkpoint.checkpoint(self.second, self.first(x), use_reentrant=True)
+        return self.third(y)
+
+
+def test_walks_that_begin_others_keep_their_modules():
+    with FlopCounterMode(display=False) as counter:
+        Checkpointed()(aten.ones(2, 3)).sum().backward()
+    found = counter.get_flop_counts()
+    assert found["Checkpointed"] == found["Global"]
+    addmm, mm = aten.ops.aten.addmm, aten.ops.aten.mm
+    assert found["Checkpointed.first"] == {addmm: 36, mm: 36}
+    assert found["Checkpointed.second"] == {addmm: 72, mm: 72}
+    assert found["Checkpointed.third"] == {addmm: 24, mm: 48}
+
+
+def test_nothing_is_left_behind():
+    """Neither hooks on tensors that live on, nor tensors that live on by hooks."""
+    layer, x = aten.nn.Linear(3, 3), aten.ones(2, 3, requires_grad=True)
+    with FlopCounterMode(display=False):
+        y = layer(x)
+        gone = weakref.ref(y)
+        del y
+        assert gone() is None
+        kept = layer(x)
+    seen = []
+    x.register_hook(lambda gradient: seen.append(engine.current_walk()))
+    kept.sum().backward()
+    assert seen == [None]
+
+
+def test_other_threads_are_not_counted():
+    layer = aten.nn.Linear(3, 3)
+    with FlopCounterMode(display=False) as counter:
+        thread = threading.Thread(target=lambda: layer(aten.ones(2, 3)).sum().backward())
+        thread.start()
+        thread.join()
+    assert counter.get_total_flops() == 0
+    assert counter.mod_tracker.parents == {"Global"}
 
 
 def test_a_module_that_raises_leaves_no_name_behind():

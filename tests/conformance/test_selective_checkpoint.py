@@ -98,6 +98,28 @@ def test_kept_results_that_are_written_to(lib):
             y.sum().backward()
 
 
+def test_operators_that_write_are_called_again():
+    """Their results are kept by nobody: what they write to would be as it was before."""
+
+    def block(x):
+        y = x.sin()
+        y.add_(0.5)
+        return y.exp() * y.cos()
+
+    def gradient(run):
+        x = aten.tensor([0.3, -0.7], requires_grad=True)
+        run(x).sum().backward()
+        return x.grad
+
+    contexts = partial(
+        aten.utils.checkpoint.create_selective_checkpoint_contexts, [aten.ops.aten.add_.Tensor]
+    )
+    checkpointed = partial(
+        aten.utils.checkpoint.checkpoint, block, use_reentrant=False, context_fn=contexts
+    )
+    assert aten.equal(gradient(checkpointed), gradient(block))
+
+
 @pytest.mark.parametrize("lib", LIBRARIES.values(), ids=LIBRARIES)
 def test_it_goes_back_once(lib):
     x = lib.eye(2).requires_grad_()

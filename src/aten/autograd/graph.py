@@ -116,15 +116,15 @@ class _MultiHook:
     """Hooks on several tensors that call a function once in each walk back."""
 
     def __init__(self, tensors: Sequence[Tensor], function: Callable[..., Any], mode: str) -> None:
-        self._tensors = tuple(tensors)
+        # A single tensor is reached where its hook runs, and is not kept alive by it.
+        self._tensors = tuple(tensors) if len(tensors) > 1 else ()
+        self._count = len(tensors)
         self._function = function
         self._lock = threading.Lock()
         self._walks: dict[Any, list[Any]] = {}  # what came in walks that are not complete
         self._done: Any = None
         make = self._all if mode == "all" else self._first
-        self._handles = [
-            tensor.register_hook(make(place)) for place, tensor in enumerate(self._tensors)
-        ]
+        self._handles = [tensor.register_hook(make(place)) for place, tensor in enumerate(tensors)]
         engine.watch_walks(1)
 
     def _all(self, place: int) -> Callable[[Tensor], None]:
@@ -133,7 +133,9 @@ class _MultiHook:
             with self._lock:
                 if walk not in self._walks:
                     reached = sum(engine.will_reach(one) for one in self._tensors)
-                    self._walks[walk] = [reached, [None] * len(self._tensors)]
+                    if self._count == 1:
+                        reached = 1
+                    self._walks[walk] = [reached, [None] * self._count]
                 state = self._walks[walk]
                 state[0] -= 1
                 state[1][place] = gradient
@@ -163,6 +165,11 @@ class _MultiHook:
             handle.remove()
         self._handles = []
         self._walks.clear()
+
+    def __del__(self) -> None:
+        """Once all the tensors are gone, or their hooks."""
+        if getattr(self, "_handles", None):
+            engine.watch_walks(-1)
 
     def __enter__(self) -> _MultiHook:
         return self

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import aten._core
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.recording import Known, Seen
 from aten._core.tensor.tensor import Tensor
+from aten.transforms.trees import tensors_in
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(aten._core.__file__))) + os.sep
 
@@ -61,17 +61,6 @@ def _concrete(value: Any) -> Any:
     if isinstance(value, Seen):
         return ""
     return [_concrete(one) for one in value] if isinstance(value, tuple) else value
-
-
-def tensors_in(values: Any) -> Iterator[Tensor]:
-    """The tensors in nested lists, tuples and dictionaries."""
-    if isinstance(values, Tensor):
-        yield values
-    elif isinstance(values, (list, tuple)):
-        for one in values:
-            yield from tensors_in(one)
-    elif isinstance(values, dict):
-        yield from tensors_in(list(values.values()))
 
 
 def details_of_call(

@@ -90,12 +90,9 @@ _KINDS: dict[str, Callable[[Call, list[Any]], int]] = {
 }
 
 
-def flops_by_formula(op: OpOverload, details: Details) -> int | None:
-    """How many a call of a product takes: matrices, convolutions, attention; None for others."""
-    if op.namespace != "aten" or not details.output:
-        return None
-    formula = _FORMULAS.get(op.name.removesuffix("_"))
-    return None if formula is None else formula(Call(op, details))
+def formula_of(op: OpOverload) -> Callable[[Call], int] | None:
+    """How operations of a product are counted: matrices, convolutions, attention; else None."""
+    return _FORMULAS.get(op.name.removesuffix("_")) if op.namespace == "aten" else None
 
 
 def flops_of(op: OpOverload, details: Details) -> int | None:
@@ -110,10 +107,9 @@ def flops_of(op: OpOverload, details: Details) -> int | None:
     """
     if op.namespace != "aten" or not details.output:
         return None
-    counted = flops_by_formula(op, details)
-    if counted is not None:
-        return counted
-    call = Call(op, details)
+    call, formula = Call(op, details), formula_of(op)
+    if formula is not None:
+        return formula(call)
     by_kind = _KINDS.get(getattr(op.entry, "kind", ""))
     shapes = [shape for shape in details.shapes if shape and isinstance(shape[0], int)]
     return by_kind(call, shapes or [[]]) if by_kind is not None else None

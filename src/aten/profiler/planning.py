@@ -16,11 +16,12 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import DispatchMode
 from aten.graph.ir import TensorMeta, concrete
 from aten.graph.program import ExportedProgram
-from aten.profiler.details import details_of_call, tensors_in
+from aten.profiler.details import details_of_call
 from aten.profiler.flops import flops_of
 from aten.profiler.units import format_amount, format_bytes
 from aten.registry import ops
 from aten.transforms.fake_tensors import FakeTensorMode
+from aten.transforms.trees import tensors_in
 
 
 class PlannedOperator:

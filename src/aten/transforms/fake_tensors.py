@@ -6,7 +6,7 @@ by their meta kernels, so that it costs nothing to run a program of any size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -35,8 +35,8 @@ from aten.transforms.symbols.probing import (
     Windows,
     given_in,
     outcome_of,
-    tensors_in,
 )
+from aten.transforms.trees import tensors_in
 from aten.transforms.view_steps import same_window
 
 _META = device("meta")
@@ -150,16 +150,6 @@ class FakeTensorMode(DispatchMode):
         return fake_window(described, place)
 
 
-def _tensors(values: Any) -> Iterator[Tensor]:
-    if isinstance(values, Tensor):
-        yield values
-    elif isinstance(values, (list, tuple)):
-        for one in values:
-            yield from _tensors(one)
-    elif isinstance(values, dict):
-        yield from _tensors(list(values.values()))
-
-
 def _with_symbols(
     environment: ShapeEnvironment,
     op: OpOverload,
@@ -229,7 +219,7 @@ def _place_of_result(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, An
     asked = kwargs.get("device") or next((one for one in args if isinstance(one, device)), None)
     if asked is not None:
         return asked
-    tensors = list(_tensors((args, kwargs)))
+    tensors = tensors_in((args, kwargs))
     if not tensors:
         return thread_device() or device("cpu")
     if op.name in _BETWEEN_DEVICES:
@@ -257,7 +247,7 @@ def _refuse_writes(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]
     """Raises RuntimeError where a tensor with data is to take what has none."""
     for place, name in _written_places(op):
         given = args[place] if place < len(args) else kwargs.get(name)
-        for one in _tensors(given):
+        for one in tensors_in(given):
             if not one.is_meta and not is_fake(one) and one.numel():
                 raise RuntimeError(
                     f"{op.qualified_name}: {name} has data, and cannot be written to under "

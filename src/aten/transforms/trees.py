@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aten._core.tensor.tensor import Tensor
 from aten.graph.pytree import rebuilt
 
 
@@ -14,6 +15,11 @@ def leaves(tree: Any) -> list[Any]:
     if isinstance(tree, (list, tuple)):
         return [leaf for one in tree for leaf in leaves(one)]
     return [tree]
+
+
+def tensors_in(tree: Any) -> list[Tensor]:
+    """The tensors that stand in a nested value."""
+    return [leaf for leaf in leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def with_leaves(tree: Any, given: list[Any]) -> Any:

@@ -13,7 +13,7 @@ from aten._core.dispatch.packets import OpOverloadPacket
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import DispatchMode, without_defaults
 from aten.profiler.details import details_of_call
-from aten.profiler.flops import flops_by_formula
+from aten.profiler.flops import flops_of, formula_of
 from aten.profiler.units import format_amount
 from aten.utils._pytree import tree_map
 from aten.utils.module_tracker import GLOBAL, ModuleTracker
@@ -116,8 +116,8 @@ class FlopCounterMode:
         self._mode = _Counting(self)
 
     def __enter__(self) -> Self:
-        self._counts.clear()
         self.mod_tracker.__enter__()
+        self._counts.clear()
         self._mode.__enter__()
         return self
 
@@ -156,10 +156,10 @@ class FlopCounterMode:
         formula = self._own.get(packet) or self._own.get(op) or flop_registry.get(packet)
         if formula is not None:
             given, named = without_defaults(op, args, kwargs)
-            found: int | None = formula(*given, **named, out_val=results)
+            found = formula(*given, **named, out_val=results)
+        elif formula_of(op) is not None:
+            found = flops_of(op, details_of_call(op, args, kwargs, results)) or 0
         else:
-            found = flops_by_formula(op, details_of_call(op, args, kwargs, results))
-        if found is None:
             return
         for name in self.mod_tracker.parents:
             self._counts[name][packet] += found

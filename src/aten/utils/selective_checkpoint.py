@@ -10,7 +10,9 @@ from typing import Any
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import DispatchMode
-from aten.utils._pytree import tree_leaves, tree_map
+from aten.registry import ops
+from aten.transforms.trees import tensors_in
+from aten.utils._pytree import tree_map
 
 __all__ = [
     "SAC_IGNORED_OPS",
@@ -41,7 +43,7 @@ _KEPT = frozenset(
     }
 )
 # Operators that no policy is asked about: they compute nothing.
-SAC_IGNORED_OPS = frozenset({"aten::detach"})
+SAC_IGNORED_OPS = frozenset({ops.aten.detach.default})
 
 
 class SelectiveCheckpointContext:
@@ -57,11 +59,11 @@ class _Kept:
 
     def __init__(self, results: Any) -> None:
         self._results = tree_map(_detached, results)
-        self._versions = [one._version for one in _tensors(self._results)]
+        self._versions = [one._version for one in tensors_in(self._results)]
 
     def taken(self, op: OpOverload, may_change: bool) -> Any:
         """The results, as tensors that nothing is recorded of."""
-        versions = [one._version for one in _tensors(self._results)]
+        versions = [one._version for one in tensors_in(self._results)]
         if versions != self._versions and not may_change:
             raise RuntimeError(
                 f"checkpoint: a result of {op} that was kept has been written to since; "
@@ -77,8 +79,9 @@ def _detached(value: Any) -> Any:
     return value.detach() if isinstance(value, Tensor) else value
 
 
-def _tensors(values: Any) -> list[Tensor]:
-    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
+def _writes(op: OpOverload) -> bool:
+    """Whether a call changes an argument: then it has to be made again, whatever is kept."""
+    return any(argument.is_write for argument in op._schema.arguments)
 
 
 class _Keeping(DispatchMode):
@@ -90,7 +93,7 @@ class _Keeping(DispatchMode):
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         results = op(*args, **kwargs)
-        if op.qualified_name in SAC_IGNORED_OPS:
+        if op in SAC_IGNORED_OPS:
             return results
         context = SelectiveCheckpointContext(is_recompute=False, op_output=results)
         chosen = self._policy(context, op, *args, **kwargs)
@@ -101,7 +104,8 @@ class _Keeping(DispatchMode):
                 f"create_selective_checkpoint_contexts: the policy gave "
                 f"{type(chosen).__name__} for {op}, and should give a CheckpointPolicy"
             )
-        self._decided[op].append(_Kept(results) if chosen in _KEPT else None)
+        keeps = chosen in _KEPT and not _writes(op)
+        self._decided[op].append(_Kept(results) if keeps else None)
         return results
 
 
@@ -113,7 +117,7 @@ class _Taking(DispatchMode):
         self._may_change = may_change
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.qualified_name in SAC_IGNORED_OPS:
+        if op in SAC_IGNORED_OPS:
             return op(*args, **kwargs)
         waiting = self._decided.get(op)
         if waiting is None:
@@ -135,7 +139,8 @@ def create_selective_checkpoint_contexts(
 
     A policy is called as `policy(context, op, *args, **kwargs)` in the first run, with a
     `SelectiveCheckpointContext`, and gives a `CheckpointPolicy`; a list names the operators that
-    are kept. A kept result that was written to is an error, unless `allow_cache_entry_mutation`.
+    are kept. Operators that write to an argument are called again. A kept result that was written
+    to is an error, unless `allow_cache_entry_mutation`.
 
     Raises:
         TypeError: what is given is neither; an element of the list is no overload.

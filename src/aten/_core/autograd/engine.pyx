@@ -38,6 +38,10 @@ cdef object _current = threading.local()
 cdef int _watchers = 0
 
 
+class Walk:
+    """Tells a walk from all others, and is there as long as it is under way, or somebody's."""
+
+
 def watch_walks(int more):
     """Says that so many more, or fewer, want to know of `current_walk`."""
     global _watchers
@@ -45,12 +49,12 @@ def watch_walks(int more):
 
 
 def current_walk():
-    """An object that tells the walk that this thread is at from all others; None outside of one."""
+    """The `Walk` that this thread is at, the innermost; None outside of one."""
     cdef _Run run = getattr(_current, "run", None)
     if run is None:
         return None
     if run.token is None:
-        run.token = object()
+        run.token = Walk()
     return run.token
 
 

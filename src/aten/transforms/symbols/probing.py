@@ -394,15 +394,6 @@ def answer(
     return expected.form
 
 
-def tensors_in(value: Any) -> list[Tensor]:
-    """The tensors of results, in order."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [one for part in value for one in tensors_in(part)]
-    return []
-
-
 class Answers:
     """The numbers of an outcome, handed out in the order they were written down."""
 
