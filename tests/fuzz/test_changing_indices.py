@@ -77,7 +77,7 @@ def test_every_operator_that_is_told_where_is_tried() -> None:
         for op in operators()
         if _says_where(op)
         and op.entry.kind not in LOOPS
-        and {"cpu", "native"} & set(op.entry.options)
+        and {"cpu", "native", "fast_path"} & set(op.entry.options)
         and not tried & {op.entry.base, op.name, op.entry.base.partition(".")[0] + "_"}
     ]
     assert missing == []

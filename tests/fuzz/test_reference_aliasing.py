@@ -21,7 +21,7 @@ from tensor_bits import as_bits
 
 import aten
 from aten._generated.table import OPERATORS
-from aten.backends.choice import is_derived_view
+from aten.backends.fast_paths import is_derived_view
 from aten.conformance.calls import Chooser, ValidCalls
 
 

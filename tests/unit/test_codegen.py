@@ -188,12 +188,39 @@ def test_stubs_offer_lists_of_ints_one_by_one(repository):
         ),
         ("[core]", "[cor]", "native_functions.yaml:7: 'tags': 'cor' is not one of core"),
         ("[core]", "core", "native_functions.yaml:7: 'tags': expected a list"),
-        ("tags: [core]", "stands_for: mul", "native_functions.yaml:7: 'stands_for': expected a"),
-        ("tags: [core]", "stands_for: [add.out]", "native_functions.yaml:7: 'stands_for': needs"),
+        *(
+            (
+                "tags: [core]",
+                f"fast_path: {given}",
+                f"native_functions.yaml:7: 'fast_path': {error}",
+            )
+            for given, error in (
+                ("sort", "expected {kernel: …} or"),
+                ("{kernels: a}", "'kernels' is not one of kernel, stands_for"),
+                ("{stands_for: [mul]}", "needs 'kernel' or 'forwards'"),
+                ("{kernel: a, forwards: b(self)}", "needs 'kernel' or 'forwards'"),
+                ("{kernel: a, stands_for: mul}", "'stands_for': expected a list of names"),
+                ("{kernel: a, unless: [alpha]}", "'unless' needs 'forwards'"),
+                ("{forwards: mul(self), stands_for: [mul]}", "'stands_for' needs 'kernel'"),
+                ("{forwards: mul}", "'forwards': expected 'operator(argument, …)'"),
+                ("{forwards: mul(itself)}", "'forwards': 'itself' is neither an argument"),
+                ("{forwards: mul(self), unless: [dtype]}", "'unless': 'dtype' is not an argument"),
+            )
+        ),
         (
             "tags: [core]",
-            "native: x\n  stands_for: [mul.out]",
-            "native_functions.yaml:2: add.Tensor stands for mul.out, which has no entry",
+            "native: x\n  fast_path: {kernel: y}",
+            "native_functions.yaml:8: 'fast_path': the kernel named by 'native' serves every call",
+        ),
+        (
+            "tags: [core]",
+            "fast_path: {kernel: x, stands_for: [mul.out]}",
+            "native_functions.yaml:2: the fast path of add.Tensor names mul.out, which has",
+        ),
+        (
+            "tags: [core]",
+            "fast_path: {forwards: nothing(self)}",
+            "native_functions.yaml:2: the fast path of add.Tensor names nothing, which has",
         ),
         (
             "numbers_as_tensors: true",

@@ -13,16 +13,15 @@ from typing import Any
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.dtypes import can_cast, dtype
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import Kernel, OpOverload
-from aten._core.dispatch.forwarding import ForwardingKernel
+from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten._core.tensor import memory
 from aten._core.tensor.tensor import Tensor
 from aten._core.views import views
-from aten.backends import choice
+from aten.backends import fast_paths
 from aten.backends.cpu.kernels.filling import factories
 from aten.backends.lazy_views import skip_laziness
-from aten.ops.definition import Forwarding, Options, load_function, options_of, place_of
+from aten.ops.definition import Options, load_function, options_of, place_of
 from aten.registry import operator, ops
 
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
@@ -32,7 +31,7 @@ _TENSOR_OPTIONS = ("dtype", "layout", "device")
 
 def install_composite(op: OpOverload) -> None:
     """Operators that call others: they run under every key, autograd included."""
-    if _install_choice(op, DispatchKey.CompositeImplicitAutograd):
+    if _install_fast_path(op, DispatchKey.CompositeImplicitAutograd):
         return
     if is_variant(op):
         install_variant(op, DispatchKey.CompositeImplicitAutograd)
@@ -43,7 +42,7 @@ def install_composite(op: OpOverload) -> None:
 def install_factory(op: OpOverload) -> None:
     """Factories: one function, or one compiled kernel, for all backends."""
     key = DispatchKey.CompositeExplicitAutograd
-    _install_choice(op, DispatchKey.CPU)
+    _install_fast_path(op, DispatchKey.CPU)
     native = op.entry.options.get("native")
     if native in factories.NAMES and not is_variant(op):
         kernel = factories.FactoryKernel(op, str(native))
@@ -56,7 +55,7 @@ def install_explicit(op: OpOverload) -> None:
     """Operators defined by other operators: a function for all backends, and for the CPU a
     compiled kernel or a function of its own, where there is one."""
     key = DispatchKey.CompositeExplicitAutograd
-    if choice.is_derived_view(op) and _install_choice(op, key):
+    if fast_paths.is_derived_view(op) and _install_fast_path(op, key):
         skip_laziness(op)
         return
     install_definition(op)
@@ -65,8 +64,8 @@ def install_explicit(op: OpOverload) -> None:
     if location and options_of(location).knows_meta:
         keys.append(DispatchKey.Meta)
     for key in keys:
-        if choice.is_made_for(op):
-            _install_choice(op, key, location)
+        if fast_paths.has_fast_path(op):
+            _install_fast_path(op, key, location)
         elif location:
             _install_at(op, key, location)
 
@@ -80,7 +79,7 @@ def install_kernel(op: OpOverload) -> None:
     """Operators that need a kernel for each device: the CPU's, which knows metadata, too."""
     location = str(op.entry.options.get("cpu", op.entry.function))
     for key in (DispatchKey.CPU, DispatchKey.Meta):
-        if not _install_choice(op, key, location):
+        if not _install_fast_path(op, key, location):
             _install_at(op, key, location)
 
 
@@ -96,12 +95,12 @@ def _install_at(op: OpOverload, key: DispatchKey, location: str) -> None:
     _install_function(op, key, location)
 
 
-def _install_choice(op: OpOverload, key: DispatchKey, location: str = "") -> bool:
+def _install_fast_path(op: OpOverload, key: DispatchKey, location: str = "") -> bool:
     """Put a compiled kernel in front of the operator's function, if the table names one."""
-    if not choice.is_made_for(op):
+    if not fast_paths.has_fast_path(op):
         return False
     function = load_function(location or op.entry.function)
-    op.register(key, choice.or_compiled(op, ShieldedKernel(function)), place_of(function))
+    op.register(key, fast_paths.with_fast_path(op, ShieldedKernel(function)), place_of(function))
     return True
 
 
@@ -185,22 +184,7 @@ def _install_function(op: OpOverload, key: DispatchKey, location: str) -> None:
     # One function may serve several operators: it asks for the one that was called.
     code = function.__code__
     with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    kernel: Kernel = ShieldedKernel(function, with_op=with_op)
-    forwarding = options_of(location).forwarding
-    if forwarding is not None:
-        kernel = _forwarding_kernel(op, forwarding, kernel)
-    op.register(key, kernel, place_of(function))
-
-
-def _forwarding_kernel(op: OpOverload, forwarding: Forwarding, otherwise: Kernel) -> Kernel:
-    places = {argument.name: place for place, argument in enumerate(op._schema.arguments)}
-    return ForwardingKernel(
-        operator(forwarding.target),
-        tuple(places[one] if isinstance(one, str) else (one,) for one in forwarding.arguments),
-        tuple(places[name] for name in forwarding.without),
-        forwarding.first,
-        otherwise,
-    )
+    op.register(key, ShieldedKernel(function, with_op=with_op), place_of(function))
 
 
 def _install_on_copy(op: OpOverload, key: DispatchKey, location: str) -> None:

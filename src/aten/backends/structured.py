@@ -15,7 +15,7 @@ from aten._core.base.dtypes import dtype
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
 from aten._core.tensor.tensor import Tensor
-from aten.backends import choice
+from aten.backends import fast_paths
 from aten.backends.composite import install_variant
 from aten.backends.contract import COMPONENTS
 from aten.backends.cpu.kernels.folding.plan import Plan, PlanKernel
@@ -200,7 +200,7 @@ def install_loops_pointwise(op: OpOverload) -> None:
             op.entry.variant != "out",
             definition.options.repeatable,
         )
-        op.register(backend.key, choice.or_compiled(op, kernel), definition.place)
+        op.register(backend.key, fast_paths.with_fast_path(op, kernel), definition.place)
 
 
 def install_reduction(op: OpOverload) -> None:

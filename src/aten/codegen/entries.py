@@ -17,10 +17,9 @@ its kind: IMPLIED has what that is.
       promotion: float              one of PROMOTIONS, for kinds that have operands to promote;
                                     "none" for a reduction that gives a type of its own
       function: add                 the @op function, where it is not named like the operator
-      native: transpose             the compiled kernel
-      stands_for: [copy_]           operators that the function calls, where the compiled kernel
-                                    serves ordinary calls in its place: it looks whether one of
-                                    them has a kernel that did not come with it
+      native: transpose             the compiled kernel, which serves every call
+      fast_path: {kernel: sort}     what serves ordinary calls, the function all others; see
+                                    `fast_paths.py` for all its forms
       numbers_as_tensors: true      Python numbers are taken where tensors are asked for
       aliases: [negative]           other names of the same operator, all its variants included;
                                     one that starts with special_ is functional or out= only, and
@@ -40,6 +39,7 @@ from pathlib import Path
 
 import yaml
 
+from aten.codegen.fast_paths import FastPath, read_fast_path
 from aten.documentation.kinds import KINDS, PROMOTIONS
 from aten.schema import Argument, FunctionSchema, OperatorName, Return, parse_type
 
@@ -66,7 +66,7 @@ _FIELDS = (
     "promotion",
     "function",
     "native",
-    "stands_for",
+    "fast_path",
     "numbers_as_tensors",
     "aliases",
     "foreach",
@@ -113,7 +113,7 @@ class Entry:
     promotion: str
     function: str
     native: str
-    stands_for: tuple[str, ...]
+    fast_path: FastPath | None
     numbers_as_tensors: bool
     tags: tuple[str, ...]
     aliases: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class Entry:
             promotion="",
             function="",
             native="",
-            stands_for=(),
+            fast_path=None,
             numbers_as_tensors=False,
             tags=(),
             aliases=(),
@@ -244,7 +244,7 @@ class _EntryReader:
             promotion=promotion,
             function=self._text("function"),
             native=self._text("native"),
-            stands_for=self._stands_for(),
+            fast_path=self._fast_path(schema),
             numbers_as_tensors=self._flag("numbers_as_tensors"),
             tags=self._tags(kind),
             aliases=self._aliases(),
@@ -344,13 +344,16 @@ class _EntryReader:
             raise self._error("element", f"an operator of kind {kind} has none")
         return element
 
-    def _stands_for(self) -> tuple[str, ...]:
-        value = self.fields.get("stands_for", [])
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise self._error("stands_for", f"expected a list of operators, found {value!r}")
-        if value and not self._text("native"):
-            raise self._error("stands_for", "needs 'native'")
-        return tuple(value)
+    def _fast_path(self, schema: FunctionSchema) -> FastPath | None:
+        if "fast_path" not in self.fields:
+            return None
+        if self._text("native"):
+            raise self._error("fast_path", "the kernel named by 'native' serves every call")
+        try:
+            names = [argument.name for argument in schema.arguments]
+            return read_fast_path(self.fields["fast_path"], names)
+        except ValueError as error:
+            raise self._error("fast_path", str(error)) from None
 
     def _tags(self, kind: str) -> tuple[str, ...]:
         value = self.fields.get("tags", [])

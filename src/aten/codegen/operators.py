@@ -87,10 +87,12 @@ def expand(
     for operator in tuple(operators.values()):
         if operator.entry.element:
             operators[operator.key] = replace(operator, element=_element_of(operator, operators))
-        for name in operator.entry.stands_for:
+        fast_path = operator.entry.fast_path
+        for name in fast_path.operators if fast_path else ():
             if name not in operators:
                 raise RegistryError(
-                    f"{operator.entry.source}: {operator.key} stands for {name}, which has no entry"
+                    f"{operator.entry.source}: the fast path of {operator.key} names {name}, which "
+                    "has no entry"
                 )
     for found, names in ((functions, used), (kernels, used_kernels)):
         for name, definition in found.items():

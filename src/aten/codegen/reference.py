@@ -76,8 +76,9 @@ def _facts(operator: Operator) -> str:
         facts.append(f"alias of `{entry.alias_of}`")
     if operator.element:
         facts.append(f"calls `{operator.element}`")
-    if entry.native:
-        facts.append(f"compiled kernel `{entry.native}`")
+    kernel = entry.native or (entry.fast_path.kernel if entry.fast_path else "")
+    if kernel:
+        facts.append(f"compiled kernel `{kernel}`")
     if operator.function:
         facts.append(f"`{operator.function}`")
     return "; ".join(facts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import astuple
 
+from aten.codegen.fast_paths import FastPath
 from aten.codegen.operators import Operator, packets
 
 _INTRODUCTION = '''\
@@ -12,8 +14,9 @@ _INTRODUCTION = '''\
 OPERATORS   "add.Tensor" → (schema, kind, variant, base, function, options)
             variant: functional | inplace | out | mutable; base: the overload it was made from;
             function: "module:name" of its definition, or ""; options: promotion, tags, native,
-            cpu (as function: the CPU's own), stands_for, numbers_as_tensors, alias_of,
-            element
+            cpu (as function: the CPU's own), fast_path (a kernel and the operators it stands
+            for), forwards (target, places of its arguments, of those that must be absent, whether
+            the first result is the result), numbers_as_tensors, alias_of, element
 PACKETS     "add" → its overloads, in the order in which a call tries them
 FUNCTIONS   packets that are functions of the package
 METHODS     packets that are methods of Tensor
@@ -46,6 +49,14 @@ def table_text(operators: Iterable[Operator]) -> str:
     return "".join(lines)
 
 
+def _fast_path_options(fast_path: FastPath | None) -> dict[str, object]:
+    if fast_path is None:
+        return {}
+    if fast_path.forwarding is not None:
+        return {"forwards": astuple(fast_path.forwarding)}
+    return {"fast_path": (fast_path.kernel, fast_path.stands_for)}
+
+
 def _row(operator: Operator) -> tuple[object, ...]:
     entry = operator.entry
     options: dict[str, object] = {}
@@ -55,8 +66,7 @@ def _row(operator: Operator) -> tuple[object, ...]:
         options["native"] = entry.native
     if operator.cpu:
         options["cpu"] = operator.cpu
-    if entry.stands_for:
-        options["stands_for"] = entry.stands_for
+    options.update(_fast_path_options(entry.fast_path))
     if entry.numbers_as_tensors:
         options["numbers_as_tensors"] = True
     if entry.alias_of:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.dispatch.dispatcher import OpOverload
@@ -29,19 +29,6 @@ _OPERATION_TYPES = {"float16": "float32", "bfloat16": "float32", "complex32": "c
 Check = Callable[..., None]
 
 
-class Forwarding(NamedTuple):
-    """Another operator that gives the result, or the first of whose results it is.
-
-    `arguments` are the names of the operator's own, and constants, in the order of the other's.
-    Calls that give an argument named in `without` are not forwarded.
-    """
-
-    target: str
-    arguments: tuple[str | bool, ...]
-    without: tuple[str, ...] = ()
-    first: bool = False
-
-
 class Options:
     """What an operator's definition says besides its function; see `op`."""
 
@@ -49,7 +36,6 @@ class Options:
         "check",
         "constants",
         "exact_out",
-        "forwarding",
         "gaps_out",
         "inplace",
         "integer_check",
@@ -71,13 +57,11 @@ class Options:
         meta: Callable[..., Any] | None = None,
         row_major_out: bool | str = False,
         gaps_out: bool = False,
-        forwarding: Forwarding | None = None,
         writes: tuple[str, ...] = (),
         knows_meta: bool = False,
     ) -> None:
         self.knows_meta = knows_meta
         self.writes = writes
-        self.forwarding = forwarding
         self.repeatable = repeatable
         self.meta = meta
         self.row_major_out = row_major_out
@@ -109,7 +93,6 @@ def op(
     meta: Callable[..., Any] | None = ...,
     row_major_out: bool | str = ...,
     gaps_out: bool = ...,
-    forwarding: Forwarding | None = ...,
     writes: tuple[str, ...] = ...,
     knows_meta: bool = ...,
 ) -> Callable[[Function], Function]: ...
@@ -131,8 +114,6 @@ def op(*marked: Any, **options: Any) -> Any:
     `meta`, a function of tensors, serves calls with tensors of the meta device instead.
     `knows_meta`: a function of the CPU's serves tensors of the meta device, too, because it knows
     the strides of results where the operator's definition gives others.
-    `forwarding` lets ordinary calls of a composite go straight to the operator that its function
-    would call; the function serves the others, and has to give the same.
     `row_major_out`: out= tensors that are resized get row-major, whatever order results have;
     with "complex" those of complex operands. `gaps_out`: out= tensors without elements get the gaps
     that results have between theirs.

@@ -1,8 +1,8 @@
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.fast_path import FastPath
 
-class ForwardingKernel(Kernel):
+class ForwardingKernel(FastPath):
     target: OpOverload
-    otherwise: Kernel
     sources: tuple[int | tuple[object], ...]
     def __init__(
         self,

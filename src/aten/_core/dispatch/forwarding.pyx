@@ -2,15 +2,15 @@
 """Kernels of operators that ask another one for the result, with no Python in between."""
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint64_t
 
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
+from aten._core.dispatch.fast_path cimport FastPath
 
 cdef enum:
     MAXIMUM_ARGUMENTS = 16
 
 
-cdef class ForwardingKernel(Kernel):
+cdef class ForwardingKernel(FastPath):
     """Calls `target` with arguments of `op`, and gives its result or the first of its results.
 
     `sources` has for each argument of `target` a position among those of `op`, or a tuple of one
@@ -19,7 +19,6 @@ cdef class ForwardingKernel(Kernel):
     """
 
     cdef readonly OpOverload target
-    cdef readonly Kernel otherwise
     cdef readonly tuple sources
     cdef bint first
     cdef int count
@@ -31,8 +30,8 @@ cdef class ForwardingKernel(Kernel):
     def __init__(self, OpOverload target not None, tuple sources, tuple absent, bint first,
                  Kernel otherwise not None):
         cdef int place
+        FastPath.__init__(self, f"call of {target.name}", (), None, otherwise)
         self.target = target
-        self.otherwise = otherwise
         self.sources = sources
         self.first = first
         self.count = <int>len(sources)
@@ -48,15 +47,12 @@ cdef class ForwardingKernel(Kernel):
         for place in range(self.absent_count):
             self.absent[place] = absent[place]
 
-    def describe(self):
-        return self.otherwise.describe()
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+    cdef object ordinary(self, PyObject** stack):
         cdef PyObject* forwarded[MAXIMUM_ARGUMENTS]
         cdef int place
         for place in range(self.absent_count):
             if stack[self.absent[place]] != <PyObject*>None:
-                return self.otherwise.call(op, keys, stack)
+                return None
         for place in range(self.count):
             if self.positions[place] < 0:
                 forwarded[place] = self.constants[place]

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 
 from aten._core.base.dtypes cimport category_of
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.tensor cimport Tensor, TensorImpl
 from aten._core.views.views cimport (inferred_sizes, selected, slice_bounds, swapped, unsqueezed,
@@ -30,14 +30,14 @@ cdef enum:
 ctypedef object (*DerivedFunction)(TensorImpl base, PyObject** stack)
 
 
-cdef class DerivedViewKernel(StandIn):
+cdef class DerivedViewKernel(FastPath):
     """Runs a compiled function in the place of a composite of views."""
 
     cdef DerivedFunction function
     cdef bint gives_many        # views of which none can be written to where that is recorded
 
     def __init__(self, native, replaced, find, otherwise, bint gives_many):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.function = <DerivedFunction><size_t>_FUNCTIONS[native]
         self.gives_many = gives_many
 

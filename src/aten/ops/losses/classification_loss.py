@@ -9,7 +9,7 @@ import math
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
-from aten.ops.definition import Forwarding, op
+from aten.ops.definition import op
 from aten.ops.losses.loss import MEAN, NONE
 from aten.ops.losses.similarity import reduced_tensor
 from aten.ops.memory.conversion import as_type
@@ -161,15 +161,12 @@ def _check_sizes(self: Tensor, target: Tensor, rank: int) -> None:
         )
 
 
-_OF_FORWARD = ("self", "target", "weight", "reduction", "ignore_index")
-
-
-@op(forwarding=Forwarding("nll_loss_forward", _OF_FORWARD, first=True))
+@op
 def nll_loss(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
     return ops.aten.nll_loss_forward.default(self, target, weight, *rest)[0]
 
 
-@op(forwarding=Forwarding("nll_loss2d_forward", _OF_FORWARD, first=True))
+@op
 def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None = None, *rest: int) -> Tensor:
     return ops.aten.nll_loss2d_forward.default(self, target, weight, *rest)[0]
 

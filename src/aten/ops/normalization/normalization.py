@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from aten._core.base.dtypes import dtype
 from aten._core.tensor.tensor import Tensor
-from aten.ops.definition import Forwarding, converted, normalized_dims, op, operation_type
+from aten.ops.definition import converted, normalized_dims, op, operation_type
 from aten.ops.folding import extent, fold, kept_dims, spread
 from aten.ops.memory.conversion import as_type
 from aten.ops.reductions.fused import standardized
@@ -61,20 +61,12 @@ def _log_softmax_backward_data(
     return converted(grad_output - p.exp(output) * total, input_dtype)
 
 
-@op(
-    "softmax",
-    "special_softmax",
-    forwarding=Forwarding("_softmax", ("self", "dim", False), without=("dtype",)),
-)
+@op("softmax", "special_softmax")
 def softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.aten._softmax(as_type(self, dtype), dim, False)
 
 
-@op(
-    "log_softmax",
-    "special_log_softmax",
-    forwarding=Forwarding("_log_softmax", ("self", "dim", False), without=("dtype",)),
-)
+@op("log_softmax", "special_log_softmax")
 def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return ops.aten._log_softmax(as_type(self, dtype), dim, False)
 
@@ -105,11 +97,7 @@ def native_layer_norm(
     )
 
 
-@op(
-    forwarding=Forwarding(
-        "native_layer_norm", ("input", "normalized_shape", "weight", "bias", "eps"), first=True
-    )
-)
+@op
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -144,11 +132,7 @@ def _fused_rms_norm(
     return converted(result, types["input"]), kept_dims(deviation, input.shape, dims)
 
 
-@op(
-    forwarding=Forwarding(
-        "_fused_rms_norm", ("input", "normalized_shape", "weight", "eps"), first=True
-    )
-)
+@op
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

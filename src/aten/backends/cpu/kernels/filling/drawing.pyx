@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 from aten._core.base.device cimport CPU, device
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, default_dtype_code, dtype
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.random.generator cimport Generator
 from aten._core.random.generator import default_generator
 from aten._core.tensor.making cimport make_contiguous
@@ -22,13 +22,13 @@ ctypedef object (*Drawing)(PyObject** stack)
 cdef Generator _default = default_generator
 
 
-cdef class DrawKernel(StandIn):
+cdef class DrawKernel(FastPath):
     """Runs a compiled function for float32 and float64 tensors on the CPU."""
 
     cdef Drawing function
 
     def __init__(self, native, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.function = <Drawing><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

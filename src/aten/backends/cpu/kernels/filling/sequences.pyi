@@ -1,5 +1,5 @@
 from aten._core.base.dtypes import dtype
-from aten._core.dispatch.stand_in import StandIn
+from aten._core.dispatch.fast_path import FastPath
 from aten._core.tensor.tensor import Tensor
 
 def sequence(count: int, start: float, step: float, element: dtype) -> Tensor: ...
@@ -7,6 +7,6 @@ def sequence_between(
     count: int, start: float, end: float, step: float, element: dtype
 ) -> Tensor: ...
 
-class SequenceKernel(StandIn): ...
+class SequenceKernel(FastPath): ...
 
 NAMES: tuple[str, ...]

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from aten._core.base.device cimport CPU, device
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, default_dtype_code, dtype
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.threads.parallel cimport parallel_for
@@ -128,13 +128,13 @@ def sequence_between(int64_t count, start, end, step, dtype element not None):
 NAMES = ("arange", "arange_from", "arange_by_steps")
 
 
-cdef class SequenceKernel(StandIn):
+cdef class SequenceKernel(FastPath):
     """arange of ordinary numbers; the name says how many of start, end and step are given."""
 
     cdef int given
 
     def __init__(self, native, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.given = NAMES.index(native) + 1
 
     cdef object ordinary(self, PyObject** stack):

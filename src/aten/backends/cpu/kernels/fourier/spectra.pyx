@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 from aten._core.base.device cimport CPU, PRESERVE_FORMAT
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_dim, reads_flag, reads_integer
 from aten._core.tensor.making cimport make_strided
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, is_lazy
@@ -52,14 +52,14 @@ cdef struct Request:
 ctypedef bint (*Reader)(TensorImpl base, PyObject** stack, Request* request) except -1
 
 
-cdef class SpectrumKernel(StandIn):
+cdef class SpectrumKernel(FastPath):
     """Transforms ordinary tensors in memory. Raises KeyError where there is none of that name."""
 
     cdef Reader read
     cdef Request asked              # what the operator's name says
 
     def __init__(self, native, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         reader, self.asked.form, self.asked.inverse = _OPERATORS[native]
         self.read = <Reader><size_t>reader
 

@@ -7,7 +7,7 @@ The table names the compiled part by `native:`.
 
 from cpython.object cimport PyObject
 
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten.backends.cpu.kernels.indexing.masks cimport masked_select_ordinary, nonzero_ordinary
 from aten.backends.cpu.kernels.indexing.picking cimport gather_ordinary
 from aten.backends.cpu.kernels.indexing.taking cimport (embedding_ordinary, index_ordinary,
@@ -30,13 +30,13 @@ cdef dict _FUNCTIONS = {
 NAMES = tuple(_FUNCTIONS)
 
 
-cdef class ElementKernel(StandIn):
+cdef class ElementKernel(FastPath):
     """Runs the compiled part `native`. Raises KeyError where there is none of that name."""
 
     cdef Ordinary function
 
     def __init__(self, native, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.function = <Ordinary><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

@@ -1,9 +1,9 @@
 from collections.abc import Callable, Sequence
 
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
-from aten._core.dispatch.stand_in import StandIn
+from aten._core.dispatch.fast_path import FastPath
 
-class MatmulKernel(StandIn):
+class MatmulKernel(FastPath):
     def __init__(
         self,
         products: Sequence[OpOverload],
@@ -12,7 +12,7 @@ class MatmulKernel(StandIn):
         otherwise: Kernel,
     ) -> None: ...
 
-class LinearKernel(StandIn):
+class LinearKernel(FastPath):
     def __init__(
         self,
         replaced: tuple[str, ...],

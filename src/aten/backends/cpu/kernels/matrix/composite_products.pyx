@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint64_t
 from aten._core.base.device cimport CPU
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport TensorImpl
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply, multiply_nested
@@ -21,7 +21,7 @@ from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Nesting, Product
 from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result
 
 
-cdef class MatmulKernel(StandIn):
+cdef class MatmulKernel(FastPath):
     """Products of tensors of any rank, by the rules of matmul.
 
     `products` are the operators of two matrices, a matrix and a vector, and two vectors.
@@ -32,7 +32,7 @@ cdef class MatmulKernel(StandIn):
     cdef OpOverload vectors
 
     def __init__(self, products, replaced, find, Kernel otherwise not None):
-        StandIn.__init__(self, "products of any rank", replaced, find, otherwise)
+        FastPath.__init__(self, "products of any rank", replaced, find, otherwise)
         self.matrices, self.matrix_vector, self.vectors = products
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
@@ -44,7 +44,7 @@ cdef class MatmulKernel(StandIn):
             return self.matrix_vector.call_stack(stack)
         if left.rank == 1 and right.rank == 1:
             return self.vectors.call_stack(stack)
-        return StandIn.call(self, op, keys, stack)
+        return FastPath.call(self, op, keys, stack)
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl left = <TensorImpl>stack[0]
@@ -52,11 +52,11 @@ cdef class MatmulKernel(StandIn):
         return _multiply_any(left, right) if _goes_together(left, right) else None
 
 
-cdef class LinearKernel(StandIn):
+cdef class LinearKernel(FastPath):
     """`input @ weight.T + bias` over the last dimension of the input, at once."""
 
     def __init__(self, replaced, find, Kernel otherwise not None):
-        StandIn.__init__(self, "linear layer", replaced, find, otherwise)
+        FastPath.__init__(self, "linear layer", replaced, find, otherwise)
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl input = <TensorImpl>stack[0]

@@ -2,14 +2,11 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.dispatch.dispatcher import Kernel
-from aten._core.dispatch.stand_in import CompiledFirst, StandIn
+from aten._core.dispatch.fast_path import FastPath
 
 NAMES: tuple[str, ...]
 
-class SmallMatrixKernel(CompiledFirst):
-    def __init__(self, native: str, otherwise: Kernel) -> None: ...
-
-class SmallMatrixStandIn(StandIn):
+class SmallMatrixKernel(FastPath):
     def __init__(
         self, native: str, replaced: tuple[str, ...], find: Callable[[str], Any], otherwise: Kernel
     ) -> None: ...

@@ -15,7 +15,7 @@ from libc.string cimport memset
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT32
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.dispatch.stand_in cimport CompiledFirst, StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_flag
 from aten._core.tensor.making cimport make_strided
 from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, data_pointer,
@@ -64,26 +64,13 @@ cdef struct Work:
 ctypedef object (*Computation)(TensorImpl matrix, PyObject** stack)
 
 
-cdef class SmallMatrixKernel(CompiledFirst):
+cdef class SmallMatrixKernel(FastPath):
     """Computes what is small. Raises KeyError where there is nothing of that name."""
 
     cdef Computation compute
 
-    def __init__(self, native, otherwise):
-        CompiledFirst.__init__(self, native, otherwise)
-        self.compute = <Computation><size_t>_FUNCTIONS[native]
-
-    cdef object ordinary(self, PyObject** stack):
-        return self.compute(<TensorImpl>stack[0], stack) if is_ordinary(stack[0]) else None
-
-
-cdef class SmallMatrixStandIn(StandIn):
-    """The same, for functions that call operators with such a kernel."""
-
-    cdef Computation compute
-
     def __init__(self, native, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.compute = <Computation><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

@@ -2,16 +2,11 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.dispatch.dispatcher import Kernel
-from aten._core.dispatch.stand_in import CompiledFirst, StandIn
+from aten._core.dispatch.fast_path import FastPath
 
 NAMES: tuple[str, ...]
 
-class SpectrumOfSmall(CompiledFirst):
-    def __init__(
-        self, native: str, address_of: Callable[[str], int], otherwise: Kernel
-    ) -> None: ...
-
-class SpectrumStandIn(StandIn):
+class SmallSpectrumKernel(FastPath):
     def __init__(
         self,
         native: str,

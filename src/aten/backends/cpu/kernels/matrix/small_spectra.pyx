@@ -15,7 +15,7 @@ from libc.stdlib cimport free, malloc
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT64, INT64
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.dispatch.stand_in cimport CompiledFirst, StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_flag
 from aten._core.tensor.making cimport make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
@@ -114,32 +114,15 @@ cdef struct Spectra:
 ctypedef object (*Computation)(TensorImpl matrix, PyObject** stack, object address_of)
 
 
-cdef class SpectrumOfSmall(CompiledFirst):
+cdef class SmallSpectrumKernel(FastPath):
     """Computes what is small. `address_of` gives the address of one of LAPACK's routines by its
     name without the type's letter. Raises KeyError where there is nothing called `native`."""
 
     cdef Computation compute
     cdef object address_of
 
-    def __init__(self, native, address_of, otherwise):
-        CompiledFirst.__init__(self, native, otherwise)
-        self.compute = <Computation><size_t>_FUNCTIONS[native]
-        self.address_of = address_of
-
-    cdef object ordinary(self, PyObject** stack):
-        if not is_ordinary(stack[0]):
-            return None
-        return self.compute(<TensorImpl>stack[0], stack, self.address_of)
-
-
-cdef class SpectrumStandIn(StandIn):
-    """The same, for functions that call operators with such a kernel."""
-
-    cdef Computation compute
-    cdef object address_of
-
     def __init__(self, native, address_of, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.compute = <Computation><size_t>_FUNCTIONS[native]
         self.address_of = address_of
 

@@ -3,21 +3,21 @@ from typing import Any
 
 from aten._core.base.dtypes import dtype
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
-from aten._core.dispatch.stand_in import CompiledFirst, StandIn
+from aten._core.dispatch.fast_path import FastPath
 from aten._core.tensor.tensor import Tensor
 
-class CopyKernel(CompiledFirst):
+class CopyKernel(FastPath):
     def __init__(self, otherwise: Kernel) -> None: ...
 
-class ReorderKernel(CompiledFirst):
+class ReorderKernel(FastPath):
     def __init__(self, copy: OpOverload, otherwise: Kernel) -> None: ...
 
-class ConvertKernel(CompiledFirst):
+class ConvertKernel(FastPath):
     def __init__(
         self, convert: OpOverload, positions: tuple[int, int], otherwise: Kernel
     ) -> None: ...
 
-class ConvertedCopyKernel(StandIn):
+class ConvertedCopyKernel(FastPath):
     def __init__(
         self,
         write: OpOverload,

@@ -16,7 +16,7 @@ from aten._core.base.keys cimport DispatchKeySet
 from aten._core.base.keys import DispatchKey
 from aten._core.base.strides cimport is_dense, is_row_major
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
-from aten._core.dispatch.stand_in cimport CompiledFirst, StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.memory.storage cimport Storage, copy_bytes, lazy_copy
 from aten._core.tensor.making cimport make_strided, make_tensor
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
@@ -73,11 +73,11 @@ cdef Tensor _moved(TensorImpl source, int format_code):
     return made
 
 
-cdef class CopyKernel(CompiledFirst):
+cdef class CopyKernel(FastPath):
     """A fresh tensor with the elements of the first argument, in the memory format of the second."""
 
     def __init__(self, Kernel otherwise not None):
-        CompiledFirst.__init__(self, "copy of bytes", otherwise)
+        FastPath.__init__(self, "copy of bytes", (), None, otherwise)
 
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl source = <TensorImpl>stack[0]
@@ -88,7 +88,7 @@ cdef class CopyKernel(CompiledFirst):
         return made
 
 
-cdef class ReorderKernel(CompiledFirst):
+cdef class ReorderKernel(FastPath):
     """The first argument where it is row-major and that is asked, else what `copy` makes of it.
 
     `copy` takes the same arguments.
@@ -97,7 +97,7 @@ cdef class ReorderKernel(CompiledFirst):
     cdef OpOverload copy
 
     def __init__(self, OpOverload copy not None, Kernel otherwise not None):
-        CompiledFirst.__init__(self, "test of the order", otherwise)
+        FastPath.__init__(self, "test of the order", (), None, otherwise)
         self.copy = copy
 
     cdef object ordinary(self, PyObject** stack):
@@ -111,7 +111,7 @@ cdef class ReorderKernel(CompiledFirst):
         return self.copy.call_stack(stack)
 
 
-cdef class ConvertKernel(CompiledFirst):
+cdef class ConvertKernel(FastPath):
     """The first argument where it has the type asked for, else a copy of that type by `convert`.
 
     The last argument is a memory format. `positions` are those of the type and of the demand for a
@@ -124,7 +124,7 @@ cdef class ConvertKernel(CompiledFirst):
     cdef int copy_position
 
     def __init__(self, OpOverload convert not None, tuple positions, Kernel otherwise not None):
-        CompiledFirst.__init__(self, "choice of the tensor or a converted copy", otherwise)
+        FastPath.__init__(self, "choice of the tensor or a converted copy", (), None, otherwise)
         self.convert = convert
         self.dtype_position, self.copy_position = positions
 
@@ -152,7 +152,7 @@ cdef class ConvertKernel(CompiledFirst):
         return self.convert.call_stack(arguments)
 
 
-cdef class ConvertedCopyKernel(StandIn):
+cdef class ConvertedCopyKernel(FastPath):
     """A copy as another type; layouts, devices and what else may be asked go to `otherwise`.
 
     The arguments are those of `ConvertKernel`'s `convert`. `write` takes a tensor to write to, one
@@ -162,7 +162,7 @@ cdef class ConvertedCopyKernel(StandIn):
     cdef OpOverload write
 
     def __init__(self, OpOverload write not None, replaced, find, Kernel otherwise not None):
-        StandIn.__init__(self, "conversion on the host", replaced, find, otherwise)
+        FastPath.__init__(self, "conversion on the host", replaced, find, otherwise)
         self.write = write
 
     cdef object ordinary(self, PyObject** stack):

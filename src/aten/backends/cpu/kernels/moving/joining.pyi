@@ -1,9 +1,9 @@
 from collections.abc import Callable
 
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
-from aten._core.dispatch.stand_in import StandIn
+from aten._core.dispatch.fast_path import FastPath
 
-class JoinKernel(StandIn):
+class JoinKernel(FastPath):
     def __init__(
         self,
         native: str,

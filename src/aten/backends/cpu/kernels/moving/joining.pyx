@@ -17,7 +17,7 @@ from aten._core.base.dtypes cimport item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.base.strides cimport format_strides
 from aten._core.dispatch.dispatcher cimport OpOverload
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
 from aten._core.tensor.memory cimport may_overlap
@@ -71,7 +71,7 @@ cdef struct Shape:
     int64_t strides[MAXIMUM_DIMS + 1]
 
 
-cdef class JoinKernel(StandIn):
+cdef class JoinKernel(FastPath):
     """cat, and stack, which joins along a new dimension; with out= or without.
 
     `copy` is the operator that copies to a tensor of another type.
@@ -82,7 +82,7 @@ cdef class JoinKernel(StandIn):
 
     def __init__(self, native, OpOverload copy not None, replaced, find, otherwise,
                  bint has_out=False):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.copy = copy
         self.has_out = has_out
 

@@ -1,5 +1,5 @@
-from aten._core.dispatch.stand_in import StandIn
+from aten._core.dispatch.fast_path import FastPath
 
-class RearrangeKernel(StandIn): ...
+class RearrangeKernel(FastPath): ...
 
 NAMES: tuple[str, ...]

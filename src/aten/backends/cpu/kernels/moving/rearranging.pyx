@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from aten._core.base.device cimport CPU, PRESERVE_FORMAT
 from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.dispatch.stand_in cimport StandIn
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.construct cimport write_element
 from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_contiguous
@@ -46,13 +46,13 @@ cdef int64_t MOST_ADDED = <int64_t>1 << 48
 ctypedef object (*Rearrangement)(TensorImpl base, PyObject** stack)
 
 
-cdef class RearrangeKernel(StandIn):
+cdef class RearrangeKernel(FastPath):
     """Runs a compiled function where the tensor is an ordinary one in memory."""
 
     cdef Rearrangement function
 
     def __init__(self, native, replaced, find, otherwise):
-        StandIn.__init__(self, native, replaced, find, otherwise)
+        FastPath.__init__(self, native, replaced, find, otherwise)
         self.function = <Rearrangement><size_t>_FUNCTIONS[native]
 
     cdef object ordinary(self, PyObject** stack):

@@ -8,13 +8,14 @@ left to a kernel that knows everything.
 
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32
 from aten._core.base.sizes cimport read_sizes
-from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
+from aten._core.dispatch.dispatcher cimport Kernel
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport (
@@ -66,36 +67,30 @@ cdef struct Call:
     int64_t sizes[SPATIAL + 2]      # of the result
 
 
-cdef class ConvolutionKernel(Kernel):
+cdef class ConvolutionKernel(FastPath):
     """Runs ordinary calls of `fused::convolution_epilogue` or `aten::convolution`, and gives others to
     `otherwise`."""
 
-    cdef Kernel otherwise
     cdef bint has_epilogue
 
     def __init__(self, Kernel otherwise not None, bint has_epilogue):
-        self.otherwise = otherwise
+        FastPath.__init__(self, "convolution", (), None, otherwise)
         self.has_epilogue = has_epilogue
 
-    def describe(self):
-        return "compiled convolution"
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
+    cdef object ordinary(self, PyObject** stack):
         cdef PyObject* given[ARGUMENTS]
         if self.has_epilogue:
-            made = _convolved(stack)
-        elif <object>stack[PLAIN_TRANSPOSED] is not False or not _has_length(
+            return _convolved(stack)
+        if <object>stack[PLAIN_TRANSPOSED] is not False or not _has_length(
                 <object>stack[PLAIN_OUTPUT_PADDING], len(<object>stack[PLAIN_STRIDE])):
-            made = None
-        else:
-            memcpy(given, stack, RESIDUAL * sizeof(PyObject*))
-            given[RESIDUAL] = <PyObject*>None
-            memcpy(given + STRIDE, stack + PLAIN_STRIDE, (GROUPS - STRIDE) * sizeof(PyObject*))
-            given[GROUPS] = stack[PLAIN_GROUPS]
-            given[ACTIVATION] = <PyObject*>_NO_ACTIVATION
-            given[VALUES] = <PyObject*>_NOTHING
-            made = _convolved(given)
-        return self.otherwise.call(op, keys, stack) if made is None else made
+            return None
+        memcpy(given, stack, RESIDUAL * sizeof(PyObject*))
+        given[RESIDUAL] = <PyObject*>None
+        memcpy(given + STRIDE, stack + PLAIN_STRIDE, (GROUPS - STRIDE) * sizeof(PyObject*))
+        given[GROUPS] = stack[PLAIN_GROUPS]
+        given[ACTIVATION] = <PyObject*>_NO_ACTIVATION
+        given[VALUES] = <PyObject*>_NOTHING
+        return _convolved(given)
 
 
 cdef Tensor _convolved(PyObject** stack):

@@ -2,20 +2,17 @@ from collections.abc import Callable
 
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 
-class CompiledFirst(Kernel):
-    def __init__(self, native: str, otherwise: Kernel) -> None: ...
-    @property
-    def native(self) -> str: ...
-    @property
-    def otherwise(self) -> Kernel: ...
-
-class StandIn(CompiledFirst):
+class FastPath(Kernel):
     def __init__(
         self,
         native: str,
         replaced: tuple[str, ...],
-        find: Callable[[str], OpOverload],
+        find: Callable[[str], OpOverload] | None,
         otherwise: Kernel,
     ) -> None: ...
     @property
+    def native(self) -> str: ...
+    @property
     def replaced(self) -> tuple[str, ...]: ...
+    @property
+    def otherwise(self) -> Kernel: ...

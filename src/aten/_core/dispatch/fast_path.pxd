@@ -5,20 +5,19 @@ from libc.stdint cimport uint64_t
 
 from aten._core.dispatch.dispatcher cimport Kernel
 
-cdef class CompiledFirst(Kernel):
+cdef class FastPath(Kernel):
     cdef readonly str native
     cdef readonly Kernel otherwise
-
-    # The result, or None where `otherwise` has to look at the call.
-    cdef object ordinary(self, PyObject** stack)
-
-cdef class StandIn(CompiledFirst):
-    cdef readonly tuple replaced    # names of the operators that `otherwise` calls
+    cdef readonly tuple replaced    # names of operators that `otherwise` calls, and this does not
     cdef object find                # gives the operator of a name
+    cdef bint replaces
     # What was found last: whether it stands, for these keys, unless a registration has changed.
     cdef bint found
     cdef uint64_t found_keys
     cdef uint64_t found_epoch
+
+    # The result, or None where `otherwise` has to look at the call.
+    cdef object ordinary(self, PyObject** stack)
 
     # Whether the operators, called with these keys, are served as the package made them.
     cdef bint stands(self, uint64_t keys) except -1

@@ -6,7 +6,7 @@ import pytest
 
 import aten
 from aten._core.dispatch.dispatcher import PythonKernel
-from aten._core.dispatch.stand_in import CompiledFirst
+from aten._core.dispatch.fast_path import FastPath
 from aten.dispatch import DispatchKey, DispatchKeySet, trace_dispatch
 from aten.library import Library
 from aten.registry import operator
@@ -80,7 +80,7 @@ def test_losses_of_many_classes_pass_by_no_kernel(name: str) -> None:
         called.append(name)
         return inner.redispatch(keys - DispatchKeySet(DispatchKey.AutogradCPU), *arguments)
 
-    kernel = CompiledFirst("kernel above", PythonKernel(above, with_keyset=True))
+    kernel = FastPath("kernel above", (), None, PythonKernel(above, with_keyset=True))
     handle = inner.register(DispatchKey.AutogradCPU, kernel)
     try:
         found = aten.nn.functional.cross_entropy(scores, classes)
@@ -98,7 +98,7 @@ def test_a_number_is_written_by_the_kernel_above_fill() -> None:
         called.append(value)
         return fill.redispatch(keys - DispatchKeySet(DispatchKey.AutogradCPU), self, value)
 
-    kernel = CompiledFirst("kernel above", PythonKernel(above, with_keyset=True))
+    kernel = FastPath("kernel above", (), None, PythonKernel(above, with_keyset=True))
     handle = fill.register(DispatchKey.AutogradCPU, kernel)
     try:
         x[1] = 2.0

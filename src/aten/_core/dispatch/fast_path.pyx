@@ -13,12 +13,24 @@ from libc.stdint cimport uint64_t
 from aten._core.base.keys cimport local_state
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload, registration_epoch
 
-cdef class CompiledFirst(Kernel):
-    """Computes what is ordinary itself; `otherwise` serves the other calls."""
+cdef class FastPath(Kernel):
+    """Computes ordinary calls as `otherwise` would, which serves the others.
 
-    def __init__(self, str native not None, Kernel otherwise not None):
+    Where it does itself what `otherwise` asks other operators for, `replaced` names these, and
+    `find` gives the operator of a name. Then it stands for them only while each is served by the
+    kernel it came with, with nothing before it, and no trace is on: a kernel of whatever kind that
+    is registered for one of them is called as ever.
+    """
+
+    def __init__(self, str native not None, tuple replaced not None, find,
+                 Kernel otherwise not None):
+        if replaced and find is None:
+            raise ValueError(f"{native}: replaces {replaced}, which nothing finds")
         self.native = native
+        self.replaced = replaced
+        self.find = find
         self.otherwise = otherwise
+        self.replaces = len(replaced) > 0
 
     def describe(self):
         return f"compiled {self.native}, else {self.otherwise.describe()}"
@@ -27,26 +39,7 @@ cdef class CompiledFirst(Kernel):
         return None
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        made = self.ordinary(stack)
-        return self.otherwise.call(op, keys, stack) if made is None else made
-
-
-cdef class StandIn(CompiledFirst):
-    """Computes what `otherwise`, which calls the operators named in `replaced`, would give.
-
-    It stands for it only while each of these is served by the kernel it came with, with nothing
-    before it, and no trace is on: a kernel of whatever kind that is registered for one of them is
-    called as ever. `find` gives the operator of a name.
-    """
-
-    def __init__(self, str native not None, tuple replaced not None, find not None,
-                 Kernel otherwise not None):
-        CompiledFirst.__init__(self, native, otherwise)
-        self.replaced = replaced
-        self.find = find
-
-    cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        if local_state().tracing == 0 and self.stands(op.keys_of(stack)):
+        if not self.replaces or (local_state().tracing == 0 and self.stands(op.keys_of(stack))):
             made = self.ordinary(stack)
             if made is not None:
                 return made

@@ -1,12 +1,13 @@
-"""Compiled kernels that stand for functions: the same results, and no kernel passed by.
+"""Fast paths, each against the general way: the same results, and no kernel passed by.
 
-The table says by `stands_for` which operators such a kernel replaces. Every operator that has it is
-called in the compiled and in the general way: values, strides, memory and errors are the same, the
-general way calls no operator but those, and a compiled kernel above one of them is met.
+Every operator whose row of the table names a `fast_path` is called in the compiled and in the
+general way: values, strides, memory and errors are the same, and a compiled kernel above any
+operator that the general way calls is met, whether the fast path calls it, too, or stands for it.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import warnings
@@ -14,22 +15,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy
 import pytest
 
 import aten
 from aten import registry
 from aten._core.dispatch.dispatcher import PythonKernel
-from aten._core.dispatch.stand_in import CompiledFirst, StandIn
+from aten._core.dispatch.fast_path import FastPath
 from aten._generated.table import OPERATORS
-from aten.backends import choice
+from aten.backends import fast_paths
+from aten.backends.cpu.kernels.matrix.small_matrices import SmallMatrixKernel
+from aten.backends.cpu.kernels.matrix.small_spectra import SmallSpectrumKernel
 from aten.conformance.calls import Chooser, ValidCalls
 from aten.dispatch import DispatchKey, DispatchKeySet, trace_dispatch
 
+# Calls are drawn until so many are there, and so many of them ordinary.
 CALLS = 40
+ORDINARY_CALLS = 12
+MOST_CALLS = 2000
 NAMES = sorted(
     name
     for name, row in OPERATORS.items()
-    if "stands_for" in row[5] and choice.is_made_for(registry.operator(name))
+    if {"fast_path", "forwards"} & row[5].keys()
+    and fast_paths.has_fast_path(registry.operator(name))
 )
 ENTRIES = [
     [name for name in NAMES if OPERATORS[name][3] == base]
@@ -42,36 +50,11 @@ def matrix(*sizes: int, element: Any = aten.float32) -> Any:
     return aten.rand(*(sizes or (3, 4))).to(element)
 
 
-PLACES = (0, 2)
-# Where drawn calls seldom are ordinary ones, or not all of them.
+# Shapes that drawn calls seldom have, and that ask for other operators.
 SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
     "_fft_c2r": (
         lambda: (matrix(element=aten.complex64), (0, 1), 1, 6),
         lambda: (matrix(element=aten.complex128).T, (1, 0), 2, 5),
-    ),
-    "arange": (lambda: (0,), lambda: (3.5,)),
-    "atleast_2d": (lambda: (matrix(1)[0],), lambda: (matrix(4),), lambda: (matrix(),)),
-    "atleast_3d": (lambda: (matrix(1)[0],), lambda: (matrix(4),), lambda: (matrix(),)),
-    "constant_pad_nd": (
-        lambda: (matrix(), (1, 1)),
-        lambda: (matrix(), (1, -1, 2, 2), 2.0),
-        lambda: (matrix(1, 2, 3, 4), (1, 1)),
-        lambda: (matrix(element=aten.int64), (1, 1)),
-        lambda: (matrix().T, (0, 0, 1, 0)),
-    ),
-    "fft_fft2": (
-        lambda: (matrix(element=aten.complex64),),
-        lambda: (matrix(2, 3, 4, element=aten.complex128), None, (0, 2), "ortho"),
-        lambda: (matrix(),),
-    ),
-    "flatten.using_ints": (lambda: (matrix(),), lambda: (matrix(2, 3, 4), 1, 1)),
-    "index.Tensor": (
-        lambda: (matrix(), [aten.tensor(PLACES)]),
-        lambda: (matrix(4), [aten.tensor(PLACES, dtype=aten.int32)]),
-        lambda: (matrix(2, 3, 4), [aten.tensor([[1, 0], [-1, -2]])]),
-        lambda: (matrix(), [aten.tensor([7])]),
-        lambda: (matrix().T, [aten.tensor(PLACES)]),
-        lambda: (matrix(), [matrix() > 0.5]),
     ),
     "linear": (
         lambda: (matrix(), matrix(5, 4)),
@@ -82,7 +65,6 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         lambda: (matrix(4).as_strided((2, 3, 4), (0, 0, 1)), matrix(5, 4), matrix(5)),
         lambda: (matrix(3, 2, 4).transpose(0, 1), matrix(5, 4)),
     ),
-    "masked_select": (lambda: (matrix(), matrix() > 0.5), lambda: (matrix(), matrix(4) > 0.5)),
     "matmul": (
         lambda: (matrix(2, 3, 4), matrix(4, 5)),
         lambda: (matrix(2, 3, 4), matrix(4)),
@@ -93,9 +75,6 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         lambda: (matrix(2, 1, 3, 4), matrix(1, 2, 4, 5)),
         lambda: (matrix(3, 2, 4).transpose(0, 1), matrix(4, 5)),
     ),
-    "nonzero": (lambda: (matrix() > 0.5,), lambda: (matrix(),)),
-    "numpy_T": (lambda: (matrix(),),),
-    "ravel": (lambda: (matrix(),),),
 }
 
 
@@ -107,11 +86,11 @@ def decline(*_arguments: Any, **_keywords: Any) -> None:
     raise DeclinedError
 
 
-def stand_in_of(op: Any) -> tuple[DispatchKey, Any]:
+def fast_path_of(op: Any) -> tuple[DispatchKey, Any]:
     return next(
         (key, kernels[-1])
         for key, kernels in op.registrations.kernels.items()
-        if isinstance(kernels[-1], CompiledFirst)
+        if isinstance(kernels[-1], FastPath)
     )
 
 
@@ -126,8 +105,13 @@ def registered(op: Any, key: DispatchKey, kernel: Any) -> Iterator[None]:
         handle.destroy()
 
 
-def drawn(name: str) -> Iterator[Callable[[], Arguments]]:
-    """Functions that give the same arguments, of tensors of their own, each time."""
+def drawn(
+    name: str, is_enough: Callable[[int], bool] = ORDINARY_CALLS.__le__
+) -> Iterator[Callable[[], Arguments]]:
+    """Functions that give the same arguments, of tensors of their own, each time.
+
+    After the first `CALLS` only ordinary calls, until their number `is_enough`.
+    """
     op, chooser = registry.operator(name), Chooser()
 
     def sample(make: Callable[[], tuple[Any, ...]]) -> Callable[[], Arguments]:
@@ -137,9 +121,10 @@ def drawn(name: str) -> Iterator[Callable[[], Arguments]]:
 
         return arguments
 
-    for make in SAMPLES.get(name, ()):
-        yield sample(make)
-    for number in range(CALLS):
+    yield from map(sample, SAMPLES.get(name, ()))
+    ordinary = number = 0
+    while number < CALLS or (number < MOST_CALLS and not is_enough(ordinary)):
+        number += 1
         seed = f"{name}{number}"
         chosen = chooser.choose(op, random.Random(seed))
 
@@ -148,7 +133,10 @@ def drawn(name: str) -> Iterator[Callable[[], Arguments]]:
             return tuple(positional), keywords
 
         chooser.note(op, chosen, not isinstance(outcome(op, arguments)[0], Exception))
-        yield arguments
+        served = is_ordinary(op, arguments)
+        ordinary += served
+        if served or number <= CALLS:
+            yield arguments
 
 
 def outcome(op: Any, arguments: Callable[[], Arguments]) -> tuple[Any, Arguments]:
@@ -165,8 +153,8 @@ def outcome(op: Any, arguments: Callable[[], Arguments]) -> tuple[Any, Arguments
 
 def is_ordinary(op: Any, arguments: Callable[[], Arguments]) -> bool:
     """Whether the compiled kernel serves the call, as long as nothing is registered."""
-    key, _ = stand_in_of(op)
-    kernel = choice.or_compiled(op, PythonKernel(decline))
+    key, _ = fast_path_of(op)
+    kernel = fast_paths.with_fast_path(op, PythonKernel(decline))
     with registered(op, key, kernel):
         result, _ = outcome(op, arguments)
     return not isinstance(result, DeclinedError)
@@ -182,7 +170,38 @@ def tensors_of(value: Any) -> list[Any]:
     return []
 
 
-def description(result: Any, arguments: Arguments) -> Any:
+def is_other_algorithm(kernel: FastPath) -> bool:
+    """Whether results differ by rounding: our factors of small matrices, LAPACK's of large ones."""
+    return isinstance(kernel, (SmallMatrixKernel, SmallSpectrumKernel)) and not kernel.replaced
+
+
+def worst_condition(arguments: Arguments) -> float:
+    """The largest ratio of singular values among the matrices given."""
+    ratios = [1.0]
+    for tensor in tensors_of(arguments):
+        array = tensor.numpy()
+        if array.ndim >= 2 and array.size and array.dtype.char in "fdFD":
+            if not numpy.isfinite(array).all():
+                return math.inf
+            ratios.append(float(numpy.max(numpy.linalg.cond(array))))
+    return max(ratios)
+
+
+def are_close(given: Any, expected: Any, condition: float) -> bool:
+    """Whether numbers are within 2^6 units in the last place of the largest, times the condition
+    by which errors may grow; nothing is said where that leaves no digit. Pivots are equal then."""
+    epsilon = aten.finfo(expected.dtype).eps if expected.dtype.is_floating_point else 0.0
+    if condition * 2**6 * aten.finfo(aten.float32).eps >= 1:
+        return True
+    if not epsilon:  # complex matrices are LAPACK's at any size
+        return bits(given) == bits(expected)
+    finite = expected[expected.isfinite()]
+    largest = finite.abs().max().item() if finite.numel() else 0.0
+    margin = 2**6 * epsilon * condition * largest
+    return bool(aten.allclose(given, expected, rtol=0.0, atol=margin, equal_nan=True))
+
+
+def description(result: Any, arguments: Arguments, *, values: bool = True) -> Any:
     """Values as bits, sizes, strides, places in memory: all that one can see of a call."""
     given = tensors_of(arguments)
     if isinstance(result, Exception):
@@ -200,7 +219,7 @@ def description(result: Any, arguments: Arguments) -> Any:
                 one.is_conj(),
                 storages.index(place) if one.numel() and place in storages else None,
                 [number for number, other in enumerate(given) if other is one],
-                bits(one),
+                bits(one) if values else None,
             )
         )
     return type(result), made, [bits(one) for one in given]
@@ -224,34 +243,36 @@ def inner_operators(op: Any, arguments: Callable[[], Arguments]) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_compiled_way_is_the_general_one(name: str) -> None:
     op = registry.operator(name)
-    key, kernel = stand_in_of(op)
+    key, kernel = fast_path_of(op)
     ordinary = 0
     for arguments in drawn(name):
-        given = description(*outcome(op, arguments))
+        given = outcome(op, arguments)
         with registered(op, key, kernel.otherwise):
-            expected = description(*outcome(op, arguments))
-        assert given == expected
+            expected = outcome(op, arguments)
+        if is_other_algorithm(kernel):
+            assert description(*given, values=False) == description(*expected, values=False)
+            condition = worst_condition(given[1])
+            for one, other in zip(tensors_of(given[0]), tensors_of(expected[0]), strict=True):
+                assert are_close(one, other, condition)
+        else:
+            assert description(*given) == description(*expected)
         ordinary += is_ordinary(op, arguments)
     assert ordinary
 
 
 @pytest.mark.parametrize("names", ENTRIES, ids=lambda names: names[0])
-def test_kernels_above_the_replaced_operators_are_met(names: list[str]) -> None:
-    _, kernel = stand_in_of(registry.operator(names[0]))
-    assert isinstance(kernel, StandIn)
-    declared = set(kernel.replaced)
-    tried: set[str] = set()
+def test_kernels_above_the_inner_operators_are_met(names: list[str]) -> None:
+    _, kernel = fast_path_of(registry.operator(names[0]))
+    replaced, tried = set(kernel.replaced), set[str]()
     for name in names:
         op = registry.operator(name)
-        for arguments in drawn(name):
+        for arguments in drawn(name, lambda _: tried >= replaced):
             if isinstance(outcome(op, arguments)[0], Exception) or not is_ordinary(op, arguments):
                 continue
-            inner = inner_operators(op, arguments) - {name}
-            assert inner <= declared, "the table's stands_for does not name them"
-            for one in sorted(inner - tried):
+            for one in sorted(inner_operators(op, arguments) - {name} - tried):
                 tried.add(one)
                 assert one in met(op, arguments, one), f"{one} was passed by"
-    assert tried == declared, "the table's stands_for names more than the general way calls"
+    assert tried >= replaced, "stands_for names more than the general way calls"
 
 
 def met(op: Any, arguments: Callable[[], Arguments], inner: str) -> list[str]:
@@ -262,7 +283,7 @@ def met(op: Any, arguments: Callable[[], Arguments], inner: str) -> list[str]:
         calls.append(inner)
         return below.redispatch(keys - DispatchKeySet(ABOVE), *positional, **keywords)
 
-    kernel = CompiledFirst("kernel above", PythonKernel(passing_on, with_keyset=True))
+    kernel = FastPath("kernel above", (), None, PythonKernel(passing_on, with_keyset=True))
     expected = description(*outcome(op, arguments))
     with registered(below, ABOVE, kernel):
         result, operands = outcome(op, arguments)
