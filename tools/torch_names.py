@@ -4,7 +4,7 @@
     python tools/torch_names.py --write    # docs/torch-names.md
 
 What is here is looked for in the package. What is not must be in a family of
-`src/aten/absent_names.py`, and only there.
+`src/aten/names/absent_names.py`, and only there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 import aten
-from aten.absent_names import FAMILIES, Family, family_of
+from aten.names.absent_names import FAMILIES, Family, family_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "torch-names.md"
 SPACES = {
@@ -45,7 +45,7 @@ _INTRODUCTION = """\
 
 Made by `python tools/torch_names.py --write`, never edited. Every public name of torch {version} in
 the namespaces that tensors are about: here, planned (another part of the project builds it), or
-never, and why. What is here was found by looking; the reasons are in `src/aten/absent_names.py`.
+never, and why. What is here was found by looking; the reasons: `src/aten/names/absent_names.py`.
 Asking for a name that is not here raises an error that says the same.
 
 **{summary}.** The others are about sparse, quantized and nested tensors, gradients, compilers,

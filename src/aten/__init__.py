@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from aten import adapters, backends, deferred_names, foreign, naming, ops, refusals, registry
+from aten import adapters, backends, foreign, ops, registry
 from aten._core.base.device import (
     LAYOUTS,
     MEMORY_FORMATS,
@@ -37,8 +37,9 @@ from aten.construction import as_tensor, asarray, is_tensor, tensor
 from aten.dispatch import trace_dispatch
 from aten.functional import *
 from aten.interop import from_dlpack, from_numpy, frombuffer
+from aten.names import deferred_names, naming, refusals
 from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from aten.surface import install_slots
+from aten.tensor_type.surface import install_slots
 
 __version__ = "0.1.0"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import aten
-from aten.absent_names import FAMILIES, names_in, reason_for
+from aten.names.absent_names import FAMILIES, names_in, reason_for
 
 tool = runpy.run_path(str(Path(__file__).parents[2] / "tools/torch_names.py"))
 

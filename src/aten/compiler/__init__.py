@@ -14,7 +14,7 @@ from importlib import import_module
 from types import MethodType
 from typing import Any
 
-from aten.refusals import refuse
+from aten.names.refusals import refuse
 
 __all__ = [
     "allow_in_graph",

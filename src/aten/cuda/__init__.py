@@ -6,9 +6,9 @@ from contextlib import nullcontext
 from typing import Any
 
 from aten._core.base.errors import AcceleratorError, OutOfMemoryError
-from aten.absent_devices import answers, chosen_device
 from aten.cuda import amp
-from aten.tensor_types import CUDA_TYPES
+from aten.names.absent_devices import answers, chosen_device
+from aten.tensor_type.tensor_types import CUDA_TYPES
 
 __all__ = [
     "AcceleratorError",

@@ -48,7 +48,7 @@ from aten.distributions.gamma import (
     StudentT,
 )
 from aten.distributions.joint import Independent, MixtureSameFamily, MultivariateNormal
-from aten.refusals import refuse
+from aten.names.refusals import refuse
 
 __all__ = [
     "Bernoulli",

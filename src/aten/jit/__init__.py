@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Final
 
-from aten import refusals
 from aten._core.base.device import device as Device  # noqa: N812
 from aten.graph.archive import Archive
 from aten.graph.reader import load_program
@@ -25,6 +24,7 @@ from aten.jit.modules import (
 )
 from aten.jit.state import is_scripting, is_tracing
 from aten.jit.tracing import TracedModule, TracingCheckError
+from aten.names import refusals
 from aten.nn.modules.module import Module
 
 __all__ = [

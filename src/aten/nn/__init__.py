@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aten.names.refusals import refuse
 from aten.nn import functional
-from aten.refusals import refuse
 
 __all__ = ["attention", "functional", "init", "modules", "parameter", "utils"]
 

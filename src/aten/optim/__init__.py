@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aten.names.refusals import refuse
 from aten.optim import lr_scheduler as lr_scheduler
 from aten.optim import swa_utils as swa_utils
 from aten.optim.fused import SGD, Adagrad, Adam, AdamW
@@ -13,7 +14,6 @@ from aten.optim.optimizer import Optimizer
 from aten.optim.quasi_newton import LBFGS
 from aten.optim.signs import ASGD, Rprop
 from aten.optim.sparse import SparseAdam
-from aten.refusals import refuse
 
 __all__ = [
     "ASGD",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aten.names.refusals import refuse
 from aten.profiler.annotation import record_function
 from aten.profiler.averages import FunctionEventAvg
 from aten.profiler.events import EventList, FunctionEvent
@@ -22,7 +23,6 @@ from aten.profiler.profiling import (
     tensorboard_trace_handler,
 )
 from aten.profiler.schedules import ProfilerAction, schedule
-from aten.refusals import refuse
 
 __all__ = [
     "EventList",

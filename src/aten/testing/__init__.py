@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten.naming import show_as_own
-from aten.refusals import refuse
+from aten.names.naming import show_as_own
+from aten.names.refusals import refuse
 from aten.testing.comparison import assert_close
 from aten.testing.making import make_tensor
 

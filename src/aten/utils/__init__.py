@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from aten.refusals import refuse
+from aten.names.refusals import refuse
 
 __all__ = ["data"]
 _MODULES = frozenset(

@@ -101,7 +101,7 @@ class Tensor(TensorImpl, InstalledMethods, TensorMethods):
     @property
     def _is_wrapped_number(self) -> _bool: ...
     def _dispatch_keys(self) -> DispatchKeySet: ...
-    # What `aten.methods` and `aten.surface` install.
+    # What `aten.tensor_type.methods` and `aten.tensor_type.surface` install.
     @property
     def T(self) -> Tensor: ...  # noqa: N802
     @property

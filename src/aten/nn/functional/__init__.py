@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from aten._core.dispatch.functions import let_override
 from aten._core.dispatch.packets import OpOverloadPacket
-from aten.naming import show_as_own
+from aten.names.naming import show_as_own
+from aten.names.refusals import refuse
 from aten.nn.functional.activation import *
 from aten.nn.functional.attention import *
 from aten.nn.functional.classification import *
@@ -20,7 +21,6 @@ from aten.nn.functional.normalization import *
 from aten.nn.functional.pooling import *
 from aten.nn.functional.resampling import *
 from aten.nn.functional.softmax import *
-from aten.refusals import refuse
 from aten.registry import find_packet
 
 # Operators that are functions of this namespace as they are.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import no_grad
+from aten.names.refusals import refuse
 from aten.nn.utils import rnn
-from aten.refusals import refuse
 from aten.registry import ops
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import Any
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import no_grad
+from aten.names.refusals import refuse
 from aten.nn import functional
 from aten.nn.modules.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from aten.nn.modules.module import Module
 from aten.nn.utils.parametrize import register_parametrization
-from aten.refusals import refuse
 from aten.registry import ops
 from aten.type_info import finfo
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import no_grad
+from aten.names.refusals import refuse
 from aten.nn.modules.containers import ModuleDict, ModuleList
 from aten.nn.modules.module import Module
 from aten.nn.parameter import Parameter
-from aten.refusals import refuse
 
 __all__ = [
     "ParametrizationList",

@@ -7,9 +7,9 @@ from typing import Any
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.tensor.tensor import Tensor
+from aten.names.refusals import refuse
 from aten.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from aten.nn.utils.permutation import invert_permutation
-from aten.refusals import refuse
 
 _ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten.refusals import refuse
+from aten.names.refusals import refuse
 from aten.utils.data.datasets import (
     ChainDataset,
     ConcatDataset,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from aten import interop, methods, registry, tensor_attributes
+from aten import interop, registry
 from aten._core.base.device import device
 from aten._core.dispatch import legacy_calls, overriding
 from aten._core.dispatch.dispatcher import OpOverload
@@ -18,6 +18,7 @@ from aten._core.tensor.tensor import Tensor, install_attribute, install_construc
 from aten.backends.cpu.kernels.indexing import indexing
 from aten.construction import new_tensor, tensor
 from aten.functional.linear_algebra import lu, norm
+from aten.tensor_type import attributes, methods
 
 # Python's slot → the operator whose packet fills it.
 _OPERATOR_SLOTS = {
@@ -157,13 +158,13 @@ def install_slots() -> None:
 
 
 def _read_legacy_call(*call: Any) -> Any:
-    from aten.legacy_forms import read
+    from aten.names.legacy_forms import read
 
     return read(*call)
 
 
 def _repr(value: Tensor) -> str:
-    from aten.printing import text_of
+    from aten.tensor_type.printing import text_of
 
     return text_of(value)
 
@@ -181,7 +182,7 @@ def _deepcopy(value: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _construct(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    from aten.tensor_types import construct_tensor
+    from aten.tensor_type.tensor_types import construct_tensor
 
     return construct_tensor(args, kwargs)
 
@@ -194,7 +195,7 @@ def _new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         >>> aten.tensor([1.0]).new([2.0, 3.0])
         tensor([2., 3.])
     """
-    from aten.tensor_types import new
+    from aten.tensor_type.tensor_types import new
 
     return new(self, *args, **kwargs)
 
@@ -209,7 +210,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         >>> aten.tensor([1, 2]).type()
         'aten.LongTensor'
     """
-    from aten.tensor_types import type_
+    from aten.tensor_type.tensor_types import type_
 
     return type_(self, dtype, non_blocking)
 
@@ -276,7 +277,7 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
-    **tensor_attributes.ATTRIBUTES,
+    **attributes.ATTRIBUTES,
     "norm": norm,
     "lu": lu,
     "new_tensor": new_tensor,

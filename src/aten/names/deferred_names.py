@@ -57,11 +57,11 @@ _BY_MODULE = {
     "overrides": ("DisableTorchFunction", "DisableTorchFunctionSubclass"),
     "transforms": ("decompositions",),
     "transforms.batching.mapping": ("vmap",),
-    "methods": ("unique", "unique_consecutive"),
-    "printing": ("get_printoptions", "set_printoptions"),
+    "tensor_type.methods": ("unique", "unique_consecutive"),
+    "tensor_type.printing": ("get_printoptions", "set_printoptions"),
     "random": ("fork_rng",),
     "type_info": ("finfo", "iinfo"),
-    "tensor_types": (
+    "tensor_type.tensor_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor"),
         *("FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor"),
         "set_default_tensor_type",
@@ -76,7 +76,7 @@ _WHOLE = tuple(
         "constants",
         "functional.control",
         "grad_mode",
-        "predicates",
+        "tensor_type.predicates",
         "settings",
     )
 )

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from aten._core.tensor.tensor import Tensor, install_attribute
-from aten.absent_names import names_in, reason_for
+from aten.names.absent_names import names_in, reason_for
 from aten.suggestions import suggestion
 
 

@@ -80,7 +80,7 @@ CUDA_TYPES = {
 def __getattr__(name: str) -> tensortype:
     if name in TYPES:
         return TYPES[name]
-    raise AttributeError(f"module 'aten.tensor_types' has no attribute {name!r}")
+    raise AttributeError(f"module 'aten.tensor_type.tensor_types' has no attribute {name!r}")
 
 
 def construct_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

@@ -1,0 +1,1 @@
+"""Names that are of the package only in a way: old, deferred, of other devices, or absent."""
