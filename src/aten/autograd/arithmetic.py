@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from aten._core.autograd import engine, node, operators
+from aten._core.autograd import engine, node, operator_node, operators
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.tensor.tensor import Tensor
@@ -188,7 +188,8 @@ def install() -> None:
     """Let operators be recorded."""
     engine.set_operators(ops.aten.add.Tensor, ops.aten.add_.Tensor, _owned, _fitted, _has_nan)
     node.install_view_replay(_replayed)
-    operators.set_rules(_rule_of, _written_view, _zeros)
+    operators.set_rules(_rule_of, _written_view)
+    operator_node.set_zeros(_zeros)
     register_fallback(
         DispatchKey.AutogradRecording, operators.RecordingKernel(), "aten/autograd/arithmetic.py"
     )

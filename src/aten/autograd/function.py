@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from aten._core.autograd import node
+from aten._core.autograd import node, saving
 from aten._core.base.keys import gradient_modes, set_gradient_modes
 from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor import Tensor
@@ -80,9 +80,9 @@ class FunctionCtx:
         if self._saved is None:
             return self._to_save
         if self._is_forgotten:
-            node.refuse_second_walk(self._node)
+            saving.refuse_second_walk(self._node)
         return tuple(
-            None if one is None else node.given_back(one, self._node) for one in self._saved
+            None if one is None else saving.given_back(one, self._node) for one in self._saved
         )
 
 
@@ -276,8 +276,8 @@ def _recorded(
 def _saved(tensor: Tensor, results: tuple[Any, ...], given: list[Any], made: Any) -> Any:
     for place, one in enumerate(results):
         if one is tensor and given[place].grad_fn is made:
-            return node.saved_tensor(given[place], made, place)
-    return node.saved_tensor(tensor)
+            return saving.saved_tensor(given[place], made, place)
+    return saving.saved_tensor(tensor)
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from aten._core.autograd import engine, node
+from aten._core.autograd import engine, node, saving
 from aten._core.tensor.memory import mark_written
 from aten._core.tensor.tensor import Tensor
 
 Node = node.Node
-saved_tensor = node.SavedTensor
+saved_tensor = saving.SavedTensor
 
 
 class GradientEdge(NamedTuple):
@@ -50,10 +50,10 @@ class saved_tensors_hooks:  # noqa: N801
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        node.push_saving_hooks(self.pack_hook, self.unpack_hook)
+        saving.push_saving_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exc_info: Any) -> None:
-        node.pop_saving_hooks()
+        saving.pop_saving_hooks()
 
 
 class disable_saved_tensors_hooks:  # noqa: N801
@@ -70,10 +70,10 @@ class disable_saved_tensors_hooks:  # noqa: N801
         self.error_message = error_message
 
     def __enter__(self) -> None:
-        self._before = node.refuse_saving_hooks(self.error_message)
+        self._before = saving.refuse_saving_hooks(self.error_message)
 
     def __exit__(self, *exc_info: Any) -> None:
-        node.refuse_saving_hooks(self._before)
+        saving.refuse_saving_hooks(self._before)
 
 
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):  # noqa: N801

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from aten._core.autograd import node, operators
+from aten._core.autograd import node, operators, saving
 from aten._core.base.keys import DispatchKey, DispatchKeySet, gradient_modes
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
@@ -197,8 +197,8 @@ def _save(ctx: OwnCtx, made: OwnNode, results: list[Any]) -> None:
 def _saved(tensor: Tensor, made: OwnNode, results: list[Any]) -> Any:
     for place, one in enumerate(results):
         if one is tensor and tensor.grad_fn is made:
-            return node.saved_tensor(tensor, made, place)
-    return node.saved_tensor(tensor)
+            return saving.saved_tensor(tensor, made, place)
+    return saving.saved_tensor(tensor)
 
 
 def _takes_gradients(value: Any) -> bool:

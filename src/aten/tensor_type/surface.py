@@ -13,7 +13,7 @@ from aten import interop, registry
 from aten._core.base.device import device
 from aten._core.dispatch import legacy_calls, overriding
 from aten._core.dispatch.dispatcher import OpOverload
-from aten._core.tensor import construct
+from aten._core.tensor import python_numbers
 from aten._core.tensor.tensor import Tensor, install_attribute, install_constructor, install_slot
 from aten.backends.cpu.kernels.indexing import indexing
 from aten.construction import new_tensor, tensor
@@ -283,8 +283,8 @@ _ATTRIBUTES: dict[str, Any] = {
     "new_tensor": new_tensor,
     "new": _new,
     "type": _type,
-    "item": construct.item,
-    "tolist": construct.tolist,
+    "item": python_numbers.item,
+    "tolist": python_numbers.tolist,
     "where": _where,
     "__array_namespace__": _array_namespace,
     "to_device": _to_device,

@@ -18,8 +18,8 @@ from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.memory.storage import Storage
 from aten._core.tensor import memory as writing
-from aten._core.tensor.construct import set_before_reading
 from aten._core.tensor.making import is_fake
+from aten._core.tensor.python_numbers import set_before_reading
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import KEYS_OF_MODES, DispatchMode
 from aten.graph.pytree import map_tensors, rebuilt

@@ -2,20 +2,14 @@ from collections.abc import Callable
 from typing import Any
 
 from aten._core.autograd.node import Node
+from aten._core.autograd.operator_node import OperatorNode
 from aten._core.autograd.rules import Rule
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 
 def set_rules(
     rule_of: Callable[[OpOverload], Rule],
     written_view: Callable[..., Any],
-    zeros: Callable[..., Any],
 ) -> None: ...
-
-class OperatorNode(Node):
-    @property
-    def rule(self) -> Rule: ...
-    @property
-    def op(self) -> OpOverload: ...
 
 class RecordingKernel(Kernel): ...
 class InferenceKernel(Kernel): ...

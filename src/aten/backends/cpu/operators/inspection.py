@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aten._core.tensor import construct
+from aten._core.tensor import python_numbers
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
 from aten.prims import Number
@@ -11,4 +11,4 @@ from aten.prims import Number
 @op
 def _local_scalar_dense(self: Tensor) -> Number:
     """The only element, as a Python number. Raises RuntimeError unless there is just one."""
-    return construct.item(self)  # type: ignore[no-any-return]
+    return python_numbers.item(self)  # type: ignore[no-any-return]

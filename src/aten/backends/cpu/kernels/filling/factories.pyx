@@ -19,7 +19,7 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.base.strides cimport dense_strides, format_strides
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.memory.storage cimport is_opaque
-from aten._core.tensor.construct cimport write_element
+from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.making cimport make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor, TensorImpl
 from aten._core.threads.parallel cimport parallel_for

@@ -20,8 +20,9 @@ from aten._core.base.keys cimport DispatchKeySet, LocalState, local_state, row_i
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.dispatcher cimport OpOverload
-from aten._core.tensor.construct cimport write_element
-from aten._core.tensor.construct import from_array_interface, item, tensor_from_data
+from aten._core.tensor.python_numbers cimport write_element
+from aten._core.tensor.python_numbers import item
+from aten._core.tensor.construct import from_array_interface, tensor_from_data
 from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, count_write, data_pointer
 from aten._core.views.views cimport ViewKernel, view_of

@@ -14,7 +14,7 @@ from aten._core.base.device cimport CPU, PRESERVE_FORMAT
 from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.fast_path cimport FastPath
-from aten._core.tensor.construct cimport write_element
+from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy

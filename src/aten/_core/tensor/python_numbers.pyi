@@ -1,0 +1,9 @@
+from collections.abc import Callable
+from typing import Any
+
+from aten._core.memory.storage import Storage
+from aten._core.tensor.tensor import Tensor
+
+def set_before_reading(function: Callable[[Storage], None] | None) -> None: ...
+def item(tensor: Tensor) -> Any: ...
+def tolist(tensor: Tensor) -> Any: ...
