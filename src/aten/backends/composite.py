@@ -101,7 +101,7 @@ def _install_choice(op: OpOverload, key: DispatchKey, location: str = "") -> boo
     if not choice.is_made_for(op):
         return False
     function = load_function(location or op.entry.function)
-    op.register(key, choice.or_compiled(op, ShieldedKernel(function)), place_of(function))
+    op.register(key, choice.or_compiled(op, _shielded(function)), place_of(function))
     return True
 
 
@@ -182,14 +182,17 @@ def _install_function(op: OpOverload, key: DispatchKey, location: str) -> None:
     if not location:
         return
     function = load_function(location)
-    # One function may serve several operators: it asks for the one that was called.
-    code = function.__code__
-    with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    kernel: Kernel = ShieldedKernel(function, with_op=with_op)
+    kernel: Kernel = _shielded(function)
     forwarding = options_of(location).forwarding
     if forwarding is not None:
         kernel = _forwarding_kernel(op, forwarding, kernel)
     op.register(key, kernel, place_of(function))
+
+
+def _shielded(function: Any) -> ShieldedKernel:
+    """The function as a kernel; one that serves several operators asks for the one called."""
+    code = function.__code__
+    return ShieldedKernel(function, with_op=code.co_varnames[: code.co_argcount][:1] == ("called",))
 
 
 def _forwarding_kernel(op: OpOverload, forwarding: Forwarding, otherwise: Kernel) -> Kernel:
