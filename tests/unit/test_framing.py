@@ -89,3 +89,41 @@ def test_cropping_takes_the_general_way():
     assert pad(image, (-1, 1), mode="replicate").tolist() == [
         [[*row[1:], row[-1]] for row in image[0].tolist()]
     ]
+
+
+@pytest.mark.parametrize("element", ["float32", "int8", "float64", "complex128", "int16"])
+@pytest.mark.parametrize(
+    ("sizes", "shifts"),
+    [
+        ((20, 7), (1, 3)),
+        ((64, 1000), (0, 3)),
+        ((64, 1000), (5, -3)),
+        ((3, 6, 300), (-1, 2, 150)),
+        ((16, 2, 1), (3, 1, 0)),
+        ((2, 40_000), (1, 5)),
+        ((5, 4, 3, 2, 9), (1, 0, 2, 1, 8)),
+    ],
+)
+def test_rows_go_round(element, sizes, shifts):
+    array = numpy.arange(numpy.prod(sizes)).reshape(sizes).astype(element)
+    dims = tuple(range(len(sizes)))
+    expected = numpy.roll(array, shifts, dims)
+    wide = numpy.repeat(array, 2, axis=0)[::2]
+    for threads in (1, 4):
+        aten.set_num_threads(threads)
+        for given in (array, array.T.copy().T, wide):
+            made = aten.from_numpy(given).roll(shifts, dims)
+            numpy.testing.assert_array_equal(numpy.asarray(made), expected)
+
+
+def test_copies_between_all_places_of_a_page():
+    """A row a little behind its source, but for pages, is copied otherwise than the others."""
+    bytes_of = numpy.random.default_rng(0).integers(-128, 127, 3 * 5000).astype("int8")
+    for size in (63, 64, 65, 127, 128, 200, 2048, 2049, 4100):
+        rows = aten.from_numpy(bytes_of[: 3 * size].reshape(3, size))
+        # Each counts from another place, the result from the begin of its memory.
+        for count in (*range(0, 70, 3), 1000):
+            made = pad(rows, (count, 1))
+            assert made.shape == (3, size + count + 1)
+            assert numpy.array_equal(numpy.asarray(made[:, count:-1]), numpy.asarray(rows))
+            assert not numpy.asarray(made[:, :count]).any()

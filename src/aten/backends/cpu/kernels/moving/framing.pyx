@@ -18,6 +18,9 @@ from aten._core.tensor.tensor cimport (
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_run
 
+cdef extern from "copies.h" nogil:
+    void aten_copy_row(char*, const char*, int64_t) noexcept
+
 cdef enum:
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 16
@@ -83,6 +86,11 @@ cdef inline void _write_ends(const Frame* frame, const char* row, char* target, 
     cdef const char* element = frame.element if mode == CONSTANT else row
     if begin >= end:
         return
+    if mode == CIRCULAR and step == width:
+        # What goes round at an end lies side by side.
+        aten_copy_row(target + begin * width, row + _place(mode, begin - before, extent) * width,
+                      (end - begin) * width)
+        return
     if width == 4:
         _write_units(<int32_t*>target, row, (<const int32_t*>element)[0], mode, before, extent, step,
                      begin, end)
@@ -111,8 +119,8 @@ cdef inline void _write_row(const Frame* frame, const char* row, char* target) n
     if frame.high > frame.low:
         row += (frame.low - frame.before[last]) * frame.steps[last]
         if frame.steps[last] == frame.width:
-            memcpy(target + frame.low * frame.width, row,
-                   (frame.high - frame.low) * frame.width)
+            aten_copy_row(target + frame.low * frame.width, row,
+                          (frame.high - frame.low) * frame.width)
         else:
             move_run(frame.width, target + frame.low * frame.width, frame.width, row,
                      frame.steps[last], frame.high - frame.low)
@@ -154,7 +162,8 @@ cdef inline void _write_listed(const Frame* frame, const char* source, Unit* tar
     """Rows `begin` … `end` of a plane that have few places beyond the source's."""
     cdef int last = frame.rank - 1
     cdef int64_t low = frame.low, high = frame.high, columns = frame.sizes[last]
-    cdef int64_t shift = low - frame.before[last], line, place, index
+    cdef int64_t shift = low - frame.before[last], middle = (high - low) * sizeof(Unit)
+    cdef int64_t line, place, index
     cdef const Unit* row
     cdef const Unit* beyond = <const Unit*>frame.element
     for line in range(begin, end):
@@ -167,7 +176,7 @@ cdef inline void _write_listed(const Frame* frame, const char* source, Unit* tar
         row = <const Unit*>(source + place * frame.steps[last - 1])
         if frame.mode != CONSTANT:
             beyond = row
-        memcpy(target + low, row + shift, (high - low) * sizeof(Unit))
+        aten_copy_row(<char*>(target + low), <const char*>(row + shift), middle)
         for index in range(low):
             target[index] = beyond[frame.ends[index]]
         for index in range(high, columns):

@@ -39,6 +39,9 @@ cdef extern from "Python.h":
 cdef enum:
     # Dimensions that are rolled at once: each doubles the moves.
     MOST_ROLLED = 4
+    # Rows that are rolled one by one: so many, and none of more bytes.
+    LEAST_ROWS = 16
+    MOST_ROW_BYTES = 1 << 16
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 17
 
@@ -154,9 +157,22 @@ cdef object _roll(TensorImpl base, PyObject** stack):
     if rolled > MOST_ROLLED:
         return None
     out = make_contiguous(base.dtype_code, base.rank, base.sizes, CPU, base.device_index)
+    if _rolls_rows(out, base, starts):
+        for dim in range(base.rank):
+            shifts[dim] = (base.sizes[dim] - starts[dim]) % base.sizes[dim]
+        if write_framed(out, base, shifts, CIRCULAR, NULL):
+            return out
     memcpy(strides, base.strides, base.rank * sizeof(int64_t))
     _roll_into(out, const_data_pointer(base), out.rank, out.sizes, strides, starts)
     return out
+
+
+cdef inline bint _rolls_rows(TensorImpl out, TensorImpl base, const int64_t* starts) noexcept:
+    """Whether it is many rows of which each is rolled: at once, while its lines are at hand."""
+    cdef int last = base.rank - 1
+    return (starts[last] != 0 and base.strides[last] == 1
+            and base.count // base.sizes[last] >= LEAST_ROWS
+            and base.sizes[last] * item_size(base.dtype_code) <= MOST_ROW_BYTES)
 
 
 cdef inline int64_t _before(int64_t shift, int64_t size) noexcept:
