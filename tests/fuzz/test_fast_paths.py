@@ -56,6 +56,10 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         lambda: (matrix(element=aten.complex64), (0, 1), 1, 6),
         lambda: (matrix(element=aten.complex128).T, (1, 0), 2, 5),
     ),
+    "_pad_circular": (
+        lambda: (matrix(2, 96, 96), (1, 1, 2, 0)),
+        lambda: (matrix(3, 4, 5).transpose(0, 1), (1, 3)),
+    ),
     "linear": (
         lambda: (matrix(), matrix(5, 4)),
         lambda: (matrix(), matrix(5, 4), matrix(5)),

@@ -30,7 +30,7 @@ def folded(table, bags, mode, weights):
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
-@pytest.mark.parametrize("columns", [1, 64, 150])
+@pytest.mark.parametrize("columns", [1, 64, 213])
 @pytest.mark.parametrize("element", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("padding", [-1, 3])
 def test_against_numpy(mode, columns, element, padding):
@@ -74,6 +74,45 @@ def test_against_numpy(mode, columns, element, padding):
                     assert (firsts == 0).all()
                     continue
                 assert (table[firsts, numpy.arange(columns)] == expected[bag]).all()
+
+
+@pytest.mark.parametrize("element", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [0, 3, 16, 31, 128, 213])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_sums_of_rows_as_they_are(element, columns, narrow):
+    """Bags longer than what is read at once, rows apart, and tables that no cache holds."""
+    generator = numpy.random.default_rng(columns)
+    size = 20_000 if columns == 128 else 30
+    wide = generator.standard_normal((size, columns + 5)).astype(element)
+    wide[7, :columns:2] = numpy.nan
+    wide[8, :columns:3] = -0.0
+    table = wide[:, :columns]
+    indices = generator.integers(0, size, 400).astype("int32" if narrow else "int64")
+    indices[::9] = 8
+    indices[5] = 7
+    offsets = numpy.array([0, 0, 1, 64, 130, 130, 395])
+    ends = [*offsets[1:].tolist(), 400]
+    for padding, mode in ((-1, 0), (8, 0), (-1, 1), (8, 1)):
+        bags = [
+            [(place, indices[place]) for place in range(begin, end) if indices[place] != padding]
+            for begin, end in zip(offsets, ends, strict=True)
+        ]
+        expected = folded(table, bags, mode, None)
+        for threads in (1, 4):
+            aten.set_num_threads(threads)
+            made, bag_of, kept, _ = fold_bags(
+                aten.from_numpy(wide)[:, :columns],
+                aten.from_numpy(indices),
+                aten.from_numpy(offsets),
+                mode,
+                None,
+                len(offsets),
+                padding,
+                False,
+            )
+            assert numpy.asarray(made).tobytes() == expected.tobytes()
+            assert kept.tolist() == [len(bag) for bag in bags]
+            assert bag_of.numel() == 0
 
 
 def test_nan_is_a_maximum_and_from_nowhere():

@@ -100,7 +100,7 @@ def _install_fast_path(op: OpOverload, key: DispatchKey, location: str = "") -> 
     if not fast_paths.has_fast_path(op):
         return False
     function = load_function(location or op.entry.function)
-    op.register(key, fast_paths.with_fast_path(op, ShieldedKernel(function)), place_of(function))
+    op.register(key, fast_paths.with_fast_path(op, _shielded(function)), place_of(function))
     return True
 
 
@@ -181,10 +181,13 @@ def _install_function(op: OpOverload, key: DispatchKey, location: str) -> None:
     if not location:
         return
     function = load_function(location)
-    # One function may serve several operators: it asks for the one that was called.
+    op.register(key, _shielded(function), place_of(function))
+
+
+def _shielded(function: Any) -> ShieldedKernel:
+    """The function as a kernel; one that serves several operators asks for the one called."""
     code = function.__code__
-    with_op = code.co_varnames[: code.co_argcount][:1] == ("called",)
-    op.register(key, ShieldedKernel(function, with_op=with_op), place_of(function))
+    return ShieldedKernel(function, with_op=code.co_varnames[: code.co_argcount][:1] == ("called",))
 
 
 def _install_on_copy(op: OpOverload, key: DispatchKey, location: str) -> None:

@@ -74,15 +74,13 @@ def embedding_bag_from(
     check_range(indices, weight.size(0), message, error=RuntimeError)
     count = offsets.numel() - include_last_offset
     weights = None if per_sample_weights is None else per_sample_weights.contiguous()
+    asked = mode != _SUM or gives_bags(weight, per_sample_weights, padding_idx)
     made, bags, sizes, origins = fold_bags(
-        weight, indices.contiguous(), offsets.contiguous(), mode, weights, count, padding_idx
+        weight, indices.contiguous(), offsets.contiguous(), mode, weights, count, padding_idx, asked
     )
     if mode == _SUM:
         none = offsets.new_zeros((count,))
-        asked = bags
-        if not gives_bags(weight, per_sample_weights, padding_idx):
-            asked = bags.new_empty((0,))
-        return made, _like(asked, indices), none, none.clone()
+        return made, _like(bags, indices), none, none.clone()
     sizes = _like(sizes, offsets)
     if mode == _MEAN:
         return made, _like(bags, indices), sizes, sizes.clone()

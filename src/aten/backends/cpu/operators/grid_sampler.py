@@ -1,4 +1,4 @@
-"""The CPU's images read at given points; the loops are in _core/resampling.pyx."""
+"""The CPU's images read at given points; the loops are in kernels/windows/sampling.pyx."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.windows.resampling import sample, sample_backward
+from aten.backends.cpu.kernels.windows.sampling import sample, sample_backward
 from aten.ops.definition import op
 from aten.ops.memory.conversion import as_type, wide
 from aten.ops.windows.grid_sampler import check_gradient, check_sampled

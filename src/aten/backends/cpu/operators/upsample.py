@@ -1,4 +1,4 @@
-"""The CPU's interpolation of images; the loops are in _core/resampling.pyx."""
+"""The CPU's interpolation of images; the loops are in kernels/windows/resampling.pyx."""
 
 from __future__ import annotations
 

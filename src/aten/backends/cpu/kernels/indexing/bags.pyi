@@ -8,4 +8,5 @@ def fold_bags(
     weights: Tensor | None,
     count: int,
     padding: int,
+    lists_bags: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...

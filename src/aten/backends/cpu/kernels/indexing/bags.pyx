@@ -6,6 +6,7 @@ Rows are folded in the order of the bag, column by column, so that threads may s
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 from aten._core.base.bounded cimport narrow_index, wide_index, within
 from aten._core.base.device cimport CPU, META
@@ -22,15 +23,25 @@ cdef enum:
     MAXIMUM = 2
     # Columns that are folded together, in registers.
     COLUMNS = 64
+    # Indices of a bag that are read, and checked, together.
+    PLACES = 64
     # Elements of rows in one chunk of work for the threads.
     GRAIN = 1 << 15
-    # Of the next bag, so many rows and bytes of each are asked for before they are needed.
+    # Of the next bag, so many rows and bytes of each are asked for before they are needed, where a
+    # table has so many bytes that caches do not hold it: else asking takes longer than waiting.
     FEW = 16
     NEAR = 512
     LINE = 64
+    FAR = 1 << 23
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
+
+cdef extern from "bag_levels.h" nogil:
+    void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
+                             float*) noexcept
+    void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
+                              int64_t, double*) noexcept
 
 ctypedef fused Real:
     float
@@ -39,6 +50,7 @@ ctypedef fused Real:
 cdef struct Bags:
     int mode
     int code
+    bint direct                     # sums and means of rows that are as they are computed with
     const char* table
     int64_t row_step                # bytes
     int64_t column_step
@@ -102,6 +114,40 @@ cdef inline void _add(const Bags* bags, int64_t begin, int64_t end, int64_t firs
             held[column] += row[column] * weight
 
 
+cdef inline void _add_directly(const Bags* bags, int64_t begin, int64_t end,
+                               Real* out) noexcept nogil:
+    """All columns of a bag, without a copy of any row."""
+    cdef int64_t rows[PLACES]
+    cdef Real weights[PLACES]
+    cdef const Real* table = <const Real*>bags.table
+    cdef const int64_t* indices = <const int64_t*>bags.indices
+    cdef int64_t step = bags.row_step // <int64_t>sizeof(Real), index, count, place, last
+    cdef bint weighted = bags.weights != NULL
+    cdef bint plain = bags.padding < 0 and not weighted and not bags.narrow
+    memset(out, 0, bags.columns * sizeof(Real))
+    while begin < end:
+        count = 0
+        last = min(begin + PLACES, end)
+        if plain:
+            count = last - begin
+            for place in range(count):
+                rows[place] = within(wide_index(indices + begin + place), bags.rows)
+            begin = last
+        while begin < last:
+            index = _integer(bags.indices, bags.narrow, begin)
+            rows[count] = within(index, bags.rows)
+            if weighted:
+                weights[count] = (<const Real*>bags.weights)[begin]
+            count += index != bags.padding
+            begin += 1
+        if Real is float:
+            aten_add_rows_float(table, step, rows, weights if weighted else NULL, count,
+                                bags.columns, out)
+        else:
+            aten_add_rows_double(table, step, rows, weights if weighted else NULL, count,
+                                 bags.columns, out)
+
+
 cdef inline void _greatest(const Bags* bags, int64_t begin, int64_t end, int64_t first,
                            int64_t count, Real* held, int64_t* origins) noexcept nogil:
     """The maxima, and the first rows that have them; NaN is kept, and from row 0."""
@@ -127,13 +173,17 @@ cdef inline void _greatest(const Bags* bags, int64_t begin, int64_t end, int64_t
         met = True
 
 
-cdef inline void _finish(const Bags* bags, int64_t bag, int64_t first, int64_t count, int64_t kept,
-                         Real* held) noexcept nogil:
+cdef inline void _divide(Real* sums, int64_t count, int64_t kept) noexcept nogil:
     cdef int64_t column
     cdef Real divisor = <Real>max(kept, 1)
+    for column in range(count):
+        sums[column] /= divisor
+
+
+cdef inline void _finish(const Bags* bags, int64_t bag, int64_t first, int64_t count, int64_t kept,
+                         Real* held) noexcept nogil:
     if bags.mode == MEAN:
-        for column in range(count):
-            held[column] /= divisor
+        _divide(held, count, kept)
     transfer_run(<char*>held, FLOAT32 if Real is float else FLOAT64, 1,
                  bags.out + (bag * bags.columns + first) * item_size(bags.code), bags.code, 1,
                  count)
@@ -144,6 +194,7 @@ cdef inline void _fold_bag(const Bags* bags, int64_t bag, Real unused) noexcept 
     cdef int64_t origins[COLUMNS]
     cdef int64_t begin = bags.begins[bag], end = bags.begins[bag + 1]
     cdef int64_t place, first = 0, count, column, kept = end - begin
+    cdef Real* sums
     if bags.padding >= 0:
         for place in range(begin, end):
             kept -= _integer(bags.indices, bags.narrow, place) == bags.padding
@@ -152,6 +203,12 @@ cdef inline void _fold_bag(const Bags* bags, int64_t bag, Real unused) noexcept 
     if bags.bag_of != NULL:
         for place in range(begin, end):
             bags.bag_of[place] = bag
+    if bags.direct:
+        sums = <Real*>bags.out + bag * bags.columns
+        _add_directly(bags, begin, end, sums)
+        if bags.mode == MEAN:
+            _divide(sums, bags.columns, kept)
+        return
     while first < bags.columns:
         count = min(<int64_t>COLUMNS, bags.columns - first)
         if bags.mode == MAXIMUM:
@@ -181,8 +238,9 @@ cdef void _ask_for(const Bags* bags, int64_t bag) noexcept nogil:
 cdef void _fold_bags(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const Bags* bags = <const Bags*>context
     cdef int64_t bag
+    cdef bint far = bags.rows * bags.columns * item_size(bags.code) > FAR
     for bag in range(begin, end):
-        if bag + 1 < end:
+        if far and bag + 1 < end:
             _ask_for(bags, bag + 1)
         if bags.code == FLOAT64:
             _fold_bag(bags, bag, <double>0)
@@ -220,17 +278,17 @@ cdef Tensor _begins_of(TensorImpl offsets, int64_t count, int64_t total, int mod
 
 
 def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not None, int mode,
-              Tensor weights, int64_t count, int64_t padding):
+              Tensor weights, int64_t count, int64_t padding, bint lists_bags=True):
     """The sums (mode 0), means (1) or maxima (2) of `count` bags of rows of a table (n, d).
 
     `indices` and `offsets`, row-major vectors of int32 or int64: bag b has the indices from its
     offset to the next one's, the last one all that remain where there is no further offset; those
-    that are `padding` count for nothing. `weights`, row-major and of the table's dtype, multiply rows of sums. Half types are
-    computed in float32.
+    that are `padding` count for nothing. `weights`, row-major and of the table's dtype, multiply
+    rows of sums. Half types are computed in float32.
 
-    Returns the folds (count, d), and int64: the bag of each index, how many indices of each bag
-    count, and the rows (count, d) that maxima are from, which is empty for sums and means; without
-    bags, 0 for each index. Callers have seen that indices name rows; those that do not any more
+    Returns the folds (count, d), and int64: the bag of each index, which is empty unless
+    `lists_bags`, how many indices of each bag count, and the rows (count, d) that maxima are from,
+    which is empty for sums and means; without bags, 0 for each index. Callers have seen that indices name rows; those that do not any more
     count as 0. Raises RuntimeError or IndexError for offsets that run backwards or past the end,
     ValueError for other operands.
     """
@@ -257,7 +315,7 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     kept = make_contiguous(INT64, 1, sizes, table.device_type, table.device_index)
     sizes[0] = count if mode == MAXIMUM else 0
     origins = make_contiguous(INT64, 2, sizes, table.device_type, table.device_index)
-    sizes[0] = indices.count
+    sizes[0] = indices.count if lists_bags else 0
     bag_of = make_contiguous(INT64, 1, sizes, table.device_type, table.device_index)
     bags.mode = mode
     bags.code = table.dtype_code
@@ -273,12 +331,14 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     bags.count = count
     bags.padding = padding
     bags.weights = NULL if weights is None else <char*>const_data_pointer(weights)
+    bags.direct = (mode != MAXIMUM and bags.column_step == item_size(bags.code)
+                   and (bags.code == FLOAT32 or bags.code == FLOAT64))
     bags.out = data_pointer(out)
-    bags.bag_of = <int64_t*>data_pointer(bag_of)
+    bags.bag_of = <int64_t*>data_pointer(bag_of) if lists_bags else NULL
     bags.kept = <int64_t*>data_pointer(kept)
     bags.origins = <int64_t*>data_pointer(origins)
     # Those behind the last bag, if any, and all of them without bags: nobody else writes there.
-    for place in range(bags.begins[count] if count else 0, bags.total):
+    for place in range(bags.begins[count] if count else 0, bags.total if lists_bags else 0):
         bags.bag_of[place] = max(count - 1, 0)
     work = (bags.total * bags.columns) // max(count, 1) + bags.columns
     with nogil:

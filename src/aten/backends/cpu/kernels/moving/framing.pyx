@@ -18,9 +18,14 @@ from aten._core.tensor.tensor cimport (
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_run
 
+cdef extern from "copies.h" nogil:
+    void aten_copy_row(char*, const char*, int64_t) noexcept
+
 cdef enum:
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 16
+    # Places at the ends of a row whose elements are looked up, not computed for each row.
+    MOST_LISTED = 32
 
 cdef struct Frame:
     int rank
@@ -32,6 +37,8 @@ cdef struct Frame:
     int64_t before[MAXIMUM_DIMS]
     int64_t low                         # places of a row that lie within the source's
     int64_t high
+    bint listed                         # whether `ends` has the places outside of these
+    int64_t ends[MOST_LISTED]           # what they show, in elements from the row or `element`
     const char* source
     char* target
     const char* element
@@ -79,6 +86,11 @@ cdef inline void _write_ends(const Frame* frame, const char* row, char* target, 
     cdef const char* element = frame.element if mode == CONSTANT else row
     if begin >= end:
         return
+    if mode == CIRCULAR and step == width:
+        # What goes round at an end lies side by side.
+        aten_copy_row(target + begin * width, row + _place(mode, begin - before, extent) * width,
+                      (end - begin) * width)
+        return
     if width == 4:
         _write_units(<int32_t*>target, row, (<const int32_t*>element)[0], mode, before, extent, step,
                      begin, end)
@@ -107,13 +119,27 @@ cdef inline void _write_row(const Frame* frame, const char* row, char* target) n
     if frame.high > frame.low:
         row += (frame.low - frame.before[last]) * frame.steps[last]
         if frame.steps[last] == frame.width:
-            memcpy(target + frame.low * frame.width, row,
-                   (frame.high - frame.low) * frame.width)
+            aten_copy_row(target + frame.low * frame.width, row,
+                          (frame.high - frame.low) * frame.width)
         else:
             move_run(frame.width, target + frame.low * frame.width, frame.width, row,
                      frame.steps[last], frame.high - frame.low)
         row -= (frame.low - frame.before[last]) * frame.steps[last]
     _write_ends(frame, row, target, frame.high, columns)
+
+
+cdef void _list_ends(Frame* frame) noexcept:
+    """What stands at a row's ends, if it is little."""
+    cdef int last = frame.rank - 1
+    cdef int64_t beyond = frame.sizes[last] - (frame.high - frame.low), place, column
+    frame.listed = (frame.rank > 1 and frame.steps[last] == frame.width and frame.width <= 8
+                    and frame.low < frame.high and beyond <= MOST_LISTED)
+    if not frame.listed:
+        return
+    for place in range(beyond):
+        column = place if place < frame.low else frame.high + place - frame.low
+        frame.ends[place] = 0 if frame.mode == CONSTANT else _place(
+            frame.mode, column - frame.before[last], frame.extents[last])
 
 
 cdef const char* _plane(const Frame* frame, int64_t index, int lines) noexcept nogil:
@@ -131,12 +157,59 @@ cdef const char* _plane(const Frame* frame, int64_t index, int lines) noexcept n
     return found
 
 
+cdef inline void _write_listed(const Frame* frame, const char* source, Unit* target, int64_t begin,
+                               int64_t end) noexcept nogil:
+    """Rows `begin` … `end` of a plane that have few places beyond the source's."""
+    cdef int last = frame.rank - 1
+    cdef int64_t low = frame.low, high = frame.high, columns = frame.sizes[last]
+    cdef int64_t shift = low - frame.before[last], middle = (high - low) * sizeof(Unit)
+    cdef int64_t line, place, index
+    cdef const Unit* row
+    cdef const Unit* beyond = <const Unit*>frame.element
+    for line in range(begin, end):
+        place = _place(frame.mode, line - frame.before[last - 1], frame.extents[last - 1])
+        if source == NULL or place < 0:
+            for index in range(columns):
+                target[index] = beyond[0]
+            target += columns
+            continue
+        row = <const Unit*>(source + place * frame.steps[last - 1])
+        if frame.mode != CONSTANT:
+            beyond = row
+        aten_copy_row(<char*>(target + low), <const char*>(row + shift), middle)
+        for index in range(low):
+            target[index] = beyond[frame.ends[index]]
+        for index in range(high, columns):
+            target[index] = beyond[frame.ends[low + index - high]]
+        target += columns
+
+
+cdef void _write_plane(const Frame* frame, const char* source, char* target, int64_t begin,
+                       int64_t end) noexcept nogil:
+    """Rows `begin` … `end` of a plane that begins at `source`, if anywhere."""
+    cdef int lines = frame.rank - 2
+    cdef int64_t row_bytes = frame.sizes[frame.rank - 1] * frame.width, line, place
+    if frame.listed and frame.width == 4:
+        _write_listed(frame, source, <int32_t*>target, begin, end)
+    elif frame.listed and frame.width == 2:
+        _write_listed(frame, source, <int16_t*>target, begin, end)
+    elif frame.listed and frame.width == 8:
+        _write_listed(frame, source, <int64_t*>target, begin, end)
+    elif frame.listed:
+        _write_listed(frame, source, <int8_t*>target, begin, end)
+    else:
+        for line in range(begin, end):
+            place = _place(frame.mode, line - frame.before[lines], frame.extents[lines])
+            _write_row(frame, NULL if source == NULL or place < 0
+                       else source + place * frame.steps[lines],
+                       target + (line - begin) * row_bytes)
+
+
 cdef void _write_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const Frame* frame = <const Frame*>context
     cdef int lines = frame.rank - 2         # the dimension of a plane's rows
     cdef int64_t row_bytes = frame.sizes[frame.rank - 1] * frame.width
-    cdef int64_t height, plane, line, until, place, first = begin
-    cdef const char* source
+    cdef int64_t height, plane, until, first = begin
     if lines < 0:
         _write_row(frame, frame.source, frame.target)
         return
@@ -144,12 +217,8 @@ cdef void _write_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
     while first < end:
         plane = first // height
         until = min(end, (plane + 1) * height)
-        source = _plane(frame, plane, lines)
-        for line in range(first - plane * height, until - plane * height):
-            place = _place(frame.mode, line - frame.before[lines], frame.extents[lines])
-            _write_row(frame, NULL if source == NULL or place < 0
-                       else source + place * frame.steps[lines],
-                       frame.target + (plane * height + line) * row_bytes)
+        _write_plane(frame, _plane(frame, plane, lines), frame.target + first * row_bytes,
+                     first - plane * height, until - plane * height)
         first = until
 
 
@@ -206,6 +275,7 @@ cdef bint write_framed(TensorImpl out, TensorImpl base, const int64_t* before, i
     frame.target = data_pointer(out)
     frame.source = const_data_pointer(base)
     frame.element = element
+    _list_ends(&frame)
     with nogil:
         parallel_for(rows, max(<int64_t>1, GRAIN_BYTES // (frame.sizes[frame.rank - 1]
                                                           * frame.width)), _write_rows, &frame)

@@ -7,7 +7,7 @@ the source: reversed and repeated tensors are ordinary moves.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten.backends.cpu.kernels.moving.iterator cimport Walk, begin_walk, coalesce, reorder, run_walk
@@ -21,11 +21,12 @@ cdef extern from *:
         uint64_t low
         uint64_t high
 
+cdef extern from "copies.h" nogil:
+    void aten_copy_row(char*, const char*, int64_t) noexcept
+
 cdef enum:
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 17
-    # Bytes that memcpy moves with vectors everywhere.
-    PIECE = 2048
     # Rows and columns of a tile whose lines stay in the nearest cache.
     TILE = 16
 
@@ -37,28 +38,13 @@ ctypedef fused Raw:
     aten_wide_element
 
 
-cdef inline void _copy_row(char* target, const char* source, int64_t size) noexcept nogil:
-    """memcpy in pieces where addresses differ by less than a line of the cache.
-
-    Of longer ones the C library lets the processor copy a string, which on AMD's Zen 4 takes ten
-    times as long for such addresses.
-    """
-    cdef int64_t place = 0
-    if size <= PIECE or (<size_t>target ^ <size_t>source) & 63 == 0:
-        memcpy(target, source, size)
-        return
-    while place < size:
-        memcpy(target + place, source + place, min(<int64_t>PIECE, size - place))
-        place += PIECE
-
-
 cdef inline void _move_typed(Raw* target, int64_t target_step, const Raw* source,
                              int64_t source_step, int64_t count) noexcept nogil:
     """`count` elements; the usual steps, which are in elements, have loops of their own."""
     cdef int64_t index
     cdef Raw value
     if target_step == 1 and source_step == 1:
-        _copy_row(<char*>target, <const char*>source, count * sizeof(Raw))
+        aten_copy_row(<char*>target, <const char*>source, count * sizeof(Raw))
     elif target_step == 1 and source_step == -1:
         for index in range(count):
             target[index] = source[-index]

@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from aten._core.base.device cimport CPU, PRESERVE_FORMAT
-from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT32, FLOAT64, item_size
+from aten._core.base.dtypes cimport BFLOAT16, BOOL, COMPLEX32, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.python_numbers cimport write_element
@@ -20,7 +20,9 @@ from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
-from aten.backends.cpu.kernels.moving.framing cimport CONSTANT, write_framed
+from aten.backends.cpu.kernels.moving.framing cimport (
+    CIRCULAR, CONSTANT, REFLECT, REPLICATE, write_framed,
+)
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_elements
 
 cdef extern from *:
@@ -37,6 +39,9 @@ cdef extern from "Python.h":
 cdef enum:
     # Dimensions that are rolled at once: each doubles the moves.
     MOST_ROLLED = 4
+    # Rows that are rolled one by one: so many, and none of more bytes.
+    LEAST_ROWS = 16
+    MOST_ROW_BYTES = 1 << 16
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 17
 
@@ -152,9 +157,22 @@ cdef object _roll(TensorImpl base, PyObject** stack):
     if rolled > MOST_ROLLED:
         return None
     out = make_contiguous(base.dtype_code, base.rank, base.sizes, CPU, base.device_index)
+    if _rolls_rows(out, base, starts):
+        for dim in range(base.rank):
+            shifts[dim] = (base.sizes[dim] - starts[dim]) % base.sizes[dim]
+        if write_framed(out, base, shifts, CIRCULAR, NULL):
+            return out
     memcpy(strides, base.strides, base.rank * sizeof(int64_t))
     _roll_into(out, const_data_pointer(base), out.rank, out.sizes, strides, starts)
     return out
+
+
+cdef inline bint _rolls_rows(TensorImpl out, TensorImpl base, const int64_t* starts) noexcept:
+    """Whether it is many rows of which each is rolled: at once, while its lines are at hand."""
+    cdef int last = base.rank - 1
+    return (starts[last] != 0 and base.strides[last] == 1
+            and base.count // base.sizes[last] >= LEAST_ROWS
+            and base.sizes[last] * item_size(base.dtype_code) <= MOST_ROW_BYTES)
 
 
 cdef inline int64_t _before(int64_t shift, int64_t size) noexcept:
@@ -355,6 +373,71 @@ cdef object _pad(TensorImpl base, PyObject** stack):
     return out if write_framed(out, base, before, CONSTANT, element) else None
 
 
+cdef object _bordered(TensorImpl base, PyObject** stack, int mode, int rank):
+    """Two counts for each of the last dimensions, the last one first, of elements of its own; a
+    rank of 0 stands for any number of dimensions, and a row-major result."""
+    cdef int64_t counts[MAXIMUM_DIMS]
+    cdef int64_t before[MAXIMUM_DIMS]
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef Py_ssize_t count = _read_ints(stack[1], counts)
+    cdef int64_t after
+    cdef int dim, place
+    cdef Tensor out
+    if count < 2 or count % 2 or base.rank <= count // 2:
+        return None
+    if rank and (count != 2 * rank or base.rank > rank + 2 or base.dtype_code == COMPLEX32
+                 or base.dtype_code >= BOOL and base.dtype_code != BFLOAT16):
+        return None
+    # Images keep their channels last.
+    if rank and (base.rank == 4 or base.rank == 5) and not base.contiguous:
+        return None
+    for dim in range(base.rank):
+        before[dim] = 0
+        sizes[dim] = base.sizes[dim]
+        place = 2 * (base.rank - 1 - dim)
+        if place < count:
+            before[dim], after = counts[place], counts[place + 1]
+            # Cropping takes other ways, and so does what is refused.
+            if min(before[dim], after) < 0 or max(before[dim], after) > MOST_ADDED:
+                return None
+            if mode != REPLICATE and (
+                    max(before[dim], after) > base.sizes[dim] - (mode == REFLECT)):
+                return None
+            sizes[dim] += before[dim] + after
+        if base.sizes[dim] == 0 or sizes[dim] >= MOST_ADDED:
+            return None
+    out = make_contiguous(base.dtype_code, base.rank, sizes, CPU, base.device_index)
+    return out if write_framed(out, base, before, mode, NULL) else None
+
+
+cdef object _reflect_line(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, REFLECT, 1)
+
+
+cdef object _reflect_plane(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, REFLECT, 2)
+
+
+cdef object _reflect_volume(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, REFLECT, 3)
+
+
+cdef object _replicate_line(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, REPLICATE, 1)
+
+
+cdef object _replicate_plane(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, REPLICATE, 2)
+
+
+cdef object _replicate_volume(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, REPLICATE, 3)
+
+
+cdef object _go_round(TensorImpl base, PyObject** stack):
+    return _bordered(base, stack, CIRCULAR, 0)
+
+
 cdef dict _FUNCTIONS = {
     "flip": <size_t>_flip,
     "roll": <size_t>_roll,
@@ -362,5 +445,12 @@ cdef dict _FUNCTIONS = {
     "tril": <size_t>_tril,
     "triu": <size_t>_triu,
     "constant_pad": <size_t>_pad,
+    "reflection_pad1d": <size_t>_reflect_line,
+    "reflection_pad2d": <size_t>_reflect_plane,
+    "reflection_pad3d": <size_t>_reflect_volume,
+    "replication_pad1d": <size_t>_replicate_line,
+    "replication_pad2d": <size_t>_replicate_plane,
+    "replication_pad3d": <size_t>_replicate_volume,
+    "circular_pad": <size_t>_go_round,
 }
 NAMES = tuple(_FUNCTIONS)

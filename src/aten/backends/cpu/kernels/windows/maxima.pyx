@@ -18,6 +18,8 @@ cdef enum:
     BLOCK = 256
     # Lines with fewer windows are gone through window by window.
     LEAST_WINDOWS = 4
+    # Windows with fewer columns are not folded column by column first.
+    LEAST_COLUMNS = 4
 
 cdef int64_t NARROW_PLANE = <int64_t>1 << 31
 
@@ -131,6 +133,9 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
     if _are_squares(pool):
         _find_in_squares(pool, begin, end, out, places)
         return
+    if _are_wide(pool):
+        _find_by_columns(pool, begin, end, out, places)
+        return
     for line in range(begin, end):
         locate(pool, line, &offset, &row, &column)
         plane = line // (pool.results[0] * pool.results[1]) if pool.apart else 0
@@ -207,6 +212,73 @@ cdef void _find_in_squares(const Pool* pool, int64_t begin, int64_t end, Element
                     pool.indices[start + index] = firsts[index] + places[index]
             start += filled
             filled = 0
+
+
+cdef bint _are_wide(const Pool* pool) noexcept nogil:
+    """Whether the windows are of many columns side by side, few of which are in none or several."""
+    cdef int64_t dim, place, count, total = 0, last = pool.results[2] - 1
+    if pool.apart or not pool.present[1] or pool.sizes[0] != 1 or pool.strides[2] != 1:
+        return False
+    if pool.steps[1] != 1 or pool.steps[2] != 1:
+        return False
+    for place in range(pool.results[2]):
+        count = pool.ends[2][place] - pool.begins[2][place]
+        if not LEAST_COLUMNS <= count <= BLOCK:
+            return False
+        total += count
+    return pool.ends[2][last] - pool.begins[2][0] <= 2 * total
+
+
+cdef void _find_by_columns(const Pool* pool, int64_t begin, int64_t end, Element* out,
+                           Place* places) noexcept nogil:
+    """Lines begin … end of such windows: the largest of each column, then of a window's columns."""
+    cdef Element largest[BLOCK]
+    cdef const int64_t* begins = pool.begins[2]
+    cdef const int64_t* ends = pool.ends[2]
+    cdef int64_t width = pool.results[2], columns = pool.sizes[2]
+    cdef int64_t line, x, until, index, offset, row, column, first, span, j
+    cdef const Element* plane
+    for line in range(begin, end):
+        locate(pool, line, &offset, &row, &column)
+        plane = <Element*>pool.data + offset
+        x = 0
+        while x < width:
+            first = begins[x]
+            until = x + 1
+            while until < width and ends[until] - first <= BLOCK:
+                until += 1
+            span = ends[until - 1] - first
+            _begin(&largest[0], places, <Place>(pool.begins[1][column] * columns), span)
+            for j in range(pool.begins[1][column], pool.ends[1][column]):
+                _take(plane + j * pool.strides[1] + first, &largest[0], places,
+                      <Place>(j * columns), span)
+            for index in range(x, until):
+                j = _first_largest(&largest[0], places, begins[index] - first, ends[index] - first)
+                out[line * width + index] = largest[j]
+                if pool.indices != NULL:
+                    pool.indices[line * width + index] = places[j] + first + j
+            x = until
+
+
+cdef inline int64_t _first_largest(const Element* values, const Place* rows, int64_t begin,
+                                   int64_t end) noexcept nogil:
+    """Which column has the largest element, of equal ones that of the first row.
+
+    Of columns with NaN, which are larger than all numbers, it is that of the last row: as if rows were
+    gone through one by one.
+    """
+    cdef int64_t column, found = begin
+    cdef Element value, most = values[begin]
+    cdef bint wins
+    for column in range(begin + 1, end):
+        value = values[column]
+        if _is_nan(value):
+            wins = not _is_nan(most) or rows[column] >= rows[found]
+        else:
+            wins = (value > most) | ((value == most) & (rows[column] < rows[found]))
+        found = column if wins else found
+        most = value if wins else most
+    return found
 
 
 cdef inline void _keep_positions(const Pool* pool, int64_t x, int64_t count, const Place* places,

@@ -1,0 +1,3 @@
+from aten._core.tensor.tensor import Tensor
+
+def count_numbers(values: Tensor, least: int) -> Tensor | None: ...
