@@ -10,8 +10,10 @@
      TURN(from, row, to, to_row)   transposes a square of four elements a side
      LANES_OF(bits)           the mask of lanes whose bits are set
      MINIMUM(limit, value), MAXIMUM(limit, value)   NaN where the value is
-     CURVED                   where there are activations other than limits
+     CURVED                   where there are activations other than limits, and transforms of tiles
      SUM_OF(vector)           where there is one: the sum of its lanes, in the order of `sum`
+     ZIPPED(half, even, odd), NOT_FINITE(mask, value)   where there are: a half of two vectors' lanes by
+                              turns; those of the masked lanes that are infinite or NaN
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
                               lie two apart
 
@@ -538,12 +540,22 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
             to[k * width + row] = from[row * source_row + k];
 }
 
+#ifdef CURVED
+#include "convolution_transforms.h"
+#define TRANSFORMS NAME(see_tiles), NAME(spread_weights), NAME(join_tiles)
+#else
+#define TRANSFORMS NULL, NULL, NULL
+#endif
+
 static const aten_window_kernels NAME(kernels) = {
     LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
-    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(slide_channels), NAME(finish),
+    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(slide_channels), NAME(finish), TRANSFORMS,
 };
 
 #undef PARTS
+#undef TRANSFORMS
+#undef ZIPPED
+#undef NOT_FINITE
 #undef WEIGH_OF
 #undef WEIGH_FOUR
 #undef WEIGH_ONE

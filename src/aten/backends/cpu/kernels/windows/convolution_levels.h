@@ -126,6 +126,21 @@ typedef struct {
 } aten_channels;
 
 typedef struct {
+    /* Results of one line of tiles: `count` in each of one or two `lines` of the image, from the tile
+       at `place` of a strip on, `out` further on in a channel. */
+    int64_t place, count, lines, out;
+} aten_tile_piece;
+
+typedef struct {
+    /* Sums of products for a strip of `width` tiles: `part` apart, a row for each channel. */
+    const void *sums, *bias;
+    void *out;
+    int64_t width, part, bias_step, out_channel, out_line;
+    int64_t pieces;
+    aten_tile_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
+} aten_tiles;
+
+typedef struct {
     int lanes, rows;
     void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
                  int64_t channels, int64_t begin, int64_t end, void *panel);
@@ -143,6 +158,13 @@ typedef struct {
     void (*slide_channels)(const aten_channels *line);
     void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
                    int64_t count);
+    /* Of float32; see convolution_transforms.h. */
+    void (*see_tiles)(const void *source, const int64_t *offsets, int64_t channels,
+                      int64_t from_channel, int64_t vectors, void *target, int64_t to_channel,
+                      int64_t to_part);
+    void (*spread_weights)(const void *source, int64_t width, int64_t count, void *target,
+                           int64_t to_part);
+    int (*join_tiles)(const aten_tiles *tiles, int64_t rows);
 } aten_window_kernels;
 
 #if defined(__has_builtin)
@@ -433,6 +455,14 @@ aten_window_even_floats(const float *from, uint32_t mask)
                                   _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), from + 16));
 }
 
+/* The lower or the upper half of two vectors whose lanes come by turns. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_zipped(const int half, __m512 even, __m512 odd)
+{
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return _mm512_permutex2var_ps(even, _mm512_add_epi32(low, _mm512_set1_epi32(half * 8)), odd);
+}
+
 static inline __attribute__((always_inline)) TARGET __m512d
 aten_window_even_doubles(const double *from, uint32_t mask)
 {
@@ -456,6 +486,9 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define MAXIMUM(limit, value) _mm512_max_ps(limit, value)
 #define CURVED
 #define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
+#define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
+/* Quiet and signalling NaN, both infinities. */
+#define NOT_FINITE(mask, value) _mm512_mask_fpclass_ps_mask(mask, value, 0x99)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #include "convolution_kernels.h"
 

@@ -2,7 +2,7 @@
 # cython: cdivision=True
 """Convolutions of float32 and float64 by kernels of our own.
 
-There are two ways. Channels that see one channel each slide their taps over a copy of its plane:
+There are three ways. Channels that see one channel each slide their taps over a copy of its plane:
 with padding around it, and parted by the steps of the window, so that every tap looks at a run of
 memory. All others are products of the weights with panels: what a strip of positions sees is
 packed for a stretch of channels, as the kernel comes to it, and stays in the nearest cache while
@@ -14,13 +14,14 @@ threads and on what lies beside it, and its bits do not.
 """
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
+from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
 cdef enum:
     # Channels of a result that slide over one copy of what they see.
@@ -123,7 +124,29 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
         taken = slide_all(work, kernels, size)
         if taken != 0:
             return taken > 0
+    if not is_double and has_tiles(work):
+        return _convolve_tiles(work, kernels, size)
     return _multiply_all(work, kernels, size)
+
+
+cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
+                          int size) noexcept nogil:
+    """By fewer products, and images whose results are not all finite by all of them."""
+    cdef char* redo = <char*>calloc(work.batch, 1)
+    cdef bint done
+    cdef int64_t image
+    cdef aten_windows one = work[0]
+    if redo == NULL:
+        return False
+    done = convolve_tiles(work, kernels, redo)
+    one.batch = 1
+    for image in range(work.batch):
+        if done and redo[image]:
+            one.input = <const char*>work.input + image * work.input_batch * size
+            one.out = <char*>work.out + image * work.out_batch * size
+            done = _multiply_all(&one, kernels, size)
+    free(redo)
+    return done
 
 
 cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels,

@@ -1,0 +1,11 @@
+"""Windows of three by three with fewer multiplications."""
+
+from aten.backends.cpu.kernels.windows.direct cimport aten_window_kernels, aten_windows
+
+# Whether it is worth it: by the sizes of weights and of one image alone.
+cdef bint has_tiles(const aten_windows* work) noexcept nogil
+
+# False without memory. `redo` gets a 1 for each image whose results are not all finite: they are to be
+# made again, by sums of products.
+cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
+                         char* redo) noexcept nogil
