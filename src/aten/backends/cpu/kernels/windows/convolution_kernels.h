@@ -529,6 +529,10 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
     ELEMENT *to = target;
     int64_t row = 0, k, i;
     for (; row + 4 <= rows; row += 4) {
+        /* Short rows are soon read, and come from far. */
+        if (source_row <= ATEN_LINE)
+            for (k = 0; k < 4 * source_row; k += ATEN_LINE)
+                __builtin_prefetch(from + (row + 4 * ATEN_LINE) * source_row + k);
         for (k = 0; k + 4 <= count; k += 4)
             TURN(from + row * source_row + k, source_row, to + k * width + row, width);
         for (; k < count; k++)

@@ -7,7 +7,7 @@ band by band, parted into even and odd rows and columns, so that neighbouring ti
 memory; where a line of tiles ends there is one that is none. A strip of tiles then becomes sixteen
 panels, each multiplied with as many weights, and what comes out the results.
 
-Threads claim bands, or some channels of one. Tiles are lanes that know nothing of each other, and
+Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and
 sums over channels go in order, in stretches that their number alone decides, so bits do not depend on how a result is cut.
 
 Rounding differs from that of a sum of products: where c channels are seen, an error is at most
@@ -43,6 +43,12 @@ cdef enum:
     # Channels of a result multiplied at a time: their sums stay in the second cache.
     ROWS = 64
     LEAST_ROWS = 32
+    # Weights, before there are sixteen of nine, that have no room in the second cache. Then so many
+    # channels of a result, and of what is seen, are one piece, and so many elements of panels a round.
+    MANY_WEIGHTS = 1 << 14
+    FEW_ROWS = 16
+    CHANNELS = 16
+    PANELS = 1 << 20
     # Channels summed in registers: the more, the larger are errors.
     STRETCH = 128
     # An odd number of lines of the cache: rows and parts do not keep each other out.
@@ -55,13 +61,16 @@ cdef struct Tiling:
     Sliding sliding         # copies of them, of one band
     int64_t slots[3][4]     # where copies begin
     int64_t offsets[SEEN]
-    char* weights           # sixteen of each, by part, channel of the result, channel
+    # Sixteen of each weight, by part, channel of the result, channel; in rounds the panels of bands.
+    char* weights
     int64_t weight_row
     int64_t weight_part
     int64_t rows            # lines of tiles in a band
     int64_t bands
     int64_t rows_each       # channels of a result in a piece
     int64_t down
+    # Bands of a round, and elements of the panels of one.
+    int64_t first, count, together, band_panels
     char* redo
     bint failed
 
@@ -69,6 +78,8 @@ cdef struct Piece:
     int64_t image, group
     int64_t line, lines     # of tiles
     int64_t row, rows       # channels of the result
+    const char* weights     # sixteen of each, a part after the other
+    int64_t weight_part
     char* copied
     char* panels
     char* sums
@@ -111,17 +122,107 @@ cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* ke
     tiling.failed = False
     tiling.weight_row = (work.inputs + LINE - 1) // LINE * LINE + LINE
     tiling.weight_part = tiling.weight_row * channels
-    tiling.weights = <char*>malloc(SEEN * tiling.weight_part * SIZE)
-    if tiling.weights == NULL:
-        return False
     _describe_tiles(&tiling)
     _cut(&tiling)
     _place_seen(&tiling)
-    parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_weights, &tiling)
+    if tiling.weight_part > MANY_WEIGHTS:
+        return _run_rounds(&tiling)
+    tiling.weights = <char*>malloc(SEEN * tiling.weight_part * SIZE)
+    if tiling.weights == NULL:
+        return False
+    parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_all, &tiling)
     if not tiling.failed:
         parallel_for(work.batch * work.groups * tiling.bands * tiling.down, 1, _run_pieces, &tiling)
     free(tiling.weights)
     return not tiling.failed
+
+
+cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
+    """Weights that have no room in a cache are made as they are multiplied, with all panels of some
+    bands one after the other."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t band = work.batch * tiling.bands, group
+    tiling.band_panels = _panels_of(tiling, _strips_of(tiling))
+    tiling.together = min(band, max(<int64_t>1, PANELS // tiling.band_panels))
+    tiling.weights = <char*>malloc((tiling.together * tiling.band_panels + LINE) * SIZE)
+    if tiling.weights == NULL:
+        return False
+    for group in range(work.groups):
+        tiling.first = group * band
+        while tiling.first < (group + 1) * band and not tiling.failed:
+            tiling.count = min(tiling.together, (group + 1) * band - tiling.first)
+            parallel_for(tiling.count * ((work.inputs + CHANNELS - 1) // CHANNELS), 1, _see_bands,
+                         tiling)
+            if not tiling.failed:
+                parallel_for((work.outputs + FEW_ROWS - 1) // FEW_ROWS, 1, _run_channels, tiling)
+            tiling.first += tiling.count
+    free(tiling.weights)
+    return not tiling.failed
+
+
+cdef int64_t _strips_of(const Tiling* tiling) noexcept nogil:
+    """Of a whole band."""
+    cdef int64_t tiles = tiling.rows * tiling.sliding.pitch - 1
+    cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
+    return (tiles + widest - 1) // widest
+
+
+cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Panels of a few channels of bands."""
+    cdef Tiling* tiling = <Tiling*>context
+    cdef int64_t inputs = tiling.work.inputs
+    cdef int64_t parts = (inputs + CHANNELS - 1) // CHANNELS
+    cdef int64_t index, first, last, place, width
+    cdef Piece piece
+    cdef char* panels
+    cdef char* memory = _take(tiling, &piece, CHANNELS, 0, 0)
+    if memory == NULL:
+        return
+    for index in range(begin, end):
+        _find_band(tiling, &piece, tiling.first + index // parts)
+        first = index % parts * CHANNELS
+        last = min(first + CHANNELS, inputs)
+        _copy_band(tiling, &piece, first, last)
+        panels = tiling.weights + index // parts * tiling.band_panels * SIZE
+        place = 0
+        while _next_strip(tiling, &piece, place, &width):
+            _see_strip(tiling, &piece, first, last, place, width, panels)
+            panels += SEEN * (inputs * width + LINE) * SIZE
+            place += width
+    free(memory)
+
+
+cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """A few channels of the result for the bands of a round."""
+    cdef Tiling* tiling = <Tiling*>context
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t band, place, width, index
+    cdef Piece piece
+    cdef char* panels
+    cdef char* weights
+    cdef char* memory
+    piece.weight_part = FEW_ROWS * tiling.weight_row + LINE
+    memory = _take(tiling, &piece, 0, SEEN * piece.weight_part, FEW_ROWS)
+    if memory == NULL:
+        return
+    weights = piece.panels
+    piece.weights = weights
+    for index in range(begin, end):
+        piece.row = index * FEW_ROWS
+        piece.rows = min(<int64_t>FEW_ROWS, work.outputs - piece.row)
+        for band in range(tiling.count):
+            _find_band(tiling, &piece, tiling.first + band)
+            if band == 0:
+                _spread_weights(tiling, piece.group * work.outputs + piece.row, piece.rows, weights,
+                                piece.weight_part)
+            panels = tiling.weights + band * tiling.band_panels * SIZE
+            place = 0
+            while _next_strip(tiling, &piece, place, &width):
+                _multiply_strip(tiling, &piece, panels, place, width)
+                panels += SEEN * (work.inputs * width + LINE) * SIZE
+                place += width
+            _finish(tiling, &piece)
+    free(memory)
 
 
 cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
@@ -167,9 +268,12 @@ cdef void _cut(Tiling* tiling) noexcept nogil:
     cdef int64_t pitch = tiling.tiles.sizes[2] + 1
     cdef int64_t images = work.batch * work.groups
     cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
-    cdef int64_t rows, most, cost, least = -1
+    cdef int64_t rows, most, copied, cost, least = -1
     most = min(lines, max(<int64_t>1, TILES // pitch))
-    most = min(most, max(<int64_t>1, BAND // (work.inputs * 4 * pitch) - 1))
+    copied = work.inputs
+    if tiling.weight_part > MANY_WEIGHTS:
+        copied = min(copied, <int64_t>CHANNELS)
+    most = min(most, max(<int64_t>1, BAND // (copied * 4 * pitch) - 1))
     tiling.rows = 1
     # The more a band has, the fewer lines are copied twice; but vectors are to be full.
     for rows in range(1, most + 1):
@@ -200,87 +304,137 @@ cdef int64_t _cost(const Tiling* tiling, int64_t rows, int64_t lines, int64_t pi
     return (vectors * (SEEN * tiling.work.outputs + 64) * lanes + copied * pitch * 32)
 
 
-cdef void _spread_weights(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Sixteen of nine weights, for channels begin … end of the result."""
+cdef void _spread_all(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Tiling* tiling = <Tiling*>context
+    _spread_weights(tiling, begin, end - begin,
+                    tiling.weights + begin * tiling.weight_row * SIZE, tiling.weight_part)
+
+
+cdef void _spread_weights(Tiling* tiling, int64_t first, int64_t count, char* out,
+                          int64_t part) noexcept nogil:
+    """Sixteen of nine weights, `part` apart, for some channels of the result."""
     cdef const aten_windows* work = tiling.work
     cdef int64_t width = (work.inputs + LINE - 1) // LINE * LINE
     cdef char* turned = <char*>malloc(9 * width * SIZE)
-    cdef int64_t channel
+    cdef int64_t row
     if turned == NULL:
         tiling.failed = True
         return
     memset(turned, 0, 9 * width * SIZE)
-    for channel in range(begin, end):
-        tiling.kernels.turn(<const char*>work.weight + channel * work.weight_row * SIZE, 9,
+    for row in range(count):
+        tiling.kernels.turn(<const char*>work.weight + (first + row) * work.weight_row * SIZE, 9,
                             work.inputs, 9, turned, width)
-        tiling.kernels.spread_weights(turned, width, width,
-                                      tiling.weights + channel * tiling.weight_row * SIZE,
-                                      tiling.weight_part)
+        tiling.kernels.spread_weights(turned, width, width, out + row * tiling.weight_row * SIZE,
+                                      part)
     free(turned)
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Tiling* tiling = <Tiling*>context
     cdef const aten_windows* work = tiling.work
+    cdef int64_t index
+    cdef Piece piece
+    cdef char* memory = _take(tiling, &piece, work.inputs, _panels_of(tiling, 1), tiling.rows_each)
+    if memory == NULL:
+        return
+    piece.weight_part = tiling.weight_part
+    for index in range(begin, end):
+        _find_band(tiling, &piece, index // tiling.down)
+        piece.row = index % tiling.down * tiling.rows_each
+        piece.rows = min(tiling.rows_each, work.outputs - piece.row)
+        piece.weights = tiling.weights + (
+            (piece.group * work.outputs + piece.row) * tiling.weight_row * SIZE)
+        _run_piece(tiling, &piece)
+    free(memory)
+
+
+cdef inline void _find_band(const Tiling* tiling, Piece* piece, int64_t index) noexcept nogil:
+    """Group by group, image by image."""
+    cdef int64_t each = tiling.work.batch * tiling.bands
+    piece.group = index // each
+    piece.image = index % each // tiling.bands
+    piece.line = index % tiling.bands * tiling.rows
+    piece.lines = min(tiling.rows, tiling.tiles.sizes[1] - piece.line)
+
+
+cdef inline int64_t _panels_of(const Tiling* tiling, int64_t strips) noexcept nogil:
+    """Elements."""
+    return strips * SEEN * (tiling.work.inputs * ATEN_VECTORS * tiling.kernels.lanes + LINE)
+
+
+cdef char* _take(Tiling* tiling, Piece* piece, int64_t channels, int64_t panels,
+                 int64_t rows) noexcept nogil:
+    """Memory for a band of so many channels, so many elements of panels, and sums."""
     cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
-    cdef int64_t copied = work.inputs * 4 * tiling.sliding.height * tiling.sliding.pitch + 2 * widest
-    cdef int64_t panels = SEEN * (work.inputs * widest + LINE)
-    cdef int64_t sums = SEEN * (min(<int64_t>ROWS, tiling.rows_each) * widest + LINE)
+    cdef int64_t copied = channels * 4 * tiling.sliding.height * tiling.sliding.pitch + 2 * widest
+    cdef int64_t sums = SEEN * (min(<int64_t>ROWS, rows) * widest + LINE)
     cdef char* memory = <char*>malloc((copied + panels + sums) * SIZE + 64)
-    cdef char* aligned = <char*>((<size_t>memory + 63) // 64 * 64)
-    cdef int64_t index, image, piece
-    cdef Piece given
     if memory == NULL:
         tiling.failed = True
-        return
-    given.panels = aligned
-    given.sums = given.panels + panels * SIZE
-    given.copied = given.sums + sums * SIZE
+        return NULL
+    piece.panels = <char*>((<size_t>memory + 63) // 64 * 64)
+    piece.sums = piece.panels + panels * SIZE
+    piece.copied = piece.sums + sums * SIZE
     # What lies beyond is looked at, and is no part of a result.
-    memset(given.copied, 0, copied * SIZE)
-    for index in range(begin, end):
-        image = index // (tiling.bands * tiling.down)
-        piece = index - image * tiling.bands * tiling.down
-        given.image = image // work.groups
-        given.group = image % work.groups
-        given.line = piece // tiling.down * tiling.rows
-        given.lines = min(tiling.rows, tiling.tiles.sizes[1] - given.line)
-        given.row = piece % tiling.down * tiling.rows_each
-        given.rows = min(tiling.rows_each, work.outputs - given.row)
-        _run_piece(tiling, &given)
-    free(memory)
+    memset(piece.copied, 0, copied * SIZE)
+    return memory
 
 
 cdef void _run_piece(Tiling* tiling, const Piece* piece) noexcept nogil:
     """Some channels of a band, strip after strip."""
-    cdef const aten_windows* work = tiling.work
-    cdef const Sliding* sliding = &tiling.sliding
-    cdef int lanes = tiling.kernels.lanes
-    cdef int64_t plane = 4 * sliding.height * sliding.pitch
-    cdef int64_t tiles = piece.lines * sliding.pitch - 1
-    cdef int64_t vectors = (tiles + lanes - 1) // lanes
-    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
-    cdef int64_t place = 0, channel, width, part, row
-    cdef char* out
-    for channel in range(work.inputs):
-        copy_slots(sliding, piece.image, piece.group * work.inputs + channel, 0, piece.line, 0,
-                   piece.lines, piece.copied + channel * plane * SIZE)
-    while strips > 0:
-        width = (vectors + strips - 1) // strips * lanes
-        part = work.inputs * width + LINE
-        tiling.kernels.see_tiles(piece.copied + place * SIZE, tiling.offsets, work.inputs, plane,
-                                 width // lanes, piece.panels, width, part)
-        _multiply_strip(tiling, piece, place, width, part)
+    cdef int64_t place = 0, width
+    _copy_band(tiling, piece, 0, tiling.work.inputs)
+    while _next_strip(tiling, piece, place, &width):
+        _see_strip(tiling, piece, 0, tiling.work.inputs, place, width, piece.panels)
+        _multiply_strip(tiling, piece, piece.panels, place, width)
         place += width
-        vectors -= width // lanes
-        strips -= 1
+    _finish(tiling, piece)
+
+
+cdef bint _next_strip(const Tiling* tiling, const Piece* piece, int64_t place,
+                      int64_t* width) noexcept nogil:
+    """How wide the one that begins at a place is; False at the end."""
+    cdef int lanes = tiling.kernels.lanes
+    cdef int64_t vectors = (piece.lines * tiling.sliding.pitch - 1 - place + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    if strips <= 0:
+        return False
+    width[0] = (vectors + strips - 1) // strips * lanes
+    return True
+
+
+cdef void _copy_band(const Tiling* tiling, const Piece* piece, int64_t first,
+                     int64_t last) noexcept nogil:
+    """Channels first … last, parted."""
+    cdef const Sliding* sliding = &tiling.sliding
+    cdef int64_t plane = 4 * sliding.height * sliding.pitch
+    cdef int64_t channel
+    for channel in range(first, last):
+        copy_slots(sliding, piece.image, piece.group * tiling.work.inputs + channel, 0, piece.line,
+                   0, piece.lines, piece.copied + (channel - first) * plane * SIZE)
+
+
+cdef void _see_strip(const Tiling* tiling, const Piece* piece, int64_t first, int64_t last,
+                     int64_t place, int64_t width, char* panels) noexcept nogil:
+    """Panels of the channels that are copied."""
+    tiling.kernels.see_tiles(piece.copied + place * SIZE, tiling.offsets, last - first,
+                             4 * tiling.sliding.height * tiling.sliding.pitch,
+                             width // tiling.kernels.lanes, panels + first * width * SIZE, width,
+                             tiling.work.inputs * width + LINE)
+
+
+cdef void _finish(const Tiling* tiling, const Piece* piece) noexcept nogil:
+    """What follows the sums of a piece."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t row
     if work.finish == NULL:
         return
     for row in range(piece.rows):
-        out = _channel_of(tiling, piece, row) + 2 * piece.line * work.out_strides[1] * SIZE
-        tiling.kernels.finish(work.finish, True, out, work.out_strides[1],
-                              min(2 * piece.lines, work.sizes[1] - 2 * piece.line), work.sizes[2])
+        tiling.kernels.finish(
+            work.finish, True,
+            _channel_of(tiling, piece, row) + 2 * piece.line * work.out_strides[1] * SIZE,
+            work.out_strides[1], min(2 * piece.lines, work.sizes[1] - 2 * piece.line),
+            work.sizes[2])
 
 
 cdef inline char* _channel_of(const Tiling* tiling, const Piece* piece, int64_t row) noexcept nogil:
@@ -289,11 +443,11 @@ cdef inline char* _channel_of(const Tiling* tiling, const Piece* piece, int64_t 
     return <char*>work.out + (piece.image * work.out_batch + channel * work.out_channel) * SIZE
 
 
-cdef void _multiply_strip(Tiling* tiling, const Piece* piece, int64_t place, int64_t width,
-                          int64_t part) noexcept nogil:
-    """The results of `width` tiles from `place` on, whose panels are there."""
+cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels, int64_t place,
+                          int64_t width) noexcept nogil:
+    """The results of `width` tiles from `place` on, of which there are panels."""
     cdef const aten_windows* work = tiling.work
-    cdef int64_t first = piece.group * work.outputs + piece.row
+    cdef int64_t part = work.inputs * width + LINE
     cdef int64_t stretches = (work.inputs + STRETCH - 1) // STRETCH
     cdef int64_t stretch = (work.inputs + stretches - 1) // stretches
     cdef int64_t row = 0, rows, index, channel
@@ -320,13 +474,14 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, int64_t place, int
             while channel < work.inputs:
                 tile.adds = channel > 0
                 tile.depth = min(stretch, work.inputs - channel)
-                tile.left = tiling.weights + (
-                    index * tiling.weight_part + (first + row) * tiling.weight_row + channel) * SIZE
-                tile.right = piece.panels + (index * part + channel * width) * SIZE
+                tile.left = piece.weights + (
+                    index * piece.weight_part + row * tiling.weight_row + channel) * SIZE
+                tile.right = panels + (index * part + channel * width) * SIZE
                 tiling.kernels.multiply(&tile, rows)
                 channel += stretch
         if work.bias != NULL:
-            tiles.bias = <const char*>work.bias + (first + row) * work.bias_step * SIZE
+            tiles.bias = <const char*>work.bias + (
+                piece.group * work.outputs + piece.row + row) * work.bias_step * SIZE
         tiles.out = _channel_of(tiling, piece, row)
         if tiling.kernels.join_tiles(&tiles, rows):
             tiling.redo[piece.image] = 1
