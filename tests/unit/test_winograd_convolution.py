@@ -139,3 +139,22 @@ def test_gradients_of_inputs(width, threads):
     assert found[0] == found[1]
     turned = numpy.ascontiguousarray(weight.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1])
     assert_near(made, gradient, turned, numpy.zeros(40, "float32"), 1, 1)
+
+
+def test_channels_last(width):
+    image, weight, bias = drawn(2, 40, 14, 15), drawn(33, 40, 3, 3), drawn(33)
+    residual = drawn(2, 33, 14, 15)
+    given = [aten.from_numpy(one) for one in (image, weight, bias, residual)]
+    last = [
+        one.contiguous(memory_format=aten.channels_last) if one.dim() == 4 else one
+        for one in given
+    ]
+    made = aten.conv2d(*last[:3], padding=1)
+    assert made.is_contiguous(memory_format=aten.channels_last)
+    assert_near(made, image, weight, bias, 1, 1)
+    window = ([1, 1], [1, 1], [1, 1], 1)
+    finished = [
+        aten.ops.fused.convolution_epilogue(*one, *window, "relu", []) for one in (given, last)
+    ]
+    assert finished[1].is_contiguous(memory_format=aten.channels_last)
+    assert finished[0].numpy().tobytes() == finished[1].contiguous().numpy().tobytes()

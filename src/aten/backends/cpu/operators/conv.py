@@ -147,13 +147,12 @@ def convolution_epilogue(
         last = _with_channels_last(input, weight, bias, sizes, window, finish)
         if last is not None:
             return last
+    given = input
     if suggested_format(input) is not None:
-        return composed_epilogue(
-            input, weight, bias, residual, *window[:3], groups, activation, values
-        )
+        input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
     convolve(input, weight.contiguous(), bias, out, *window[:3], False, groups, finish.beside(out))
-    return out
+    return in_order(out, given, weight)
 
 
 def _is_like(residual: Tensor, input: Tensor, sizes: Sequence[int]) -> bool:

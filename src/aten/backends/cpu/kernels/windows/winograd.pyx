@@ -34,7 +34,7 @@ cdef enum:
     SIZE = 4                # of an element in bytes
     # Channels and positions below which transforms take longer than they save.
     FEWEST_CHANNELS = 16
-    FEWEST_POSITIONS = 100
+    FEWEST_POSITIONS = 180
     # Elements of a copied band, at least and at most, and tiles in one.
     BAND = 1 << 16
     LARGEST_BAND = 1 << 18
@@ -85,21 +85,24 @@ cdef struct Piece:
     char* sums
 
 
+cdef bint suit_tiles(int64_t inputs, int64_t outputs, int64_t height, int64_t width) noexcept nogil:
+    if min(inputs, outputs) < FEWEST_CHANNELS or min(height, width) < SIDE:
+        return False
+    if height * width < FEWEST_POSITIONS or width >= LARGEST_BAND:
+        return False
+    return inputs <= LARGEST_BAND // (4 * (width + 3))
+
+
 cdef bint has_tiles(const aten_windows* work) noexcept nogil:
     cdef int64_t tap
     cdef int dim
-    if work.taps != 9 or work.inputs < FEWEST_CHANNELS or work.outputs < FEWEST_CHANNELS:
+    if work.taps != 9 or not suit_tiles(work.inputs, work.outputs, work.sizes[1], work.sizes[2]):
         return False
     if work.sizes[0] != 1 or work.input_sizes[0] != 1 or work.out_strides[2] != 1:
-        return False
-    if work.sizes[1] * work.sizes[2] < FEWEST_POSITIONS or min(work.sizes[1], work.sizes[2]) < SIDE:
         return False
     for dim in range(3):
         if work.step[dim] != 1:
             return False
-    if work.sizes[2] >= LARGEST_BAND or (
-            work.inputs > LARGEST_BAND // (4 * (work.sizes[2] + 3))):
-        return False
     for tap in range(9):
         if work.places[0][tap] != 0:
             return False
