@@ -7,7 +7,9 @@
      TARGET                   the attribute that allows the processor's instructions
      MASK, MAKE_MASK(low, high)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take
                               to touch those lanes only; others are loaded as zero
-     TURN(from, row, to, to_row)   transposes a square of four elements a side
+     TURN(from, k, to, to_row)   transposes a square of four elements a side, whose lines are k elements
+                              behind the addresses `from`
+     TURN_SQUARE, SQUARE      where there is one: the same for a larger side
      LANES_OF(bits)           the mask of lanes whose bits are set
      MINIMUM(limit, value), MAXIMUM(limit, value)   NaN where the value is
      CURVED                   where there are activations other than limits, and transforms of tiles
@@ -525,7 +527,7 @@ static TARGET void NAME(weigh)(const aten_weighing *block)
 static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t rows, int64_t count,
                               void *target, int64_t width)
 {
-    const ELEMENT *from = source;
+    const ELEMENT *from = source, *line[4];
     ELEMENT *to = target;
     int64_t row = 0, k, i;
     for (; row + 4 <= rows; row += 4) {
@@ -533,8 +535,10 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
         if (source_row <= ATEN_LINE)
             for (k = 0; k < 4 * source_row; k += ATEN_LINE)
                 __builtin_prefetch(from + (row + 4 * ATEN_LINE) * source_row + k);
+        for (i = 0; i < 4; i++)
+            line[i] = from + (row + i) * source_row;
         for (k = 0; k + 4 <= count; k += 4)
-            TURN(from + row * source_row + k, source_row, to + k * width + row, width);
+            TURN(line, k, to + k * width + row, width);
         for (; k < count; k++)
             for (i = row; i < row + 4; i++)
                 to[k * width + i] = from[i * source_row + k];
@@ -542,6 +546,27 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
     for (; row < rows; row++)
         for (k = 0; k < count; k++)
             to[k * width + row] = from[row * source_row + k];
+}
+
+#ifndef SQUARE
+#define SQUARE 4
+#define TURN_SQUARE TURN
+#endif
+
+/* `count` elements of each of `columns` lines of data as columns of a panel, and whatever follows as
+   far as squares reach. */
+static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, int64_t columns,
+                                    int64_t count, void *panel, int64_t width)
+{
+    const ELEMENT *line[SQUARE];
+    int64_t column, k;
+    int i;
+    for (column = 0; column < columns; column += SQUARE) {
+        for (i = 0; i < SQUARE; i++)
+            line[i] = (const ELEMENT *)data + offsets[column + i < columns ? column + i : column];
+        for (k = 0; k < count; k += SQUARE)
+            TURN_SQUARE(line, k, (ELEMENT *)panel + k * width + column, width);
+    }
 }
 
 #ifdef CURVED
@@ -553,7 +578,8 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
 
 static const aten_window_kernels NAME(kernels) = {
     LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
-    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(slide_channels), NAME(finish), TRANSFORMS,
+    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(turn_lines),
+    NAME(slide_channels), NAME(finish), TRANSFORMS,
 };
 
 #undef PARTS
@@ -582,6 +608,8 @@ static const aten_window_kernels NAME(kernels) = {
 #undef MAXIMUM
 #undef CURVED
 #undef TURN
+#undef TURN_SQUARE
+#undef SQUARE
 #undef LANES_OF
 #undef MAKE_MASK
 #undef LOAD_PART

@@ -155,6 +155,8 @@ typedef struct {
     void (*weigh)(const aten_weighing *block);
     void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
                  int64_t width);
+    void (*turn_lines)(const void *data, const int64_t *offsets, int64_t columns, int64_t count,
+                       void *panel, int64_t width);
     void (*slide_channels)(const aten_channels *line);
     void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
                    int64_t count);
@@ -173,7 +175,8 @@ typedef struct {
 #endif
 #endif
 
-static inline void aten_window_turn_floats(const float *from, int64_t row, float *to,
+/* Squares of four elements a side, whose lines begin at `from`, `k` further on. */
+static inline void aten_window_turn_floats(const float *const *from, int64_t k, float *to,
                                            int64_t to_row)
 {
 #ifdef ATEN_WINDOW_SHUFFLES
@@ -181,7 +184,7 @@ static inline void aten_window_turn_floats(const float *from, int64_t row, float
     four line[4], low[2], high[2], turned[4];
     int i;
     for (i = 0; i < 4; i++)
-        memcpy(&line[i], from + i * row, 16);
+        memcpy(&line[i], from[i] + k, 16);
     for (i = 0; i < 2; i++) {
         low[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 0, 4, 1, 5);
         high[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 2, 6, 3, 7);
@@ -196,17 +199,17 @@ static inline void aten_window_turn_floats(const float *from, int64_t row, float
     int i, j;
     for (i = 0; i < 4; i++)
         for (j = 0; j < 4; j++)
-            to[i * to_row + j] = from[j * row + i];
+            to[i * to_row + j] = from[j][k + i];
 #endif
 }
 
-static inline void aten_window_turn_doubles(const double *from, int64_t row, double *to,
+static inline void aten_window_turn_doubles(const double *const *from, int64_t k, double *to,
                                             int64_t to_row)
 {
     int i, j;
     for (i = 0; i < 4; i++)
         for (j = 0; j < 4; j++)
-            to[i * to_row + j] = from[j * row + i];
+            to[i * to_row + j] = from[j][k + i];
 }
 
 /* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */
@@ -463,6 +466,41 @@ aten_window_zipped(const int half, __m512 even, __m512 odd)
     return _mm512_permutex2var_ps(even, _mm512_add_epi32(low, _mm512_set1_epi32(half * 8)), odd);
 }
 
+/* A square of sixteen elements a side. */
+static inline __attribute__((always_inline)) TARGET void
+aten_window_turn_sixteen(const float *const *from, int64_t k, float *to, int64_t to_row)
+{
+    __m512i line[16], pair[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = _mm512_loadu_si512(from[i] + k);
+    ATEN_UNROLL for (i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_unpacklo_epi32(line[i], line[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_epi32(line[i], line[i + 1]);
+    }
+    ATEN_UNROLL for (i = 0; i < 16; i += 4) {
+        line[i] = _mm512_unpacklo_epi64(pair[i], pair[i + 2]);
+        line[i + 1] = _mm512_unpackhi_epi64(pair[i], pair[i + 2]);
+        line[i + 2] = _mm512_unpacklo_epi64(pair[i + 1], pair[i + 3]);
+        line[i + 3] = _mm512_unpackhi_epi64(pair[i + 1], pair[i + 3]);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        pair[i] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0x88);
+        pair[i + 4] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0xDD);
+        pair[i + 8] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0x88);
+        pair[i + 12] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0xDD);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        float *at = to + i * to_row;
+        _mm512_storeu_si512(at, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0x88));
+        _mm512_storeu_si512(at + 4 * to_row,
+                            _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0x88));
+        _mm512_storeu_si512(at + 8 * to_row, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD));
+        _mm512_storeu_si512(at + 12 * to_row,
+                            _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD));
+    }
+}
+
 static inline __attribute__((always_inline)) TARGET __m512d
 aten_window_even_doubles(const double *from, uint32_t mask)
 {
@@ -478,6 +516,8 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define NAME(stem) aten_window_##stem##_float_64
 #define MASK __mmask16
 #define TURN aten_window_turn_floats
+#define TURN_SQUARE aten_window_turn_sixteen
+#define SQUARE 16
 #define LANES_OF(bits) ((__mmask16)(bits))
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)

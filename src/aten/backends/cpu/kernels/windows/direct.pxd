@@ -93,6 +93,8 @@ cdef extern from "convolution_levels.h" nogil:
         void (*slide_grid)(const aten_grid* grid) noexcept nogil
         void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
                      void* target, int64_t width) noexcept nogil
+        void (*turn_lines)(const void* data, const int64_t* offsets, int64_t columns, int64_t count,
+                           void* panel, int64_t width) noexcept nogil
         void (*slide_channels)(const aten_channels* line) noexcept nogil
         void (*finish)(const aten_finish* finish, bint settles, void* out, int64_t out_row,
                        int64_t rows, int64_t count) noexcept nogil
