@@ -34,7 +34,7 @@ cdef enum:
     # many it takes more, to be faster.
     SHORT_STRETCH = 32
     LONG_STRETCH = 128
-    MANY_PRODUCTS = 512
+    MANY_PRODUCTS = 128
     # Channels of such a result, and of what it sees, that are few and many.
     FEW_RESULTS = 4
     MANY_SEEN = 16

@@ -35,139 +35,7 @@
 #define ATEN_ALIAS 4096
 #define ATEN_FEW_ALIASES 8
 
-/* Activations; the first are limits alone. */
-enum {
-    ATEN_CUT,
-    ATEN_SIGMOID,
-    ATEN_SILU,
-    ATEN_HARDSWISH,
-    ATEN_GELU,
-    ATEN_GELU_TANH,
-};
-
-typedef struct {
-    /* What becomes of finished sums: with `adds` they have added to them what lies `residual` bytes
-       further on, then come limits, which may be infinite, then the activation. */
-    int64_t residual;
-    double low, high;
-    int adds, activation;
-} aten_finish;
-
-typedef struct {
-    /* Strides and steps in elements. `outputs` and `inputs` are channels of one group. A position
-       p of the result sees, at tap t and along each dimension, the input at p · step + place[t];
-       outside there are zeros. */
-    const void *input, *weight, *bias;
-    void *out;
-    int64_t batch, groups, inputs, outputs, taps;
-    int64_t stretch;              /* of the depth, at most ATEN_STRETCH, summed in registers */
-    int64_t weight_row, bias_step;
-    int64_t input_sizes[3], input_strides[3], input_batch, input_channel;
-    int64_t sizes[3], step[3];
-    int64_t out_batch, out_channel, out_strides[3];
-    const int64_t *places[3];
-    const aten_finish *finish;    /* or nothing */
-} aten_windows;
-
-typedef struct {
-    /* Neighbouring positions of one line, and of one vector of the strip. */
-    int64_t column, count, z, y, x;
-} aten_piece;
-
-typedef struct {
-    /* Positions side by side, in pieces from left to right; rows of the panel are `width` long, a
-       number of vectors. */
-    int64_t columns, width;
-    int pieces;
-    aten_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
-} aten_strip;
-
-typedef struct {
-    /* out = left @ right, plus the bias, or with `adds` plus what is there. `ahead` says that as
-       many rows follow. */
-    int64_t columns, depth, width;
-    const void *left, *right, *bias;
-    void *out;
-    int64_t left_row, out_row, bias_step;
-    int adds, ahead;
-    const aten_finish *finish;    /* or nothing; residual and limits */
-    const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
-    int64_t source_row;           /* `right` is made meanwhile */
-} aten_window_tile;
-
-typedef struct {
-    /* Taps in `height` lines of `taps` each, weights in order; a tap of the first line sees what
-       lies offsets[tap] further on, those of others as many lines of data below. */
-    const void *data, *weights, *bias;
-    void *out;
-    const int64_t *offsets;
-    int64_t height, taps, pitch, out_line, rows, columns;
-    const aten_finish *finish;    /* or nothing; residual and limits */
-} aten_grid;
-
-typedef struct {
-    /* out[row][column] = the sum of gradient[row] times what lies offsets[column] further on in the
-       data, over `count` elements of which `lanes` has a bit each, plus what is there if it adds. */
-    const void *gradient, *data;
-    const int64_t *offsets;
-    const uint16_t *lanes;
-    void *out;
-    int64_t gradient_row, rows, columns, count, out_row;
-    int adds;
-} aten_weighing;
-
-typedef struct {
-    /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
-       result are; taps see what lies offsets[tap] further on. Weights lie tap after tap. */
-    const void *data, *weights, *bias;
-    void *out;
-    const int64_t *offsets;
-    int64_t taps, channels, positions, step;
-} aten_channels;
-
-typedef struct {
-    /* Results of one line of tiles: `count` in each of one or two `lines` of the image, from the tile
-       at `place` of a strip on, `out` further on in a channel. */
-    int64_t place, count, lines, out;
-} aten_tile_piece;
-
-typedef struct {
-    /* Sums of products for a strip of `width` tiles: `part` apart, a row for each channel. */
-    const void *sums, *bias;
-    void *out;
-    int64_t width, part, bias_step, out_channel, out_line;
-    int64_t pieces;
-    aten_tile_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
-} aten_tiles;
-
-typedef struct {
-    int lanes, rows;
-    void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
-                 int64_t channels, int64_t begin, int64_t end, void *panel);
-    void (*multiply)(const aten_window_tile *strip, int64_t rows);
-    void (*dots)(const aten_window_tile *strip, int64_t rows);
-    void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
-                  const void *bias, void *out, int64_t count);
-    void (*slide_grid)(const aten_grid *grid);
-    void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
-                       int64_t high, int64_t count, int64_t lines, void *target,
-                       int64_t target_line);
-    void (*weigh)(const aten_weighing *block);
-    void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
-                 int64_t width);
-    void (*turn_lines)(const void *data, const int64_t *offsets, int64_t columns, int64_t count,
-                       void *panel, int64_t width);
-    void (*slide_channels)(const aten_channels *line);
-    void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
-                   int64_t count);
-    /* Of float32; see convolution_transforms.h. */
-    void (*see_tiles)(const void *source, const int64_t *offsets, int64_t channels,
-                      int64_t from_channel, int64_t vectors, void *target, int64_t to_channel,
-                      int64_t to_part);
-    void (*spread_weights)(const void *source, int64_t width, int64_t count, void *target,
-                           int64_t to_part);
-    int (*join_tiles)(const aten_tiles *tiles, int64_t rows);
-} aten_window_kernels;
+#include "convolution_structures.h"
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
@@ -550,6 +418,29 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #include "convolution_kernels.h"
 
 #undef TARGET
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512bf16,fma,"                   \
+                          "prefer-vector-width=512")))
+
+#define ELEMENT float
+#define INTEGER int32_t
+#define LANES 16
+#define ROWS 8
+#define NAME(stem) aten_window_##stem##_brain_64
+#define PAIRED
+#define ADD_PRODUCT(sum, factor, right)                                                          \
+    ADD_PRODUCTS(sum, _mm512_set1_ps(factor), right)
+#define ADD_PRODUCTS(sum, left, right)                                                           \
+    (NAME(vector))_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(left), (__m512bh)(right))
+#define MASK __mmask16
+#define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
+#define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
+#define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
+#define MINIMUM(limit, value) _mm512_min_ps(limit, value)
+#define MAXIMUM(limit, value) _mm512_max_ps(limit, value)
+#include "convolution_kernels.h"
+
+#undef TARGET
 #endif
 
 /* The widest vectors that the processor has, in bytes. */
@@ -564,6 +455,31 @@ static int aten_widest_window_vectors(void)
         return 32;
 #endif
     return 16;
+}
+
+/* Whether there are kernels whose products take pairs of bfloat16, and whose `copy_lines` makes sums
+   elements. Others are those of float32, for which pairs are what fills a lane. */
+static int aten_make_pair_kernels(aten_window_kernels *made)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (aten_widest_window_vectors() == 64 && __builtin_cpu_supports("avx512bf16")
+        && __builtin_cpu_supports("avx512bw")) {
+        *made = aten_window_kernels_float_64;
+        made->multiply = aten_window_multiply_brain_64;
+        made->dots = aten_window_dots_brain_64;
+        made->copy_lines = aten_window_narrow_lines_brain_64;
+        return 1;
+    }
+#endif
+    return 0;
+}
+
+static void aten_pair_lines(const void *even, const void *odd, int64_t count, void *out)
+{
+#if defined(__x86_64__)
+    aten_window_pair_lines_brain_64(even, odd, count, out);
+#endif
 }
 
 static const aten_window_kernels *aten_window_kernels_of(int is_double, int vector_bytes)

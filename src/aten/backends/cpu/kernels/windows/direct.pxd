@@ -109,6 +109,8 @@ cdef extern from "convolution_levels.h" nogil:
                                int64_t to_part) noexcept nogil
         int (*join_tiles)(const aten_tiles* tiles, int64_t rows) noexcept nogil
     int aten_widest_window_vectors()
+    bint aten_make_pair_kernels(aten_window_kernels* made)
+    void aten_pair_lines(const void* even, const void* odd, int64_t count, void* out)
     const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
     int ATEN_STRETCH
     int ATEN_VECTORS
@@ -124,3 +126,8 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 # False where memory was not to be had. Weights of a channel lie side by side, as input channels and
 # then taps.
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil
+
+# The same for operands that are pairs of bfloat16, a lane each, with float32 for the bias and a result
+# of bfloat16 without gaps, if there are kernels for them.
+cdef bint has_pair_kernels() noexcept nogil
+cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil

@@ -43,11 +43,14 @@ cdef enum:
     FEW_LEFT = 8
 
 cdef int _vector_bytes = aten_widest_window_vectors()
+cdef aten_window_kernels _pair_kernels
+cdef bint _has_pair_kernels = aten_make_pair_kernels(&_pair_kernels)
 
 cdef struct Panels:
     const aten_windows* work
     const aten_window_kernels* kernels
-    int64_t size
+    int64_t size            # of an element in bytes, and of one of the result
+    int64_t out_size
     int64_t channels        # of a stretch, and its taps
     int64_t taps
     int64_t width           # positions of a strip
@@ -60,8 +63,8 @@ cdef struct Panels:
     int64_t down
     int64_t together        # strips
     int64_t panel           # bytes
-    # A piece is summed elsewhere: its positions have gaps in memory, or its channels keep each other
-    # out of the caches.
+    # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other out
+    # of the caches, or sums are no elements of the result.
     bint holds
     bint is_dense           # positions follow each other in memory
     bint is_straight        # so does what they see
@@ -126,7 +129,15 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
             return taken > 0
     if not is_double and has_tiles(work):
         return _convolve_tiles(work, kernels, size)
-    return _multiply_all(work, kernels, size)
+    return _multiply_all(work, kernels, size, size)
+
+
+cdef bint has_pair_kernels() noexcept nogil:
+    return _has_pair_kernels and _vector_bytes == 64
+
+
+cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil:
+    return _multiply_all(work, &_pair_kernels, 4, 2)
 
 
 cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
@@ -144,17 +155,18 @@ cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* k
         if done and redo[image]:
             one.input = <const char*>work.input + image * work.input_batch * size
             one.out = <char*>work.out + image * work.out_batch * size
-            done = _multiply_all(&one, kernels, size)
+            done = _multiply_all(&one, kernels, size, size)
     free(redo)
     return done
 
 
-cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels,
-                        int size) noexcept nogil:
+cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels, int size,
+                        int out_size) noexcept nogil:
     cdef Panels panels
     panels.work = work
     panels.kernels = kernels
     panels.size = size
+    panels.out_size = out_size
     panels.failed = False
     _cut_depth(&panels)
     _cut_result(&panels)
@@ -212,7 +224,7 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
     panels.is_dense = _is_dense(work.sizes, work.out_strides)
     panels.is_straight = _is_straight(work)
-    panels.holds = not panels.is_dense or (work.out_channel * panels.size % ATEN_ALIAS == 0
+    panels.holds = not panels.is_dense or panels.out_size != panels.size or (work.out_channel * panels.size % ATEN_ALIAS == 0
                                            and panels.channels * panels.taps
                                            < work.inputs * work.taps)
     panels.panel = (panels.channels * panels.taps * max(panels.width, <int64_t>LEFT_OVER)
@@ -282,7 +294,8 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     cdef const char* input = <const char*>work.input + (
         image * work.input_batch + group * work.inputs * work.input_channel) * size
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * size
-    cdef char* final = <char*>work.out + (image * work.out_batch + first * work.out_channel) * size
+    cdef char* final = <char*>work.out + (
+        image * work.out_batch + first * work.out_channel) * panels.out_size
     cdef char* out = final
     cdef int64_t channel = 0, tap = 0, channels, taps, index
     cdef aten_window_tile tile
@@ -336,7 +349,7 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
     cdef int index
     _describe_strip(panels, place, &strip)
     if panels.is_dense:
-        out += place * size
+        out += place * panels.out_size
         panels.kernels.copy_lines(held + place * size, held_row, 1, 0, strip.columns, strip.columns,
                                   rows, out, work.out_channel)
         if work.finish != NULL:
