@@ -1,4 +1,4 @@
-"""Windows of three by three with fewer multiplications, against float64, for every width of vectors.
+"""Windows of three by three with fewer multiplications against float64, for all widths of vectors.
 
 An element of a result is |A|ᵀ (|G||g||G|ᵀ ⊙ |B|ᵀ|d||B|) |A| of its tile and weights in size, summed
 over c channels: with the matrices' own roundings, two for what a tile sees, four for a weight, four
@@ -19,8 +19,8 @@ SEES = numpy.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
 WEIGHS = numpy.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 JOINS = numpy.array([[1, 1, 1, 0], [0, 1, -1, -1]])
 
-# Image, channels of the result, padding, groups: around tiles, vectors and strips of them, blocks of
-# channels; few weights, and so many that they are made while they are multiplied.
+# Image, channels of the result, padding, groups: around tiles, vectors and strips of them, blocks
+# of channels; few weights, and so many that they are made while they are multiplied.
 LAYERS = [
     ((1, 16, 10, 10), 16, 1, 1),
     ((2, 17, 13, 18), 19, 1, 1),
@@ -66,7 +66,7 @@ def assert_near(result, image, weight, bias, padding, groups):
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
-def test_layers(width, layer, threads):
+def test_layers(width, layer, threads):  # noqa: F811
     shape, outputs, padding, groups = layer
     image, bias = drawn(*shape), drawn(outputs)
     weight = drawn(outputs, shape[1] // groups, 3, 3)
@@ -82,7 +82,7 @@ def test_layers(width, layer, threads):
     assert alone.numpy().tobytes() == results[0][-1:].contiguous().numpy().tobytes()
 
 
-def test_small_integers_come_out_exactly(width):
+def test_small_integers_come_out_exactly(width):  # noqa: F811
     generator = numpy.random.default_rng(0)
     image = generator.integers(-8, 9, (2, 40, 17, 19)).astype("float32")
     weight = generator.integers(-8, 9, (24, 40, 3, 3)).astype("float32")
@@ -93,7 +93,7 @@ def test_small_integers_come_out_exactly(width):
 
 @pytest.mark.parametrize("channels", [16, 160])
 @pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf, 3e38])
-def test_what_is_not_finite_reaches_who_sees_it_and_as_it_should(width, value, channels):
+def test_what_is_not_finite_reaches_who_sees_it_and_as_it_should(width, value, channels):  # noqa: F811
     """Differences of infinities are none of the definition's, nor are sums beyond all numbers."""
     image = numpy.ones((3, channels, 12, 14), "float32")
     image[1, 3, 5, 6] = value
@@ -113,7 +113,7 @@ def test_what_is_not_finite_reaches_who_sees_it_and_as_it_should(width, value, c
 
 @pytest.mark.parametrize("channels", [16, 160])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_what_follows(width, channels, activation):
+def test_what_follows(width, channels, activation):  # noqa: F811
     shape = (2, channels, 13, 14)
     image, residual, bias = drawn(*shape), drawn(*shape, seed=1), drawn(channels)
     image[1, 0, 3, 3] = numpy.inf
@@ -126,7 +126,7 @@ def test_what_follows(width, channels, activation):
     numpy.testing.assert_allclose(made.numpy(), expected.numpy(), 1e-6, 1e-5)
 
 
-def test_gradients_of_inputs(width, threads):
+def test_gradients_of_inputs(width, threads):  # noqa: F811
     gradient, weight = drawn(2, 24, 17, 18), drawn(24, 40, 3, 3)
     found = []
     for count in (1, 2):
@@ -141,13 +141,12 @@ def test_gradients_of_inputs(width, threads):
     assert_near(made, gradient, turned, numpy.zeros(40, "float32"), 1, 1)
 
 
-def test_channels_last(width):
+def test_channels_last(width):  # noqa: F811
     image, weight, bias = drawn(2, 40, 14, 15), drawn(33, 40, 3, 3), drawn(33)
     residual = drawn(2, 33, 14, 15)
     given = [aten.from_numpy(one) for one in (image, weight, bias, residual)]
     last = [
-        one.contiguous(memory_format=aten.channels_last) if one.dim() == 4 else one
-        for one in given
+        one.contiguous(memory_format=aten.channels_last) if one.dim() == 4 else one for one in given
     ]
     made = aten.conv2d(*last[:3], padding=1)
     assert made.is_contiguous(memory_format=aten.channels_last)
