@@ -328,6 +328,7 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
     tile.ahead = False
     tile.finish = NULL
     tile.source = NULL
+    tile.offsets = NULL
     tile.width = work.width
     tile.left_row = work.stride[1] * work.channels
     tile.out_row = work.outputs

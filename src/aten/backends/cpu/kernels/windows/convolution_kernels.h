@@ -21,6 +21,7 @@
                               then there are products alone, and what makes pairs
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
                               lie two apart
+     LOAD_FOURTH(from, mask)  where there is one: the same for four apart
 
    A result is summed over channels and taps in order, in one lane, or, at the last positions of an
    image, in sixteen: neither how a convolution is cut nor what lies beside a result changes its
@@ -213,4 +214,5 @@ static const aten_window_kernels NAME(kernels) = {
 #undef LOAD_PART
 #undef STORE_PART
 #undef LOAD_EVEN
+#undef LOAD_FOURTH
 #undef EVEN_MASK

@@ -326,6 +326,23 @@ aten_window_even_floats(const float *from, uint32_t mask)
                                   _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), from + 16));
 }
 
+/* Elements that lie four apart, of which the mask says which are there. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_fourth_floats(const float *from, __mmask16 mask)
+{
+    const __m512i fourth = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 0, 0, 0, 0, 0, 0, 0);
+    __m512 line[4];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        const unsigned bits = (unsigned)mask >> (4 * i);
+        const unsigned places = (bits & 1) | (bits & 2) << 3 | (bits & 4) << 6 | (bits & 8) << 9;
+        line[i] = _mm512_maskz_loadu_ps((__mmask16)places, from + 16 * i);
+    }
+    line[0] = _mm512_permutex2var_ps(line[0], fourth, line[1]);
+    line[2] = _mm512_permutex2var_ps(line[2], fourth, line[3]);
+    return _mm512_shuffle_f32x4(line[0], line[2], 0x44);
+}
+
 /* The lower or the upper half of two vectors whose lanes come by turns. */
 static inline __attribute__((always_inline)) TARGET __m512
 aten_window_zipped(const int half, __m512 even, __m512 odd)
@@ -394,6 +411,7 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define MAXIMUM(limit, value) _mm512_max_ps(limit, value)
 #define CURVED
 #define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
+#define LOAD_FOURTH(from, mask) aten_window_fourth_floats(from, mask)
 #define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
 /* Quiet and signalling NaN, both infinities. */
 #define NOT_FINITE(mask, value) _mm512_mask_fpclass_ps_mask(mask, value, 0x99)

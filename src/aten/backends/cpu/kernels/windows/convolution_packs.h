@@ -33,6 +33,13 @@ static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int
                 STORE_PART(to, stored, part);
             }
 #endif
+#ifdef LOAD_FOURTH
+        } else if (step == 4) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_FOURTH(from, loaded);
+                STORE_PART(to, stored, part);
+            }
+#endif
         } else {
             for (line = 0; line < lines; line++, from += source_line, to += target_line)
                 for (i = 0; i < lanes; i++)
@@ -87,6 +94,23 @@ NAME(copy_even)(const int pieces, const ELEMENT *const *given, const uint32_t *m
             part |= (NAME(bits))LOAD_EVEN(from[i], mask[i]);
             from[i] += from_channel;
         }
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+#endif
+
+#ifdef LOAD_FOURTH
+/* The same for places four elements apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_fourth)(const int pieces, const ELEMENT *const *given, const MASK *masks,
+                  int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    int64_t c;
+    int i;
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++)
+            part |= (NAME(bits))LOAD_FOURTH(given[i] + c * from_channel, masks[i]);
         *(NAME(unaligned) *)to = (NAME(vector))part;
     }
 }
@@ -148,6 +172,18 @@ NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, co
             NAME(copy_even)(4, from, mask, channels, from_channel, to, to_channel);
         else
             NAME(copy_even)(0, from, mask, channels, from_channel, to, to_channel);
+        return;
+    }
+#endif
+#ifdef LOAD_FOURTH
+    if (step == 4 && pieces <= 2) {
+        MASK mask[2];
+        for (i = 0; i < pieces; i++)
+            mask[i] = MAKE_MASK(low[i], high[i]);
+        if (pieces == 1)
+            NAME(copy_fourth)(1, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_fourth)(pieces, from, mask, channels, from_channel, to, to_channel);
         return;
     }
 #endif

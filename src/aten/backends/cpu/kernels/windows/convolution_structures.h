@@ -58,6 +58,8 @@ typedef struct {
     const aten_finish *finish;    /* or nothing; residual and limits */
     const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
     int64_t source_row;           /* `right` is made meanwhile */
+    const int64_t *offsets;       /* or nothing: where whole vectors lie from `right` on, for each
+                                     step of the depth */
 } aten_window_tile;
 
 typedef struct {

@@ -8,16 +8,17 @@
 
 /* One tile: `rows` channels times `vectors` vectors of positions, of which the last may be partial.
    The next rows' weights come into the cache meanwhile. With `packs` what is multiplied comes from
-   the tile's source, and goes to the panel. */
+   the tile's source, and goes to the panel; with `glides` it lies at the tile's offsets. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(tile)(const int rows, const int vectors, const int partial, const int packs,
-           const aten_window_tile *tile)
+           const int glides, const aten_window_tile *tile)
 {
     NAME(vector) total[ROWS][3];
     NAME(vector) line[3];
     const ELEMENT *left = tile->left, *bias = tile->bias, *source = tile->source;
     const int64_t left_row = tile->left_row, width = tile->width, depth = tile->depth;
     const int64_t source_row = tile->source_row;
+    const int64_t *offsets = tile->offsets;
     ELEMENT *right = (ELEMENT *)tile->right;
     const ELEMENT *lower = left + 4 * left_row;
     const ELEMENT *ahead = left + ROWS * left_row;
@@ -49,7 +50,8 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
                 __builtin_prefetch(source + ATEN_AHEAD * source_row + vectors * LANES - 1);
             }
             ATEN_UNROLL for (j = 0; j < vectors; j++) {
-                line[j] = NAME(load)((packs ? source : right) + j * LANES);
+                line[j] = NAME(load)((packs ? source : right) + (glides ? offsets[k] : 0)
+                                     + j * LANES);
                 if (packs)
                     *(NAME(unaligned) *)(right + j * LANES) = line[j];
             }
@@ -60,7 +62,8 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
             }
             left++;
             lower++;
-            right += width;
+            if (!glides)
+                right += width;
             source += source_row;
         }
     }
@@ -92,11 +95,13 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
         if (tile->source)                                                                        \
-            NAME(tile)(rows, vectors, 0, 1, tile);                                               \
+            NAME(tile)(rows, vectors, 0, 1, 0, tile);                                            \
+        else if (tile->offsets)                                                                  \
+            NAME(tile)(rows, vectors, 0, 0, 1, tile);                                            \
         else if (tile->columns != vectors * LANES)                                               \
-            NAME(tile)(rows, vectors, 1, 0, tile);                                               \
+            NAME(tile)(rows, vectors, 1, 0, 0, tile);                                              \
         else                                                                                     \
-            NAME(tile)(rows, vectors, 0, 0, tile);                                               \
+            NAME(tile)(rows, vectors, 0, 0, 0, tile);                                              \
     }
 #define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
 

@@ -50,6 +50,7 @@ cdef extern from "convolution_levels.h" nogil:
         const aten_finish* finish
         const void* source
         int64_t source_row
+        const int64_t* offsets
     ctypedef struct aten_grid:
         const void* data
         const void* weights

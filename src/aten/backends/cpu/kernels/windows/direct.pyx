@@ -20,6 +20,7 @@ from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.windows.gliding cimport glide_all
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
 from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
@@ -127,6 +128,9 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
         taken = slide_all(work, kernels, size)
         if taken != 0:
             return taken > 0
+    taken = glide_all(work, kernels, kernels, size, size)
+    if taken != 0:
+        return taken > 0
     if not is_double and has_tiles(work):
         return _convolve_tiles(work, kernels, size)
     return _multiply_all(work, kernels, size, size)
@@ -137,7 +141,8 @@ cdef bint has_pair_kernels() noexcept nogil:
 
 
 cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil:
-    return _multiply_all(work, &_pair_kernels, 4, 2)
+    cdef int taken = glide_all(work, &_pair_kernels, kernels_of(False), 4, 2)
+    return taken > 0 if taken != 0 else _multiply_all(work, &_pair_kernels, 4, 2)
 
 
 cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
@@ -312,6 +317,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.ahead = False
     tile.finish = NULL
     tile.source_row = work.input_channel
+    tile.offsets = NULL
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)

@@ -460,6 +460,7 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
     tile.columns = tile.width = tile.out_row = tiles.width = width
     tile.left_row = tiling.weight_row
     tile.bias = tile.source = NULL
+    tile.offsets = NULL
     tile.bias_step = tile.source_row = 0
     tile.ahead = False
     tile.finish = NULL
