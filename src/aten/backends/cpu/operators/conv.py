@@ -11,6 +11,7 @@ from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.windows.channels_last import convolve_last
 from aten.backends.cpu.kernels.windows.convolution import convolve
+from aten.backends.cpu.kernels.windows.pairs import convolve_pairs
 from aten.backends.cpu.kernels.windows.weight_gradient import weigh
 from aten.ops.definition import op
 from aten.ops.windows.conv import (
@@ -147,13 +148,12 @@ def convolution_epilogue(
         last = _with_channels_last(input, weight, bias, sizes, window, finish)
         if last is not None:
             return last
+    given = input
     if suggested_format(input) is not None:
-        return composed_epilogue(
-            input, weight, bias, residual, *window[:3], groups, activation, values
-        )
+        input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
     convolve(input, weight.contiguous(), bias, out, *window[:3], False, groups, finish.beside(out))
-    return out
+    return in_order(out, given, weight)
 
 
 def _is_like(residual: Tensor, input: Tensor, sizes: Sequence[int]) -> bool:
@@ -166,6 +166,13 @@ def _is_like(residual: Tensor, input: Tensor, sizes: Sequence[int]) -> bool:
 
 def _through_float32(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:
     """A convolution of half types, whose sums are rounded once."""
+    if input.dtype.name == "bfloat16" and not window.transposed:
+        sizes = checked_sizes(input, weight, bias, window)
+        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
+        exact = bias if bias is None else bias.to(_FLOAT32)
+        given = (input.contiguous(), weight.contiguous(), exact, out)
+        if convolve_pairs(*given, *window[:3], window.groups):
+            return in_order(out, input, weight)
     wide = [one if one is None else one.to(_FLOAT32) for one in (input, weight, bias)]
     narrow: Tensor = ops.aten.convolution.default(*wide, *window).to(input.dtype)
     return narrow

@@ -27,11 +27,14 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_STRETCH, ATEN_VECTORS, aten_channels, aten_finish, aten_window_kernels,
     aten_window_tile, kernels_of, read_finish,
 )
+from aten.backends.cpu.kernels.windows.winograd cimport suit_tiles
 
 cdef enum:
     # Elements of a copy with padding: it stays in the second cache.
     COPIED = 1 << 16
     PIECES_PER_THREAD = 4
+    # Channels from which on images are turned for fewer multiplications.
+    FEWEST_TURNED = 32
     # Padding that would make an image so many times as large is not copied.
     MOST_PADDING = 4
 
@@ -90,6 +93,8 @@ def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Te
         return False
     if not work.is_depthwise and work.dilation[1] != 1 and work.kernel[1] != 1:
         return False
+    if _has_tiles(&work):
+        return False
     work.finish = NULL
     if finish is not None:
         read_finish(&finishing, out, finish)
@@ -139,6 +144,17 @@ cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, TensorImpl 
         work.seen[dim] = out.sizes[dim + 2]
         work.kernel[dim] = weight.sizes[dim + 2]
     return 0
+
+
+cdef bint _has_tiles(const Lines* work) noexcept:
+    """Whether planes have so much less to multiply that turning images is worth it."""
+    cdef int dim
+    for dim in range(2):
+        if work.kernel[dim] != 3 or work.stride[dim] != 1 or work.dilation[dim] != 1:
+            return False
+    return (work.size == 4 and not work.is_depthwise
+            and min(work.channels, work.outputs) >= FEWEST_TURNED
+            and suit_tiles(work.channels, work.outputs, work.seen[0], work.seen[1]))
 
 
 cdef bint _cut(Lines* work) noexcept:
@@ -312,6 +328,7 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
     tile.ahead = False
     tile.finish = NULL
     tile.source = NULL
+    tile.offsets = NULL
     tile.width = work.width
     tile.left_row = work.stride[1] * work.channels
     tile.out_row = work.outputs

@@ -30,8 +30,14 @@ from aten.backends.cpu.kernels.windows.direct cimport (
 cdef enum:
     # Remainders by the stride up to which a transposed convolution is one plain one for each.
     FEW_REMAINDERS = 64
-    # Products summed in a row by a transposed convolution: columns that are added up are as near.
+    # Products summed in a row by a transposed convolution: columns that are added up are as near. Of
+    # many it takes more, to be faster.
     SHORT_STRETCH = 32
+    LONG_STRETCH = 128
+    MANY_PRODUCTS = 128
+    # Channels of such a result, and of what it sees, that are few and many.
+    FEW_RESULTS = 4
+    MANY_SEEN = 16
     # Channels whose weights are turned at a time.
     TURNED = 16
 
@@ -41,6 +47,7 @@ cdef struct Turn:
     int64_t* taps           # where they look; room for all of them
     int64_t* chosen         # their places in the window
     int64_t count
+    int64_t row             # elements from one channel of the result to the next
     char* weight
 
 ctypedef fused Real:
@@ -102,7 +109,7 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
             gather_all(&work)
     elif not transposed:
         _convolve_directly(&work)
-    elif _remainders(&work) <= FEW_REMAINDERS:
+    elif _remainders(&work) <= FEW_REMAINDERS and not _is_spread(&work):
         _convolve_transposed(&work, scratch)
     else:
         spread_all(&work, out, scratch)
@@ -177,6 +184,13 @@ cdef int64_t _remainders(const Convolution* work) noexcept:
     return count
 
 
+cdef bint _is_spread(const Convolution* work) noexcept:
+    """Whether a transposed convolution has so few results for a position that panels of what they
+    see are costlier than products that are added up where they belong."""
+    return (work.inputs <= FEW_RESULTS and work.outputs >= MANY_SEEN
+            and _remainders(work) > 1)
+
+
 cdef int _convolve_directly(Convolution* work) except -1:
     cdef aten_windows windows
     cdef int64_t* places = <int64_t*>malloc(SPATIAL * work.window * sizeof(int64_t))
@@ -237,8 +251,9 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
     """A transposed convolution: positions of the result that leave the same remainder by the
     stride see the same taps, and are a plain convolution."""
     cdef Storage memory = allocate(
-        ((SPATIAL + 1) * <int64_t>sizeof(int64_t) + work.groups * work.inputs * work.outputs
-         * item_size(work.compute)) * work.window + 1, CPU, -1)
+        (SPATIAL + 1) * <int64_t>sizeof(int64_t) * work.window
+        + work.groups * work.inputs * _row_of(work.window * work.outputs)
+        * item_size(work.compute) + 1, CPU, -1)
     cdef Turn turn
     cdef Image part
     cdef aten_windows windows
@@ -261,14 +276,16 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
                 windows.step[0] = windows.step[1] = windows.step[2] = 1
                 _choose_taps(&turn, z, y, x, &windows)
                 windows.weight = turn.weight
-                windows.weight_row = windows.taps * work.outputs
+                windows.weight_row = turn.row = _row_of(windows.taps * work.outputs)
                 windows.inputs = work.outputs if windows.taps > 0 else 0
                 windows.stretch = SHORT_STRETCH
+                if windows.taps * work.outputs >= MANY_PRODUCTS:
+                    windows.stretch = LONG_STRETCH
                 windows.outputs = work.inputs
                 turn.count = windows.taps
                 with nogil:
-                    parallel_for(work.groups * ((work.inputs + TURNED - 1) // TURNED),
-                                 max(<int64_t>1, GRAIN // (16 * TURNED * work.outputs
+                    parallel_for(work.groups * ((work.outputs + TURNED - 1) // TURNED),
+                                 max(<int64_t>1, GRAIN // (16 * TURNED * work.inputs
                                                            * (1 + turn.count))),
                                  _turn_weight, &turn)
                 _run_directly(work, &windows)
@@ -278,6 +295,11 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
 cdef inline void _take_every(Image* image, int dim, int64_t first, int64_t step) noexcept:
     image.sizes[dim] = (image.sizes[dim] - first + step - 1) // step
     image.strides[dim] *= step
+
+
+cdef inline int64_t _row_of(int64_t count) noexcept:
+    # An odd number of cache lines, if it is large: rows do not keep each other out.
+    return count if count < 256 else ((count + 15) // 16 | 1) * 16
 
 
 cdef void _choose_taps(Turn* turn, int64_t z, int64_t y, int64_t x,
@@ -312,33 +334,36 @@ cdef void _choose_taps(Turn* turn, int64_t z, int64_t y, int64_t x,
 
 
 cdef void _turn_weight(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Weights by channel of the result, TURNED of them at a time, as far as taps are chosen."""
+    """Weights by channel of the result, as far as taps are chosen. What TURNED channels see is read in
+    order, and what is written stays in a cache meanwhile."""
     cdef const Turn* turn = <const Turn*>context
     cdef const Convolution* work = turn.work
     cdef int size = item_size(work.compute)
-    cdef int64_t blocks = (work.inputs + TURNED - 1) // TURNED
-    cdef int64_t block, group, first, last, begun, input, output, source, target
+    cdef int64_t blocks = (work.outputs + TURNED - 1) // TURNED
+    cdef int64_t block, group, first, input, output, source, target
     for block in range(begin, end):
         group = block // blocks
         first = block % blocks * TURNED
-        last = min(first + TURNED, work.inputs)
-        begun = 0
-        while begun < work.outputs:
-            for input in range(first, last):
-                for output in range(begun, min(begun + TURNED, work.outputs)):
-                    source = ((group * work.outputs + output) * work.inputs + input) * work.window
-                    target = ((group * work.inputs + input) * work.outputs + output) * turn.count
-                    if size == 4:
-                        _choose_weights[float](turn, <const float*>work.weight + source,
-                                               <float*>turn.weight + target)
-                    else:
-                        _choose_weights[double](turn, <const double*>work.weight + source,
-                                                <double*>turn.weight + target)
-            begun += TURNED
+        for output in range(first, min(first + TURNED, work.outputs)):
+            source = (group * work.outputs + output) * work.inputs * work.window
+            for input in range(work.inputs):
+                target = (group * work.inputs + input) * turn.row + output * turn.count
+                if size == 4:
+                    _choose_weights[float](turn, <const float*>work.weight + source,
+                                           <float*>turn.weight + target)
+                else:
+                    _choose_weights[double](turn, <const double*>work.weight + source,
+                                            <double*>turn.weight + target)
+                source += work.window
 
 
 cdef inline void _choose_weights(const Turn* turn, const Real* source, Real* target) noexcept nogil:
     cdef int64_t index
+    if turn.count == 9 and turn.work.window == 9:
+        # All of them, the other way round: so often that it is worth a line.
+        for index in range(9):
+            target[index] = source[8 - index]
+        return
     for index in range(turn.count):
         target[index] = source[turn.chosen[index]]
 

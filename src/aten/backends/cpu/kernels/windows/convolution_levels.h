@@ -35,115 +35,7 @@
 #define ATEN_ALIAS 4096
 #define ATEN_FEW_ALIASES 8
 
-/* Activations; the first are limits alone. */
-enum {
-    ATEN_CUT,
-    ATEN_SIGMOID,
-    ATEN_SILU,
-    ATEN_HARDSWISH,
-    ATEN_GELU,
-    ATEN_GELU_TANH,
-};
-
-typedef struct {
-    /* What becomes of finished sums: with `adds` they have added to them what lies `residual` bytes
-       further on, then come limits, which may be infinite, then the activation. */
-    int64_t residual;
-    double low, high;
-    int adds, activation;
-} aten_finish;
-
-typedef struct {
-    /* Strides and steps in elements. `outputs` and `inputs` are channels of one group. A position
-       p of the result sees, at tap t and along each dimension, the input at p · step + place[t];
-       outside there are zeros. */
-    const void *input, *weight, *bias;
-    void *out;
-    int64_t batch, groups, inputs, outputs, taps;
-    int64_t stretch;              /* of the depth, at most ATEN_STRETCH, summed in registers */
-    int64_t weight_row, bias_step;
-    int64_t input_sizes[3], input_strides[3], input_batch, input_channel;
-    int64_t sizes[3], step[3];
-    int64_t out_batch, out_channel, out_strides[3];
-    const int64_t *places[3];
-    const aten_finish *finish;    /* or nothing */
-} aten_windows;
-
-typedef struct {
-    /* Neighbouring positions of one line, and of one vector of the strip. */
-    int64_t column, count, z, y, x;
-} aten_piece;
-
-typedef struct {
-    /* Positions side by side, in pieces from left to right; rows of the panel are `width` long, a
-       number of vectors. */
-    int64_t columns, width;
-    int pieces;
-    aten_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
-} aten_strip;
-
-typedef struct {
-    /* out = left @ right, plus the bias, or with `adds` plus what is there. `ahead` says that as
-       many rows follow. */
-    int64_t columns, depth, width;
-    const void *left, *right, *bias;
-    void *out;
-    int64_t left_row, out_row, bias_step;
-    int adds, ahead;
-    const aten_finish *finish;    /* or nothing; residual and limits */
-    const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
-    int64_t source_row;           /* `right` is made meanwhile */
-} aten_window_tile;
-
-typedef struct {
-    /* Taps in `height` lines of `taps` each, weights in order; a tap of the first line sees what
-       lies offsets[tap] further on, those of others as many lines of data below. */
-    const void *data, *weights, *bias;
-    void *out;
-    const int64_t *offsets;
-    int64_t height, taps, pitch, out_line, rows, columns;
-    const aten_finish *finish;    /* or nothing; residual and limits */
-} aten_grid;
-
-typedef struct {
-    /* out[row][column] = the sum of gradient[row] times what lies offsets[column] further on in the
-       data, over `count` elements of which `lanes` has a bit each, plus what is there if it adds. */
-    const void *gradient, *data;
-    const int64_t *offsets;
-    const uint16_t *lanes;
-    void *out;
-    int64_t gradient_row, rows, columns, count, out_row;
-    int adds;
-} aten_weighing;
-
-typedef struct {
-    /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
-       result are; taps see what lies offsets[tap] further on. Weights lie tap after tap. */
-    const void *data, *weights, *bias;
-    void *out;
-    const int64_t *offsets;
-    int64_t taps, channels, positions, step;
-} aten_channels;
-
-typedef struct {
-    int lanes, rows;
-    void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
-                 int64_t channels, int64_t begin, int64_t end, void *panel);
-    void (*multiply)(const aten_window_tile *strip, int64_t rows);
-    void (*dots)(const aten_window_tile *strip, int64_t rows);
-    void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
-                  const void *bias, void *out, int64_t count);
-    void (*slide_grid)(const aten_grid *grid);
-    void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
-                       int64_t high, int64_t count, int64_t lines, void *target,
-                       int64_t target_line);
-    void (*weigh)(const aten_weighing *block);
-    void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
-                 int64_t width);
-    void (*slide_channels)(const aten_channels *line);
-    void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
-                   int64_t count);
-} aten_window_kernels;
+#include "convolution_structures.h"
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
@@ -151,7 +43,8 @@ typedef struct {
 #endif
 #endif
 
-static inline void aten_window_turn_floats(const float *from, int64_t row, float *to,
+/* Squares of four elements a side, whose lines begin at `from`, `k` further on. */
+static inline void aten_window_turn_floats(const float *const *from, int64_t k, float *to,
                                            int64_t to_row)
 {
 #ifdef ATEN_WINDOW_SHUFFLES
@@ -159,7 +52,7 @@ static inline void aten_window_turn_floats(const float *from, int64_t row, float
     four line[4], low[2], high[2], turned[4];
     int i;
     for (i = 0; i < 4; i++)
-        memcpy(&line[i], from + i * row, 16);
+        memcpy(&line[i], from[i] + k, 16);
     for (i = 0; i < 2; i++) {
         low[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 0, 4, 1, 5);
         high[i] = __builtin_shufflevector(line[2 * i], line[2 * i + 1], 2, 6, 3, 7);
@@ -174,17 +67,17 @@ static inline void aten_window_turn_floats(const float *from, int64_t row, float
     int i, j;
     for (i = 0; i < 4; i++)
         for (j = 0; j < 4; j++)
-            to[i * to_row + j] = from[j * row + i];
+            to[i * to_row + j] = from[j][k + i];
 #endif
 }
 
-static inline void aten_window_turn_doubles(const double *from, int64_t row, double *to,
+static inline void aten_window_turn_doubles(const double *const *from, int64_t k, double *to,
                                             int64_t to_row)
 {
     int i, j;
     for (i = 0; i < 4; i++)
         for (j = 0; j < 4; j++)
-            to[i * to_row + j] = from[j * row + i];
+            to[i * to_row + j] = from[j][k + i];
 }
 
 /* Vectors of 16 bytes, which every processor has. Parts of them go lane by lane. */
@@ -433,6 +326,66 @@ aten_window_even_floats(const float *from, uint32_t mask)
                                   _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), from + 16));
 }
 
+/* Elements that lie four apart, of which the mask says which are there. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_fourth_floats(const float *from, __mmask16 mask)
+{
+    const __m512i fourth = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 0, 0, 0, 0, 0, 0, 0);
+    __m512 line[4];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        const unsigned bits = (unsigned)mask >> (4 * i);
+        const unsigned places = (bits & 1) | (bits & 2) << 3 | (bits & 4) << 6 | (bits & 8) << 9;
+        line[i] = _mm512_maskz_loadu_ps((__mmask16)places, from + 16 * i);
+    }
+    line[0] = _mm512_permutex2var_ps(line[0], fourth, line[1]);
+    line[2] = _mm512_permutex2var_ps(line[2], fourth, line[3]);
+    return _mm512_shuffle_f32x4(line[0], line[2], 0x44);
+}
+
+/* The lower or the upper half of two vectors whose lanes come by turns. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_zipped(const int half, __m512 even, __m512 odd)
+{
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return _mm512_permutex2var_ps(even, _mm512_add_epi32(low, _mm512_set1_epi32(half * 8)), odd);
+}
+
+/* A square of sixteen elements a side. */
+static inline __attribute__((always_inline)) TARGET void
+aten_window_turn_sixteen(const float *const *from, int64_t k, float *to, int64_t to_row)
+{
+    __m512i line[16], pair[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = _mm512_loadu_si512(from[i] + k);
+    ATEN_UNROLL for (i = 0; i < 16; i += 2) {
+        pair[i] = _mm512_unpacklo_epi32(line[i], line[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_epi32(line[i], line[i + 1]);
+    }
+    ATEN_UNROLL for (i = 0; i < 16; i += 4) {
+        line[i] = _mm512_unpacklo_epi64(pair[i], pair[i + 2]);
+        line[i + 1] = _mm512_unpackhi_epi64(pair[i], pair[i + 2]);
+        line[i + 2] = _mm512_unpacklo_epi64(pair[i + 1], pair[i + 3]);
+        line[i + 3] = _mm512_unpackhi_epi64(pair[i + 1], pair[i + 3]);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        pair[i] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0x88);
+        pair[i + 4] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0xDD);
+        pair[i + 8] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0x88);
+        pair[i + 12] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0xDD);
+    }
+    ATEN_UNROLL for (i = 0; i < 4; i++) {
+        float *at = to + i * to_row;
+        _mm512_storeu_si512(at, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0x88));
+        _mm512_storeu_si512(at + 4 * to_row,
+                            _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0x88));
+        _mm512_storeu_si512(at + 8 * to_row, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD));
+        _mm512_storeu_si512(at + 12 * to_row,
+                            _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD));
+    }
+}
+
 static inline __attribute__((always_inline)) TARGET __m512d
 aten_window_even_doubles(const double *from, uint32_t mask)
 {
@@ -448,6 +401,8 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define NAME(stem) aten_window_##stem##_float_64
 #define MASK __mmask16
 #define TURN aten_window_turn_floats
+#define TURN_SQUARE aten_window_turn_sixteen
+#define SQUARE 16
 #define LANES_OF(bits) ((__mmask16)(bits))
 #define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
 #define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
@@ -456,6 +411,10 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define MAXIMUM(limit, value) _mm512_max_ps(limit, value)
 #define CURVED
 #define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
+#define LOAD_FOURTH(from, mask) aten_window_fourth_floats(from, mask)
+#define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
+/* Quiet and signalling NaN, both infinities. */
+#define NOT_FINITE(mask, value) _mm512_mask_fpclass_ps_mask(mask, value, 0x99)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #include "convolution_kernels.h"
 
@@ -477,6 +436,29 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #include "convolution_kernels.h"
 
 #undef TARGET
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512bf16,fma,"                   \
+                          "prefer-vector-width=512")))
+
+#define ELEMENT float
+#define INTEGER int32_t
+#define LANES 16
+#define ROWS 8
+#define NAME(stem) aten_window_##stem##_brain_64
+#define PAIRED
+#define ADD_PRODUCT(sum, factor, right)                                                          \
+    ADD_PRODUCTS(sum, _mm512_set1_ps(factor), right)
+#define ADD_PRODUCTS(sum, left, right)                                                           \
+    (NAME(vector))_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(left), (__m512bh)(right))
+#define MASK __mmask16
+#define MAKE_MASK(low, high) ((__mmask16)ATEN_BITS(low, high))
+#define LOAD_PART(from, mask) _mm512_maskz_loadu_ps(mask, from)
+#define STORE_PART(to, mask, value) _mm512_mask_storeu_ps(to, mask, value)
+#define MINIMUM(limit, value) _mm512_min_ps(limit, value)
+#define MAXIMUM(limit, value) _mm512_max_ps(limit, value)
+#include "convolution_kernels.h"
+
+#undef TARGET
 #endif
 
 /* The widest vectors that the processor has, in bytes. */
@@ -491,6 +473,31 @@ static int aten_widest_window_vectors(void)
         return 32;
 #endif
     return 16;
+}
+
+/* Whether there are kernels whose products take pairs of bfloat16, and whose `copy_lines` makes sums
+   elements. Others are those of float32, for which pairs are what fills a lane. */
+static int aten_make_pair_kernels(aten_window_kernels *made)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (aten_widest_window_vectors() == 64 && __builtin_cpu_supports("avx512bf16")
+        && __builtin_cpu_supports("avx512bw")) {
+        *made = aten_window_kernels_float_64;
+        made->multiply = aten_window_multiply_brain_64;
+        made->dots = aten_window_dots_brain_64;
+        made->copy_lines = aten_window_narrow_lines_brain_64;
+        return 1;
+    }
+#endif
+    return 0;
+}
+
+static void aten_pair_lines(const void *even, const void *odd, int64_t count, void *out)
+{
+#if defined(__x86_64__)
+    aten_window_pair_lines_brain_64(even, odd, count, out);
+#endif
 }
 
 static const aten_window_kernels *aten_window_kernels_of(int is_double, int vector_bytes)

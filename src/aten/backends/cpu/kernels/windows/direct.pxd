@@ -50,6 +50,7 @@ cdef extern from "convolution_levels.h" nogil:
         const aten_finish* finish
         const void* source
         int64_t source_row
+        const int64_t* offsets
     ctypedef struct aten_grid:
         const void* data
         const void* weights
@@ -73,6 +74,15 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         const int64_t* offsets
         int64_t taps, channels, positions, step
+    ctypedef struct aten_tile_piece:
+        int64_t place, count, lines, out
+    ctypedef struct aten_tiles:
+        const void* sums
+        const void* bias
+        void* out
+        int64_t width, part, bias_step, out_channel, out_line
+        int64_t pieces
+        aten_tile_piece* piece
     ctypedef struct aten_window_kernels:
         int lanes, rows
         void (*pack)(const aten_windows* work, const aten_strip* strip, const void* data,
@@ -84,6 +94,8 @@ cdef extern from "convolution_levels.h" nogil:
         void (*slide_grid)(const aten_grid* grid) noexcept nogil
         void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
                      void* target, int64_t width) noexcept nogil
+        void (*turn_lines)(const void* data, const int64_t* offsets, int64_t columns, int64_t count,
+                           void* panel, int64_t width) noexcept nogil
         void (*slide_channels)(const aten_channels* line) noexcept nogil
         void (*finish)(const aten_finish* finish, bint settles, void* out, int64_t out_row,
                        int64_t rows, int64_t count) noexcept nogil
@@ -91,7 +103,15 @@ cdef extern from "convolution_levels.h" nogil:
         void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
                            int64_t high, int64_t count, int64_t lines, void* target,
                            int64_t target_line) noexcept nogil
+        void (*see_tiles)(const void* source, const int64_t* offsets, int64_t channels,
+                          int64_t from_channel, int64_t vectors, void* target, int64_t to_channel,
+                          int64_t to_part) noexcept nogil
+        void (*spread_weights)(const void* source, int64_t width, int64_t count, void* target,
+                               int64_t to_part) noexcept nogil
+        int (*join_tiles)(const aten_tiles* tiles, int64_t rows) noexcept nogil
     int aten_widest_window_vectors()
+    bint aten_make_pair_kernels(aten_window_kernels* made)
+    void aten_pair_lines(const void* even, const void* odd, int64_t count, void* out)
     const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
     int ATEN_STRETCH
     int ATEN_VECTORS
@@ -107,3 +127,8 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 # False where memory was not to be had. Weights of a channel lie side by side, as input channels and
 # then taps.
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil
+
+# The same for operands that are pairs of bfloat16, a lane each, with float32 for the bias and a result
+# of bfloat16 without gaps, if there are kernels for them.
+cdef bint has_pair_kernels() noexcept nogil
+cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil

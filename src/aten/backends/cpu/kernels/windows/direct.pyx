@@ -2,7 +2,7 @@
 # cython: cdivision=True
 """Convolutions of float32 and float64 by kernels of our own.
 
-There are two ways. Channels that see one channel each slide their taps over a copy of its plane:
+There are three ways. Channels that see one channel each slide their taps over a copy of its plane:
 with padding around it, and parted by the steps of the window, so that every tap looks at a run of
 memory. All others are products of the weights with panels: what a strip of positions sees is
 packed for a stretch of channels, as the kernel comes to it, and stays in the nearest cache while
@@ -14,13 +14,15 @@ threads and on what lies beside it, and its bits do not.
 """
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from aten._core.tensor.tensor cimport (
     Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
 )
 from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.windows.gliding cimport glide_all
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
+from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
 cdef enum:
     # Channels of a result that slide over one copy of what they see.
@@ -42,11 +44,14 @@ cdef enum:
     FEW_LEFT = 8
 
 cdef int _vector_bytes = aten_widest_window_vectors()
+cdef aten_window_kernels _pair_kernels
+cdef bint _has_pair_kernels = aten_make_pair_kernels(&_pair_kernels)
 
 cdef struct Panels:
     const aten_windows* work
     const aten_window_kernels* kernels
-    int64_t size
+    int64_t size            # of an element in bytes, and of one of the result
+    int64_t out_size
     int64_t channels        # of a stretch, and its taps
     int64_t taps
     int64_t width           # positions of a strip
@@ -59,8 +64,8 @@ cdef struct Panels:
     int64_t down
     int64_t together        # strips
     int64_t panel           # bytes
-    # A piece is summed elsewhere: its positions have gaps in memory, or its channels keep each other
-    # out of the caches.
+    # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other out
+    # of the caches, or sums are no elements of the result.
     bint holds
     bint is_dense           # positions follow each other in memory
     bint is_straight        # so does what they see
@@ -123,15 +128,50 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
         taken = slide_all(work, kernels, size)
         if taken != 0:
             return taken > 0
-    return _multiply_all(work, kernels, size)
+    taken = glide_all(work, kernels, kernels, size, size)
+    if taken != 0:
+        return taken > 0
+    if not is_double and has_tiles(work):
+        return _convolve_tiles(work, kernels, size)
+    return _multiply_all(work, kernels, size, size)
 
 
-cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels,
-                        int size) noexcept nogil:
+cdef bint has_pair_kernels() noexcept nogil:
+    return _has_pair_kernels and _vector_bytes == 64
+
+
+cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil:
+    cdef int taken = glide_all(work, &_pair_kernels, kernels_of(False), 4, 2)
+    return taken > 0 if taken != 0 else _multiply_all(work, &_pair_kernels, 4, 2)
+
+
+cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
+                          int size) noexcept nogil:
+    """By fewer products, and images whose results are not all finite by all of them."""
+    cdef char* redo = <char*>calloc(work.batch, 1)
+    cdef bint done
+    cdef int64_t image
+    cdef aten_windows one = work[0]
+    if redo == NULL:
+        return False
+    done = convolve_tiles(work, kernels, redo)
+    one.batch = 1
+    for image in range(work.batch):
+        if done and redo[image]:
+            one.input = <const char*>work.input + image * work.input_batch * size
+            one.out = <char*>work.out + image * work.out_batch * size
+            done = _multiply_all(&one, kernels, size, size)
+    free(redo)
+    return done
+
+
+cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels, int size,
+                        int out_size) noexcept nogil:
     cdef Panels panels
     panels.work = work
     panels.kernels = kernels
     panels.size = size
+    panels.out_size = out_size
     panels.failed = False
     _cut_depth(&panels)
     _cut_result(&panels)
@@ -189,7 +229,7 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
     panels.is_dense = _is_dense(work.sizes, work.out_strides)
     panels.is_straight = _is_straight(work)
-    panels.holds = not panels.is_dense or (work.out_channel * panels.size % ATEN_ALIAS == 0
+    panels.holds = not panels.is_dense or panels.out_size != panels.size or (work.out_channel * panels.size % ATEN_ALIAS == 0
                                            and panels.channels * panels.taps
                                            < work.inputs * work.taps)
     panels.panel = (panels.channels * panels.taps * max(panels.width, <int64_t>LEFT_OVER)
@@ -259,7 +299,8 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     cdef const char* input = <const char*>work.input + (
         image * work.input_batch + group * work.inputs * work.input_channel) * size
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * size
-    cdef char* final = <char*>work.out + (image * work.out_batch + first * work.out_channel) * size
+    cdef char* final = <char*>work.out + (
+        image * work.out_batch + first * work.out_channel) * panels.out_size
     cdef char* out = final
     cdef int64_t channel = 0, tap = 0, channels, taps, index
     cdef aten_window_tile tile
@@ -276,6 +317,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.ahead = False
     tile.finish = NULL
     tile.source_row = work.input_channel
+    tile.offsets = NULL
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)
@@ -313,7 +355,7 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
     cdef int index
     _describe_strip(panels, place, &strip)
     if panels.is_dense:
-        out += place * size
+        out += place * panels.out_size
         panels.kernels.copy_lines(held + place * size, held_row, 1, 0, strip.columns, strip.columns,
                                   rows, out, work.out_channel)
         if work.finish != NULL:

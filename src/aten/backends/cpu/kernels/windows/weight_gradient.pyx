@@ -4,10 +4,11 @@
 
 It is a sum over images and positions for each pair of channels and each tap: of the gradient at a
 position, times what the tap sees there. Planes that the window moves over are copied with their
-padding, parted by its steps, so that every tap looks at a run of memory; those of the gradient are
-laid out with the same distance from line to line. Sums over a chunk of positions are held in
-registers for a few channels and taps, and added up chunk after chunk, image after image. Where an
-image has few positions, the gradient is multiplied with panels of what taps see there.
+padding, parted by its steps, so that every tap looks at a run of memory. The gradient is
+multiplied with panels of what taps see at some positions after the other. Where it has few channels,
+it is laid out with the same distance from line to line as the copies, and sums over a chunk of
+positions are held in registers for a few channels and taps. Either way they are added up chunk after
+chunk, image after image.
 
 Threads claim pairs of channels. Chunks depend on sizes alone, and so do the bits.
 """
@@ -39,6 +40,13 @@ cdef enum:
     # Positions whose lanes share a word of bits.
     WORD = 16
     PIECES_PER_THREAD = 4
+    # The same two where panels are multiplied, and pieces; channels of the gradient from which on they
+    # are; and elements that a square may write behind a panel's rows.
+    PANEL_PLANE = 1 << 10
+    PANEL_PLANES = 1 << 16
+    PANEL_PIECES = 2
+    FEWEST_ROWS = 8
+    SQUARE = 16
 
 cdef struct Weighing:
     aten_windows work       # from the wide images to positions of the narrow ones; out: the result
@@ -49,8 +57,9 @@ cdef struct Weighing:
     int64_t narrow_strides[SPATIAL]
     char* lines             # the gradient laid out, image after image, channel after channel
     uint16_t* lanes
-    bint multiplies         # the gradient with panels: there are few positions
-    int64_t positions
+    bint multiplies         # the gradient with panels
+    int64_t lines_each      # of positions, in a panel; and elements of one
+    int64_t length
     int64_t chunks          # of an image
     int64_t line            # elements of a chunk laid out
     int64_t first           # image laid out, and how many
@@ -90,7 +99,11 @@ def weigh(Tensor wide not None, Tensor narrow not None, Tensor out not None, str
         work.sliding.kernels = kernels_of(wide.dtype_code == FLOAT64)
         work.sliding.size = 8 if wide.dtype_code == FLOAT64 else 4
         work.failed = False
-        if not plan_sliding(&work.sliding, numbers + SPATIAL * work.work.taps, PLANE):
+        work.multiplies = _is_dense(&work) and (
+            work.work.outputs >= FEWEST_ROWS
+            or work.work.sizes[0] * work.work.sizes[1] * work.work.sizes[2] <= ATEN_STRETCH)
+        if not plan_sliding(&work.sliding, numbers + SPATIAL * work.work.taps,
+                            PANEL_PLANE if work.multiplies else PLANE):
             return False
         if work.sliding.pitch > 4 * work.sliding.columns + 64:
             return False
@@ -156,6 +169,12 @@ cdef int _place_taps(Weighing* work, TensorImpl out, stride, padding, dilation,
     return 0
 
 
+cdef bint _is_dense(const Weighing* work) noexcept:
+    """Whether lines of the gradient follow each other in memory."""
+    return ((work.narrow_strides[2] == 1 or work.work.sizes[2] == 1)
+            and (work.narrow_strides[1] == work.work.sizes[2] or work.work.sizes[1] == 1))
+
+
 cdef bint _run(Weighing* work) noexcept nogil:
     """False without memory."""
     cdef const Sliding* sliding = &work.sliding
@@ -165,23 +184,27 @@ cdef bint _run(Weighing* work) noexcept nogil:
     work.line = (sliding.rows * sliding.pitch + WORD - 1) // WORD * WORD
     each = channels * work.chunks * work.line
     image = min(work.work.batch, max(<int64_t>1, LAID_OUT // each))
+    if work.multiplies:
+        _cut_panels(work)
+        _share_out_panels(work)
+        work.first = 0
+        work.images = work.work.batch
+        parallel_for(work.work.groups * work.across * work.down, 1, _weigh, work)
+        return not work.failed
     work.lines = <char*>malloc(image * each * sliding.size)
     work.lanes = <uint16_t*>malloc(work.chunks * work.line // WORD * sizeof(uint16_t))
     if work.lines == NULL or work.lanes == NULL:
         free(work.lines)
         free(work.lanes)
         return False
-    work.positions = work.work.sizes[0] * work.work.sizes[1] * work.work.sizes[2]
-    work.multiplies = work.chunks == 1 and work.positions <= ATEN_STRETCH
     _mark_positions(work)
     _share_out(work)
     work.images = image
     work.first = 0
     while work.first < work.work.batch and not work.failed:
         work.images = min(work.images, work.work.batch - work.first)
-        if not work.multiplies:
-            parallel_for(work.images * channels * work.chunks,
-                         max(<int64_t>1, (1 << 13) // work.line), _lay_out, work)
+        parallel_for(work.images * channels * work.chunks,
+                     max(<int64_t>1, (1 << 13) // work.line), _lay_out, work)
         parallel_for(work.work.groups * work.across * work.down, 1, _weigh, work)
         work.first += work.images
     free(work.lines)
@@ -201,6 +224,39 @@ cdef void _share_out(Weighing* work) noexcept nogil:
     work.outputs = outputs
     if work.across < wanted:
         work.outputs = max(<int64_t>4, outputs * work.across // wanted // 4 * 4)
+    work.down = (outputs + work.outputs - 1) // work.outputs
+
+
+cdef void _cut_panels(Weighing* work) noexcept nogil:
+    """Choose the positions of a panel: lines, or a part of one."""
+    cdef int64_t columns = work.sliding.columns
+    cdef int64_t parts = (columns + ATEN_STRETCH - 1) // ATEN_STRETCH
+    work.length = (columns + parts - 1) // parts
+    work.lines_each = 1
+    if columns == work.work.sizes[2]:
+        work.lines_each = max(<int64_t>1, ATEN_STRETCH // columns)
+
+
+cdef void _share_out_panels(Weighing* work) noexcept nogil:
+    """Choose the pieces of a group, so that vectors of channels and taps are about full."""
+    cdef const Sliding* sliding = &work.sliding
+    cdef int64_t plane = sliding.slots.count * sliding.height * sliding.pitch
+    cdef int64_t wanted = (PANEL_PIECES * thread_count() + work.work.groups - 1) // work.work.groups
+    cdef int64_t inputs = work.work.inputs, outputs = work.work.outputs
+    cdef int64_t width = ATEN_VECTORS * sliding.kernels.lanes
+    cdef int64_t most = max(<int64_t>1, PANEL_PLANES // plane)
+    cdef int64_t channels, rest, least = -1
+    most = min(most, (inputs + wanted - 1) // wanted)
+    for channels in range(max(<int64_t>1, most // 2), most + 1):
+        rest = (width - channels * work.work.taps % width) % width * most // channels
+        if least < 0 or rest <= least:
+            least = rest
+            work.channels = channels
+    work.across = (inputs + work.channels - 1) // work.channels
+    work.outputs = outputs
+    if work.across < wanted:
+        work.outputs = (outputs * work.across // wanted + 7) // 8 * 8
+        work.outputs = max(<int64_t>FEWEST_ROWS, work.outputs)
     work.down = (outputs + work.outputs - 1) // work.outputs
 
 
@@ -256,9 +312,10 @@ cdef void _weigh(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t taps = work.work.taps
     cdef int64_t plane = sliding.slots.count * sliding.height * sliding.pitch
     cdef int64_t held = (work.channels * plane + WORD) * sliding.size
-    cdef int64_t panels = 2 * ATEN_VECTORS * ATEN_MOST_LANES * work.positions * sliding.size
+    cdef int64_t panels = (ATEN_VECTORS * ATEN_MOST_LANES * (ATEN_STRETCH + SQUARE) * sliding.size
+                           if work.multiplies else 0)
     cdef char* copied = <char*>malloc(held + work.channels * taps * <int64_t>sizeof(int64_t) + 64
-                                      + (panels if work.multiplies else 0))
+                                      + panels + 64)
     cdef int64_t* offsets = <int64_t*>(copied + (held + 63) // 64 * 64)
     cdef int64_t index, piece, group, channel, tap
     if copied == NULL:
@@ -299,8 +356,9 @@ cdef void _weigh_piece(const Weighing* work, int64_t group, int64_t input, int64
                            group * work.work.inputs + input + channel, z, y, x, rows,
                            copied + channel * plane * size)
             if work.multiplies:
-                block.adds = work.first + image > 0
-                _multiply_panels(work, &block, image, row, <char*>(offsets + work.channels * taps))
+                block.adds = image > 0 or chunk > 0
+                _multiply_chunk(work, &block, image, row, chunk,
+                                <char*>(offsets + work.channels * taps))
                 continue
             block.count = (rows - 1) * sliding.pitch + columns
             block.lanes = work.lanes + chunk * work.line // WORD
@@ -310,40 +368,66 @@ cdef void _weigh_piece(const Weighing* work, int64_t group, int64_t input, int64
             sliding.kernels.weigh(&block)
 
 
-cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int64_t image,
-                           int64_t row, char* memory) noexcept nogil:
-    """What `weigh` does, where a panel of all positions is short: lanes are channels and taps."""
+cdef void _multiply_chunk(const Weighing* work, const aten_weighing* block, int64_t image,
+                          int64_t row, int64_t chunk, char* memory) noexcept nogil:
+    """What `weigh` does, where lanes are channels and taps: panel after panel of positions."""
     cdef const Sliding* sliding = &work.sliding
     cdef int64_t size = sliding.size
-    cdef int64_t width = ATEN_VECTORS * sliding.kernels.lanes
-    cdef int64_t length = work.work.sizes[2]
-    cdef int64_t column = 0, columns, index
-    cdef char* panel = memory + width * work.positions * size
+    cdef int64_t z, y, x, rows, columns, line = 0, lines, first, length
+    cdef const char* gradient
+    cdef aten_weighing part = block[0]
+    _find_chunk(work, chunk, &z, &y, &x, &rows, &columns)
+    gradient = work.narrow + (image * work.narrow_batch + row * work.narrow_channel
+                              + z * work.narrow_strides[0] + y * work.narrow_strides[1]
+                              + x) * size
+    while line < rows:
+        lines = min(work.lines_each, rows - line)
+        first = 0
+        while first < columns:
+            length = min(work.length, columns - first)
+            part.gradient = gradient + (line * work.narrow_strides[1] + first) * size
+            part.data = <const char*>block.data + (line * sliding.pitch + first) * size
+            _multiply_panels(work, &part, lines, length,
+                             <char*>((<size_t>memory + 63) // 64 * 64))
+            part.adds = True
+            first += length
+        line += lines
+
+
+cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int64_t lines,
+                           int64_t length, char* panel) noexcept nogil:
+    """Some lines of positions, for all rows and columns of a block."""
+    cdef const Sliding* sliding = &work.sliding
+    cdef int64_t size = sliding.size
+    # Whole squares, too.
+    cdef int64_t lanes = max(<int64_t>4, sliding.kernels.lanes)
+    cdef int64_t vectors = (block.columns + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    cdef int64_t column = 0, line
     cdef aten_window_tile tile
-    tile.left = work.narrow + ((work.first + image) * work.narrow_batch
-                               + row * work.narrow_channel) * size
+    if sliding.kernels.lanes < lanes:
+        strips = vectors
+    tile.left = block.gradient
     tile.left_row = work.narrow_channel
     tile.right = panel
-    tile.width = width
-    tile.depth = work.positions
+    tile.depth = lines * length
     tile.bias = NULL
     tile.bias_step = 0
     tile.adds = block.adds
     tile.ahead = False
     tile.finish = NULL
     tile.source = NULL
+    tile.offsets = NULL
     tile.out_row = block.out_row
     while column < block.columns:
-        columns = min(width, block.columns - column)
-        for index in range(columns):
-            sliding.kernels.copy_lines(
-                <const char*>block.data + block.offsets[column + index] * size, sliding.pitch, 1,
-                0, length, length, work.work.sizes[1], memory + index * work.positions * size,
-                length)
-        if columns < width:
-            memset(panel, 0, width * work.positions * size)
-        sliding.kernels.turn(memory, work.positions, columns, work.positions, panel, width)
-        tile.columns = columns
+        tile.width = (vectors + strips - 1) // strips * lanes
+        tile.columns = min(tile.width, block.columns - column)
+        for line in range(lines):
+            sliding.kernels.turn_lines(<const char*>block.data + line * sliding.pitch * size,
+                                       block.offsets + column, tile.columns, length,
+                                       panel + line * length * tile.width * size, tile.width)
         tile.out = <char*>block.out + column * size
         sliding.kernels.multiply(&tile, block.rows)
-        column += width
+        column += tile.width
+        vectors -= tile.width // lanes
+        strips -= 1

@@ -1,0 +1,246 @@
+/* Panels of what positions see, and copies of lines. Part of convolution_kernels.h, whose macros it
+   uses. */
+
+/* `lines` lines of `count` elements, `step` apart in memory; zeros before `low` and from `high` on. */
+static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int64_t step,
+                                    int64_t low, int64_t high, int64_t count, int64_t lines,
+                                    void *target, int64_t target_line)
+{
+    int64_t column, line, i;
+    for (column = 0; column < count; column += LANES) {
+        const int64_t lanes = count - column < LANES ? count - column : LANES;
+        const int64_t first = low < column ? 0 : low - column < lanes ? low - column : lanes;
+        const int64_t last = high < column ? 0 : high - column < lanes ? high - column : lanes;
+        const MASK loaded = MAKE_MASK(first, last), stored = MAKE_MASK(0, lanes);
+        const ELEMENT *from = (const ELEMENT *)source + column * step;
+        ELEMENT *to = (ELEMENT *)target + column;
+        if (last <= first) {
+            const NAME(vector) none = {0};
+            for (line = 0; line < lines; line++, to += target_line)
+                STORE_PART(to, stored, none);
+        } else if (step == 1 && last - first == LANES) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                *(NAME(unaligned) *)to = *(const NAME(unaligned) *)from;
+        } else if (step == 1) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_PART(from, loaded);
+                STORE_PART(to, stored, part);
+            }
+#ifdef LOAD_EVEN
+        } else if (step == 2) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, EVEN_MASK(first, last));
+                STORE_PART(to, stored, part);
+            }
+#endif
+#ifdef LOAD_FOURTH
+        } else if (step == 4) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line) {
+                const NAME(vector) part = (NAME(vector))LOAD_FOURTH(from, loaded);
+                STORE_PART(to, stored, part);
+            }
+#endif
+        } else {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                for (i = 0; i < lanes; i++)
+                    to[i] = i < first || i >= last ? 0 : from[i * step];
+        }
+    }
+}
+
+/* One vector of a panel for every channel. Its lanes come from `pieces` places, each with a mask;
+   the others are zero. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_vector)(const int pieces, const int whole, const ELEMENT *const *given,
+                  const MASK *masks, int64_t channels, int64_t from_channel, ELEMENT *to,
+                  int64_t to_channel)
+{
+    const ELEMENT *from[ATEN_PIECES];
+    MASK mask[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        mask[i] = masks[i];
+    }
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            part |= whole ? (NAME(bits))NAME(load)(from[i])
+                          : (NAME(bits))LOAD_PART(from[i], mask[i]);
+            from[i] += from_channel;
+        }
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+
+#ifdef LOAD_EVEN
+/* The same for places two elements apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_even)(const int pieces, const ELEMENT *const *given, const uint32_t *masks,
+                int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    const ELEMENT *from[ATEN_PIECES];
+    uint32_t mask[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        mask[i] = masks[i];
+    }
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            part |= (NAME(bits))LOAD_EVEN(from[i], mask[i]);
+            from[i] += from_channel;
+        }
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+#endif
+
+#ifdef LOAD_FOURTH
+/* The same for places four elements apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_fourth)(const int pieces, const ELEMENT *const *given, const MASK *masks,
+                  int64_t channels, int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    int64_t c;
+    int i;
+    for (c = 0; c < channels; c++, to += to_channel) {
+        NAME(bits) part = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++)
+            part |= (NAME(bits))LOAD_FOURTH(given[i] + c * from_channel, masks[i]);
+        *(NAME(unaligned) *)to = (NAME(vector))part;
+    }
+}
+#endif
+
+/* The same for any step and number of pieces. */
+static TARGET void NAME(copy_lanes)(int pieces, const ELEMENT *const *from, const int64_t *low,
+                                    const int64_t *high, int64_t step, int64_t channels,
+                                    int64_t from_channel, ELEMENT *to, int64_t to_channel)
+{
+    int64_t c, lane;
+    int i;
+    for (c = 0; c < channels; c++, to += to_channel) {
+        memset(to, 0, LANES * sizeof(ELEMENT));
+        for (i = 0; i < pieces; i++) {
+            const ELEMENT *line = from[i] + c * from_channel;
+            for (lane = low[i]; lane < high[i]; lane++)
+                to[lane] = line[lane * step];
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, const int64_t *high,
+                  int64_t step, int64_t channels, int64_t from_channel, ELEMENT *to,
+                  int64_t to_channel)
+{
+    int i;
+    if (step == 1 && pieces <= ATEN_PIECES) {
+        MASK mask[ATEN_PIECES];
+        for (i = 0; i < pieces; i++)
+            mask[i] = MAKE_MASK(low[i], high[i]);
+        if (pieces == 1 && low[0] == 0 && high[0] == LANES)
+            NAME(copy_vector)(1, 1, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 1)
+            NAME(copy_vector)(1, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 2)
+            NAME(copy_vector)(2, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 3)
+            NAME(copy_vector)(3, 0, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 4)
+            NAME(copy_vector)(4, 0, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_vector)(0, 0, from, mask, channels, from_channel, to, to_channel);
+        return;
+    }
+#ifdef LOAD_EVEN
+    if (step == 2 && pieces <= ATEN_PIECES) {
+        uint32_t mask[ATEN_PIECES];
+        for (i = 0; i < pieces; i++)
+            mask[i] = EVEN_MASK(low[i], high[i]);
+        if (pieces == 1)
+            NAME(copy_even)(1, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 2)
+            NAME(copy_even)(2, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 3)
+            NAME(copy_even)(3, from, mask, channels, from_channel, to, to_channel);
+        else if (pieces == 4)
+            NAME(copy_even)(4, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_even)(0, from, mask, channels, from_channel, to, to_channel);
+        return;
+    }
+#endif
+#ifdef LOAD_FOURTH
+    if (step == 4 && pieces <= 2) {
+        MASK mask[2];
+        for (i = 0; i < pieces; i++)
+            mask[i] = MAKE_MASK(low[i], high[i]);
+        if (pieces == 1)
+            NAME(copy_fourth)(1, from, mask, channels, from_channel, to, to_channel);
+        else
+            NAME(copy_fourth)(pieces, from, mask, channels, from_channel, to, to_channel);
+        return;
+    }
+#endif
+    NAME(copy_lanes)(pieces, from, low, high, step, channels, from_channel, to, to_channel);
+}
+
+/* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
+   panel for each channel and tap. */
+static TARGET void NAME(pack_channels)(const aten_windows *work, const aten_strip *strip,
+                                       const void *data, int64_t channels, int64_t begin,
+                                       int64_t end, void *panel)
+{
+    const int64_t taps = end - begin, step = work->step[2];
+    const int64_t length = work->input_sizes[2];
+    const ELEMENT *from[LANES];
+    int64_t lows[LANES], highs[LANES], tap, column;
+    for (tap = 0; tap < taps; tap++) {
+        const aten_piece *piece = strip->piece, *last = piece + strip->pieces;
+        for (column = 0; column < strip->columns; column += LANES) {
+            int seen = 0;
+            for (; piece < last && piece->column < column + LANES; piece++) {
+                const int64_t z = piece->z * work->step[0] + work->places[0][begin + tap];
+                const int64_t y = piece->y * work->step[1] + work->places[1][begin + tap];
+                const int64_t x = piece->x * step + work->places[2][begin + tap];
+                const int64_t lane = piece->column - column;
+                int64_t low, high;
+                if (z < 0 || z >= work->input_sizes[0] || y < 0 || y >= work->input_sizes[1]
+                    || x >= length)
+                    continue;
+                low = x < 0 ? (step - 1 - x) / step : 0;
+                high = length - x > (piece->count - 1) * step ? piece->count
+                                                               : (length - x + step - 1) / step;
+                if (low >= high)
+                    continue;
+                from[seen] = (const ELEMENT *)data + z * work->input_strides[0]
+                    + y * work->input_strides[1] + (x - lane * step) * work->input_strides[2];
+                lows[seen] = lane + low;
+                highs[seen] = lane + high;
+                seen++;
+            }
+            NAME(copy_pieces)(seen, from, lows, highs, step * work->input_strides[2], channels,
+                              work->input_channel,
+                              (ELEMENT *)panel + tap * strip->width + column,
+                              taps * strip->width);
+        }
+    }
+}
+
+/* Taps see the same lines: of planes that keep each other out of caches, a few at a time. */
+static TARGET void NAME(pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                              int64_t channels, int64_t begin, int64_t end, void *panel)
+{
+    const int aliased = work->input_channel * (int64_t)sizeof(ELEMENT) % ATEN_ALIAS == 0;
+    const int64_t each = aliased && end - begin > 1 ? ATEN_FEW_ALIASES : channels;
+    int64_t c;
+    for (c = 0; c < channels; c += each)
+        NAME(pack_channels)(work, strip, (const ELEMENT *)data + c * work->input_channel,
+                            channels - c < each ? channels - c : each, begin, end,
+                            (ELEMENT *)panel + c * (end - begin) * strip->width);
+}

@@ -1,0 +1,137 @@
+/* What kernels of convolutions are given. Part of convolution_levels.h. */
+
+/* Activations; the first are limits alone. */
+enum {
+    ATEN_CUT,
+    ATEN_SIGMOID,
+    ATEN_SILU,
+    ATEN_HARDSWISH,
+    ATEN_GELU,
+    ATEN_GELU_TANH,
+};
+
+typedef struct {
+    /* What becomes of finished sums: with `adds` they have added to them what lies `residual` bytes
+       further on, then come limits, which may be infinite, then the activation. */
+    int64_t residual;
+    double low, high;
+    int adds, activation;
+} aten_finish;
+
+typedef struct {
+    /* Strides and steps in elements. `outputs` and `inputs` are channels of one group. A position
+       p of the result sees, at tap t and along each dimension, the input at p · step + place[t];
+       outside there are zeros. */
+    const void *input, *weight, *bias;
+    void *out;
+    int64_t batch, groups, inputs, outputs, taps;
+    int64_t stretch;              /* of the depth, at most ATEN_STRETCH, summed in registers */
+    int64_t weight_row, bias_step;
+    int64_t input_sizes[3], input_strides[3], input_batch, input_channel;
+    int64_t sizes[3], step[3];
+    int64_t out_batch, out_channel, out_strides[3];
+    const int64_t *places[3];
+    const aten_finish *finish;    /* or nothing */
+} aten_windows;
+
+typedef struct {
+    /* Neighbouring positions of one line, and of one vector of the strip. */
+    int64_t column, count, z, y, x;
+} aten_piece;
+
+typedef struct {
+    /* Positions side by side, in pieces from left to right; rows of the panel are `width` long, a
+       number of vectors. */
+    int64_t columns, width;
+    int pieces;
+    aten_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
+} aten_strip;
+
+typedef struct {
+    /* out = left @ right, plus the bias, or with `adds` plus what is there. `ahead` says that as
+       many rows follow. */
+    int64_t columns, depth, width;
+    const void *left, *right, *bias;
+    void *out;
+    int64_t left_row, out_row, bias_step;
+    int adds, ahead;
+    const aten_finish *finish;    /* or nothing; residual and limits */
+    const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
+    int64_t source_row;           /* `right` is made meanwhile */
+    const int64_t *offsets;       /* or nothing: where whole vectors lie from `right` on, for each
+                                     step of the depth */
+} aten_window_tile;
+
+typedef struct {
+    /* Taps in `height` lines of `taps` each, weights in order; a tap of the first line sees what
+       lies offsets[tap] further on, those of others as many lines of data below. */
+    const void *data, *weights, *bias;
+    void *out;
+    const int64_t *offsets;
+    int64_t height, taps, pitch, out_line, rows, columns;
+    const aten_finish *finish;    /* or nothing; residual and limits */
+} aten_grid;
+
+typedef struct {
+    /* out[row][column] = the sum of gradient[row] times what lies offsets[column] further on in the
+       data, over `count` elements of which `lanes` has a bit each, plus what is there if it adds. */
+    const void *gradient, *data;
+    const int64_t *offsets;
+    const uint16_t *lanes;
+    void *out;
+    int64_t gradient_row, rows, columns, count, out_row;
+    int adds;
+} aten_weighing;
+
+typedef struct {
+    /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
+       result are; taps see what lies offsets[tap] further on. Weights lie tap after tap. */
+    const void *data, *weights, *bias;
+    void *out;
+    const int64_t *offsets;
+    int64_t taps, channels, positions, step;
+} aten_channels;
+
+typedef struct {
+    /* Results of one line of tiles: `count` in each of one or two `lines` of the image, from the tile
+       at `place` of a strip on, `out` further on in a channel. */
+    int64_t place, count, lines, out;
+} aten_tile_piece;
+
+typedef struct {
+    /* Sums of products for a strip of `width` tiles: `part` apart, a row for each channel. */
+    const void *sums, *bias;
+    void *out;
+    int64_t width, part, bias_step, out_channel, out_line;
+    int64_t pieces;
+    aten_tile_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
+} aten_tiles;
+
+typedef struct {
+    int lanes, rows;
+    void (*pack)(const aten_windows *work, const aten_strip *strip, const void *data,
+                 int64_t channels, int64_t begin, int64_t end, void *panel);
+    void (*multiply)(const aten_window_tile *strip, int64_t rows);
+    void (*dots)(const aten_window_tile *strip, int64_t rows);
+    void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
+                  const void *bias, void *out, int64_t count);
+    void (*slide_grid)(const aten_grid *grid);
+    void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
+                       int64_t high, int64_t count, int64_t lines, void *target,
+                       int64_t target_line);
+    void (*weigh)(const aten_weighing *block);
+    void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
+                 int64_t width);
+    void (*turn_lines)(const void *data, const int64_t *offsets, int64_t columns, int64_t count,
+                       void *panel, int64_t width);
+    void (*slide_channels)(const aten_channels *line);
+    void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
+                   int64_t count);
+    /* Of float32; see convolution_transforms.h. */
+    void (*see_tiles)(const void *source, const int64_t *offsets, int64_t channels,
+                      int64_t from_channel, int64_t vectors, void *target, int64_t to_channel,
+                      int64_t to_part);
+    void (*spread_weights)(const void *source, int64_t width, int64_t count, void *target,
+                           int64_t to_part);
+    int (*join_tiles)(const aten_tiles *tiles, int64_t rows);
+} aten_window_kernels;

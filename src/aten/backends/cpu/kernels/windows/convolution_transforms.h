@@ -1,0 +1,143 @@
+/* Windows of three by three with fewer multiplications: F(2 × 2, 3 × 3) of Winograd, Arithmetic
+   Complexity of Computations (1980), as Lavin and Gray, Fast Algorithms for Convolutional Neural
+   Networks (2015), use it. Part of convolution_kernels.h, whose macros it uses.
+
+   A tile is two by two results, which see four by four elements. Those become sixteen sums, and nine
+   weights become sixteen; products of these are summed over channels, and sixteen such sums become the
+   four results. A result is made of nothing but what it sees, so where others see infinities or NaN
+   it stays what it is. Lanes are tiles, or weights, next to each other. */
+
+/* Sixteen sums, `to_part` apart, of what `vectors` vectors of tiles see of each channel; the elements
+   that a tile sees lie at `offsets`. */
+static TARGET void NAME(see_tiles)(const void *source, const int64_t *offsets, int64_t channels,
+                                   int64_t from_channel, int64_t vectors, void *target,
+                                   int64_t to_channel, int64_t to_part)
+{
+    int64_t channel, place;
+    for (channel = 0; channel < channels; channel++)
+        for (place = 0; place < vectors * LANES; place += LANES) {
+            const ELEMENT *from = (const ELEMENT *)source + channel * from_channel + place;
+            ELEMENT *to = (ELEMENT *)target + channel * to_channel + place;
+            NAME(vector) part[4][4];
+            int i, j;
+            ATEN_UNROLL for (j = 0; j < 4; j++) {
+                const NAME(vector) first = NAME(load)(from + offsets[j]);
+                const NAME(vector) second = NAME(load)(from + offsets[4 + j]);
+                const NAME(vector) third = NAME(load)(from + offsets[8 + j]);
+                const NAME(vector) fourth = NAME(load)(from + offsets[12 + j]);
+                part[0][j] = first - third;
+                part[1][j] = second + third;
+                part[2][j] = third - second;
+                part[3][j] = second - fourth;
+            }
+            ATEN_UNROLL for (i = 0; i < 4; i++) {
+                ELEMENT *line = to + 4 * i * to_part;
+                *(NAME(unaligned) *)line = part[i][0] - part[i][2];
+                *(NAME(unaligned) *)(line + to_part) = part[i][1] + part[i][2];
+                *(NAME(unaligned) *)(line + 2 * to_part) = part[i][2] - part[i][1];
+                *(NAME(unaligned) *)(line + 3 * to_part) = part[i][1] - part[i][3];
+            }
+        }
+}
+
+/* Sixteen of nine weights, which lie `width` apart, for `count` channels and as many more as fill the
+   last vector. */
+static TARGET void NAME(spread_weights)(const void *source, int64_t width, int64_t count, void *target,
+                                        int64_t to_part)
+{
+    int64_t place;
+    for (place = 0; place < count; place += LANES) {
+        const ELEMENT *from = (const ELEMENT *)source + place;
+        ELEMENT *to = (ELEMENT *)target + place;
+        NAME(vector) part[4][3];
+        int i, j;
+        ATEN_UNROLL for (j = 0; j < 3; j++) {
+            const NAME(vector) middle = NAME(load)(from + (3 + j) * width);
+            const NAME(vector) outer
+                = NAME(load)(from + j * width) + NAME(load)(from + (6 + j) * width);
+            part[0][j] = NAME(load)(from + j * width);
+            part[1][j] = (outer + middle) * (ELEMENT)0.5;
+            part[2][j] = (outer - middle) * (ELEMENT)0.5;
+            part[3][j] = NAME(load)(from + (6 + j) * width);
+        }
+        ATEN_UNROLL for (i = 0; i < 4; i++) {
+            const NAME(vector) outer = part[i][0] + part[i][2];
+            ELEMENT *line = to + 4 * i * to_part;
+            *(NAME(unaligned) *)line = part[i][0];
+            *(NAME(unaligned) *)(line + to_part) = (outer + part[i][1]) * (ELEMENT)0.5;
+            *(NAME(unaligned) *)(line + 2 * to_part) = (outer - part[i][1]) * (ELEMENT)0.5;
+            *(NAME(unaligned) *)(line + 3 * to_part) = part[i][2];
+        }
+    }
+}
+
+/* `count` elements of two lines by turns; whether one of them is not finite. */
+static inline __attribute__((always_inline)) TARGET int
+NAME(interleave)(const ELEMENT *even, const ELEMENT *odd, int64_t count, ELEMENT *to)
+{
+    int64_t place;
+#ifdef ZIPPED
+    int found = 0;
+    for (place = 0; place < count; place += 2 * LANES, even += LANES, odd += LANES, to += 2 * LANES) {
+        const int64_t rest = count - place;
+        const NAME(vector) one = NAME(load)(even), other = NAME(load)(odd);
+        const NAME(vector) low = ZIPPED(0, one, other), high = ZIPPED(1, one, other);
+        const MASK first = MAKE_MASK(0, rest < LANES ? rest : LANES);
+        STORE_PART(to, first, low);
+        found |= NOT_FINITE(first, low);
+        if (rest > LANES) {
+            const MASK second = MAKE_MASK(0, rest < 2 * LANES ? rest - LANES : LANES);
+            STORE_PART(to + LANES, second, high);
+            found |= NOT_FINITE(second, high);
+        }
+    }
+    return found;
+#else
+    /* What is finite is zero times itself. */
+    ELEMENT sum = 0;
+    for (place = 0; place < count; place++) {
+        const ELEMENT value = place % 2 ? odd[place / 2] : even[place / 2];
+        sum += value * 0;
+        to[place] = value;
+    }
+    return sum != 0;
+#endif
+}
+
+/* Results of `rows` channels from sixteen sums of products each, which lie `part` apart; and whether
+   one of them is not finite. */
+static TARGET int NAME(join_tiles)(const aten_tiles *tiles, int64_t rows)
+{
+    ELEMENT lines[4][ATEN_VECTORS * LANES + LANES];
+    int64_t row, place, piece;
+    int i, found = 0;
+    for (row = 0; row < rows; row++) {
+        const ELEMENT *from = (const ELEMENT *)tiles->sums + row * tiles->width;
+        const ELEMENT *bias = (const ELEMENT *)tiles->bias;
+        const ELEMENT constant = bias ? bias[row * tiles->bias_step] : 0;
+        ELEMENT *out = (ELEMENT *)tiles->out + row * tiles->out_channel;
+        for (place = 0; place < tiles->width; place += LANES) {
+            NAME(vector) half[2][4];
+            ATEN_UNROLL for (i = 0; i < 4; i++) {
+                const ELEMENT *at = from + i * tiles->part + place;
+                const NAME(vector) second = NAME(load)(at + 4 * tiles->part);
+                const NAME(vector) third = NAME(load)(at + 8 * tiles->part);
+                half[0][i] = NAME(load)(at) + second + third;
+                half[1][i] = second - third - NAME(load)(at + 12 * tiles->part);
+            }
+            ATEN_UNROLL for (i = 0; i < 2; i++) {
+                const NAME(vector) first = half[i][0] + half[i][1] + half[i][2];
+                const NAME(vector) other = half[i][1] - half[i][2] - half[i][3];
+                *(NAME(unaligned) *)(lines[2 * i] + place) = first + constant;
+                *(NAME(unaligned) *)(lines[2 * i + 1] + place) = other + constant;
+            }
+        }
+        for (piece = 0; piece < tiles->pieces; piece++) {
+            const aten_tile_piece *here = &tiles->piece[piece];
+            for (i = 0; i < here->lines; i++)
+                found |= NAME(interleave)(lines[2 * i] + here->place, lines[2 * i + 1] + here->place,
+                                          here->count, out + here->out + i * tiles->out_line);
+        }
+    }
+    return found;
+}

@@ -1,0 +1,8 @@
+"""Windows over few channels."""
+
+from aten.backends.cpu.kernels.windows.direct cimport aten_window_kernels, aten_windows
+
+# 1 if done, 0 if panels are the better way, -1 without memory. Copies are made by `copying` kernels;
+# elements of the result have `out_size` bytes.
+cdef int glide_all(const aten_windows* work, const aten_window_kernels* kernels,
+                   const aten_window_kernels* copying, int size, int out_size) noexcept nogil

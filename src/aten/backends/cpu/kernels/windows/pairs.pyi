@@ -1,0 +1,14 @@
+from collections.abc import Sequence
+
+from aten._core.tensor.tensor import Tensor
+
+def convolve_pairs(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    out: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> bool: ...

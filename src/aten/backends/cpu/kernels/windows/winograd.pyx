@@ -1,0 +1,516 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""Windows of three by three that move by one, with 16 multiplications for each 36 of the definition.
+
+Winograd's F(2 × 2, 3 × 3), whose arithmetic is in convolution_transforms.h. What tiles see is copied
+band by band, parted into even and odd rows and columns, so that neighbouring tiles look at a run of
+memory; where a line of tiles ends there is one that is none. A strip of tiles then becomes sixteen
+panels, each multiplied with as many weights, and what comes out the results.
+
+Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and
+sums over channels go in order, in stretches that their number alone decides, so bits do not depend on how a result is cut.
+
+Rounding differs from that of a sum of products: where c channels are seen, an error is at most
+(c + 12) u times what the algorithm gives for the sizes of all numbers and of its own coefficients,
+u = 2^-24, which is some times the sum of the products' sizes (Higham, Accuracy and Stability of
+Numerical Algorithms, section 3.1). Infinities that meet themselves with another sign are NaN, and so
+are sums beyond the largest number: images with such results are left to others.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.windows.direct cimport (
+    ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile, aten_windows,
+)
+from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots
+
+cdef enum:
+    # Elements that a tile sees, and results of one.
+    SEEN = 16
+    SIDE = 4
+    SIZE = 4                # of an element in bytes
+    # Channels and positions below which transforms take longer than they save.
+    FEWEST_CHANNELS = 16
+    FEWEST_POSITIONS = 180
+    # Elements of a copied band, at least and at most, and tiles in one.
+    BAND = 1 << 16
+    LARGEST_BAND = 1 << 18
+    TILES = 192
+    PIECES_PER_THREAD = 2
+    # Channels of a result multiplied at a time: their sums stay in the second cache.
+    ROWS = 64
+    LEAST_ROWS = 32
+    # Weights, before there are sixteen of nine, that have no room in the second cache. Then so many
+    # channels of a result, and of what is seen, are one piece, and so many elements of panels a round.
+    MANY_WEIGHTS = 1 << 14
+    FEW_ROWS = 16
+    CHANNELS = 16
+    PANELS = 1 << 20
+    # Channels summed in registers: the more, the larger are errors.
+    STRETCH = 128
+    # An odd number of lines of the cache: rows and parts do not keep each other out.
+    LINE = 16
+
+cdef struct Tiling:
+    const aten_windows* work
+    aten_windows tiles      # what each tile sees, as windows that move by two
+    const aten_window_kernels* kernels
+    Sliding sliding         # copies of them, of one band
+    int64_t slots[3][4]     # where copies begin
+    int64_t offsets[SEEN]
+    # Sixteen of each weight, by part, channel of the result, channel; in rounds the panels of bands.
+    char* weights
+    int64_t weight_row
+    int64_t weight_part
+    int64_t rows            # lines of tiles in a band
+    int64_t bands
+    int64_t rows_each       # channels of a result in a piece
+    int64_t down
+    # Bands of a round, and elements of the panels of one.
+    int64_t first, count, together, band_panels
+    char* redo
+    bint failed
+
+cdef struct Piece:
+    int64_t image, group
+    int64_t line, lines     # of tiles
+    int64_t row, rows       # channels of the result
+    const char* weights     # sixteen of each, a part after the other
+    int64_t weight_part
+    char* copied
+    char* panels
+    char* sums
+
+
+cdef bint suit_tiles(int64_t inputs, int64_t outputs, int64_t height, int64_t width) noexcept nogil:
+    if min(inputs, outputs) < FEWEST_CHANNELS or min(height, width) < SIDE:
+        return False
+    if height * width < FEWEST_POSITIONS or width >= LARGEST_BAND:
+        return False
+    return inputs <= LARGEST_BAND // (4 * (width + 3))
+
+
+cdef bint has_tiles(const aten_windows* work) noexcept nogil:
+    cdef int64_t tap
+    cdef int dim
+    if work.taps != 9 or not suit_tiles(work.inputs, work.outputs, work.sizes[1], work.sizes[2]):
+        return False
+    if work.sizes[0] != 1 or work.input_sizes[0] != 1 or work.out_strides[2] != 1:
+        return False
+    for dim in range(3):
+        if work.step[dim] != 1:
+            return False
+    for tap in range(9):
+        if work.places[0][tap] != 0:
+            return False
+        if work.places[1][tap] != work.places[1][0] + tap // 3:
+            return False
+        if work.places[2][tap] != work.places[2][0] + tap % 3:
+            return False
+    # Padding beyond the image is not worth a copy.
+    return (-work.input_sizes[1] < work.places[1][0] <= 0
+            and -work.input_sizes[2] < work.places[2][0] <= 0)
+
+
+cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
+                         char* redo) noexcept nogil:
+    cdef Tiling tiling
+    cdef int64_t channels = work.groups * work.outputs
+    tiling.work = work
+    tiling.kernels = kernels
+    tiling.redo = redo
+    tiling.failed = False
+    tiling.weight_row = (work.inputs + LINE - 1) // LINE * LINE + LINE
+    tiling.weight_part = tiling.weight_row * channels
+    _describe_tiles(&tiling)
+    _cut(&tiling)
+    _place_seen(&tiling)
+    if tiling.weight_part > MANY_WEIGHTS:
+        return _run_rounds(&tiling)
+    tiling.weights = <char*>malloc(SEEN * tiling.weight_part * SIZE)
+    if tiling.weights == NULL:
+        return False
+    parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_all, &tiling)
+    if not tiling.failed:
+        parallel_for(work.batch * work.groups * tiling.bands * tiling.down, 1, _run_pieces, &tiling)
+    free(tiling.weights)
+    return not tiling.failed
+
+
+cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
+    """Weights that have no room in a cache are made as they are multiplied, with all panels of some
+    bands one after the other."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t band = work.batch * tiling.bands, group
+    tiling.band_panels = _panels_of(tiling, _strips_of(tiling))
+    tiling.together = min(band, max(<int64_t>1, PANELS // tiling.band_panels))
+    tiling.weights = <char*>malloc((tiling.together * tiling.band_panels + LINE) * SIZE)
+    if tiling.weights == NULL:
+        return False
+    for group in range(work.groups):
+        tiling.first = group * band
+        while tiling.first < (group + 1) * band and not tiling.failed:
+            tiling.count = min(tiling.together, (group + 1) * band - tiling.first)
+            parallel_for(tiling.count * ((work.inputs + CHANNELS - 1) // CHANNELS), 1, _see_bands,
+                         tiling)
+            if not tiling.failed:
+                parallel_for((work.outputs + FEW_ROWS - 1) // FEW_ROWS, 1, _run_channels, tiling)
+            tiling.first += tiling.count
+    free(tiling.weights)
+    return not tiling.failed
+
+
+cdef int64_t _strips_of(const Tiling* tiling) noexcept nogil:
+    """Of a whole band."""
+    cdef int64_t tiles = tiling.rows * tiling.sliding.pitch - 1
+    cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
+    return (tiles + widest - 1) // widest
+
+
+cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Panels of a few channels of bands."""
+    cdef Tiling* tiling = <Tiling*>context
+    cdef int64_t inputs = tiling.work.inputs
+    cdef int64_t parts = (inputs + CHANNELS - 1) // CHANNELS
+    cdef int64_t index, first, last, place, width
+    cdef Piece piece
+    cdef char* panels
+    cdef char* memory = _take(tiling, &piece, CHANNELS, 0, 0)
+    if memory == NULL:
+        return
+    for index in range(begin, end):
+        _find_band(tiling, &piece, tiling.first + index // parts)
+        first = index % parts * CHANNELS
+        last = min(first + CHANNELS, inputs)
+        _copy_band(tiling, &piece, first, last)
+        panels = tiling.weights + index // parts * tiling.band_panels * SIZE
+        place = 0
+        while _next_strip(tiling, &piece, place, &width):
+            _see_strip(tiling, &piece, first, last, place, width, panels)
+            panels += SEEN * (inputs * width + LINE) * SIZE
+            place += width
+    free(memory)
+
+
+cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """A few channels of the result for the bands of a round."""
+    cdef Tiling* tiling = <Tiling*>context
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t band, place, width, index
+    cdef Piece piece
+    cdef char* panels
+    cdef char* weights
+    cdef char* memory
+    piece.weight_part = FEW_ROWS * tiling.weight_row + LINE
+    memory = _take(tiling, &piece, 0, SEEN * piece.weight_part, FEW_ROWS)
+    if memory == NULL:
+        return
+    weights = piece.panels
+    piece.weights = weights
+    for index in range(begin, end):
+        piece.row = index * FEW_ROWS
+        piece.rows = min(<int64_t>FEW_ROWS, work.outputs - piece.row)
+        for band in range(tiling.count):
+            _find_band(tiling, &piece, tiling.first + band)
+            if band == 0:
+                _spread_weights(tiling, piece.group * work.outputs + piece.row, piece.rows, weights,
+                                piece.weight_part)
+            panels = tiling.weights + band * tiling.band_panels * SIZE
+            place = 0
+            while _next_strip(tiling, &piece, place, &width):
+                _multiply_strip(tiling, &piece, panels, place, width)
+                panels += SEEN * (work.inputs * width + LINE) * SIZE
+                place += width
+            _finish(tiling, &piece)
+    free(memory)
+
+
+cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
+    """Tiles, and copies of what they see: even and odd rows and columns apart."""
+    cdef const aten_windows* work = tiling.work
+    cdef Sliding* sliding = &tiling.sliding
+    cdef int64_t slot
+    tiling.tiles = work[0]
+    tiling.tiles.step[1] = tiling.tiles.step[2] = 2
+    tiling.tiles.sizes[1] = (work.sizes[1] + 1) // 2
+    tiling.tiles.sizes[2] = (work.sizes[2] + 1) // 2
+    for slot in range(4):
+        tiling.slots[0][slot] = 0
+        tiling.slots[1][slot] = work.places[1][0] + slot // 2
+        tiling.slots[2][slot] = work.places[2][0] + slot % 2
+    sliding.work = &tiling.tiles
+    sliding.kernels = tiling.kernels
+    sliding.size = SIZE
+    sliding.slots.count = 4
+    sliding.slots.z = tiling.slots[0]
+    sliding.slots.y = tiling.slots[1]
+    sliding.slots.x = tiling.slots[2]
+    sliding.slots.reach_y = sliding.slots.reach_x = 1
+    sliding.pitch = tiling.tiles.sizes[2] + 1
+
+
+cdef void _place_seen(Tiling* tiling) noexcept nogil:
+    """Where in the copy of a band a tile finds the elements that it sees."""
+    cdef Sliding* sliding = &tiling.sliding
+    cdef int64_t seen, y, x
+    sliding.height = tiling.rows + 1
+    for seen in range(SEEN):
+        y = seen // SIDE
+        x = seen % SIDE
+        tiling.offsets[seen] = (((y % 2 * 2 + x % 2) * sliding.height + y // 2) * sliding.pitch
+                                + x // 2)
+
+
+cdef void _cut(Tiling* tiling) noexcept nogil:
+    """Choose bands and pieces."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t lines = tiling.tiles.sizes[1]
+    cdef int64_t pitch = tiling.tiles.sizes[2] + 1
+    cdef int64_t images = work.batch * work.groups
+    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
+    cdef int64_t rows, most, copied, cost, least = -1
+    most = min(lines, max(<int64_t>1, TILES // pitch))
+    copied = work.inputs
+    if tiling.weight_part > MANY_WEIGHTS:
+        copied = min(copied, <int64_t>CHANNELS)
+    most = min(most, max(<int64_t>1, BAND // (copied * 4 * pitch) - 1))
+    tiling.rows = 1
+    # The more a band has, the fewer lines are copied twice; but vectors are to be full.
+    for rows in range(1, most + 1):
+        cost = _cost(tiling, rows, lines, pitch)
+        if least < 0 or cost <= least:
+            least = cost
+            tiling.rows = rows
+    tiling.bands = (lines + tiling.rows - 1) // tiling.rows
+    tiling.rows_each = work.outputs
+    tiling.down = 1
+    if images * tiling.bands < wanted:
+        tiling.down = (wanted + images * tiling.bands - 1) // (images * tiling.bands)
+        tiling.rows_each = max(<int64_t>LEAST_ROWS,
+                               (work.outputs + tiling.down - 1) // tiling.down)
+        tiling.rows_each = (tiling.rows_each + 7) // 8 * 8
+        tiling.down = (work.outputs + tiling.rows_each - 1) // tiling.rows_each
+
+
+cdef int64_t _cost(const Tiling* tiling, int64_t rows, int64_t lines, int64_t pitch) noexcept nogil:
+    """About how long all bands take, if so many lines are one."""
+    cdef int lanes = tiling.kernels.lanes
+    cdef int64_t whole = lines // rows, rest = lines % rows
+    cdef int64_t vectors = whole * ((rows * pitch - 1 + lanes - 1) // lanes)
+    cdef int64_t copied = whole * (rows + 1)
+    if rest > 0:
+        vectors += (rest * pitch - 1 + lanes - 1) // lanes
+        copied += rest + 1
+    return (vectors * (SEEN * tiling.work.outputs + 64) * lanes + copied * pitch * 32)
+
+
+cdef void _spread_all(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Tiling* tiling = <Tiling*>context
+    _spread_weights(tiling, begin, end - begin,
+                    tiling.weights + begin * tiling.weight_row * SIZE, tiling.weight_part)
+
+
+cdef void _spread_weights(Tiling* tiling, int64_t first, int64_t count, char* out,
+                          int64_t part) noexcept nogil:
+    """Sixteen of nine weights, `part` apart, for some channels of the result."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t width = (work.inputs + LINE - 1) // LINE * LINE
+    cdef char* turned = <char*>malloc(9 * width * SIZE)
+    cdef int64_t row
+    if turned == NULL:
+        tiling.failed = True
+        return
+    memset(turned, 0, 9 * width * SIZE)
+    for row in range(count):
+        tiling.kernels.turn(<const char*>work.weight + (first + row) * work.weight_row * SIZE, 9,
+                            work.inputs, 9, turned, width)
+        tiling.kernels.spread_weights(turned, width, width, out + row * tiling.weight_row * SIZE,
+                                      part)
+    free(turned)
+
+
+cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef Tiling* tiling = <Tiling*>context
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t index
+    cdef Piece piece
+    cdef char* memory = _take(tiling, &piece, work.inputs, _panels_of(tiling, 1), tiling.rows_each)
+    if memory == NULL:
+        return
+    piece.weight_part = tiling.weight_part
+    for index in range(begin, end):
+        _find_band(tiling, &piece, index // tiling.down)
+        piece.row = index % tiling.down * tiling.rows_each
+        piece.rows = min(tiling.rows_each, work.outputs - piece.row)
+        piece.weights = tiling.weights + (
+            (piece.group * work.outputs + piece.row) * tiling.weight_row * SIZE)
+        _run_piece(tiling, &piece)
+    free(memory)
+
+
+cdef inline void _find_band(const Tiling* tiling, Piece* piece, int64_t index) noexcept nogil:
+    """Group by group, image by image."""
+    cdef int64_t each = tiling.work.batch * tiling.bands
+    piece.group = index // each
+    piece.image = index % each // tiling.bands
+    piece.line = index % tiling.bands * tiling.rows
+    piece.lines = min(tiling.rows, tiling.tiles.sizes[1] - piece.line)
+
+
+cdef inline int64_t _panels_of(const Tiling* tiling, int64_t strips) noexcept nogil:
+    """Elements."""
+    return strips * SEEN * (tiling.work.inputs * ATEN_VECTORS * tiling.kernels.lanes + LINE)
+
+
+cdef char* _take(Tiling* tiling, Piece* piece, int64_t channels, int64_t panels,
+                 int64_t rows) noexcept nogil:
+    """Memory for a band of so many channels, so many elements of panels, and sums."""
+    cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
+    cdef int64_t copied = channels * 4 * tiling.sliding.height * tiling.sliding.pitch + 2 * widest
+    cdef int64_t sums = SEEN * (min(<int64_t>ROWS, rows) * widest + LINE)
+    cdef char* memory = <char*>malloc((copied + panels + sums) * SIZE + 64)
+    if memory == NULL:
+        tiling.failed = True
+        return NULL
+    piece.panels = <char*>((<size_t>memory + 63) // 64 * 64)
+    piece.sums = piece.panels + panels * SIZE
+    piece.copied = piece.sums + sums * SIZE
+    # What lies beyond is looked at, and is no part of a result.
+    memset(piece.copied, 0, copied * SIZE)
+    return memory
+
+
+cdef void _run_piece(Tiling* tiling, const Piece* piece) noexcept nogil:
+    """Some channels of a band, strip after strip."""
+    cdef int64_t place = 0, width
+    _copy_band(tiling, piece, 0, tiling.work.inputs)
+    while _next_strip(tiling, piece, place, &width):
+        _see_strip(tiling, piece, 0, tiling.work.inputs, place, width, piece.panels)
+        _multiply_strip(tiling, piece, piece.panels, place, width)
+        place += width
+    _finish(tiling, piece)
+
+
+cdef bint _next_strip(const Tiling* tiling, const Piece* piece, int64_t place,
+                      int64_t* width) noexcept nogil:
+    """How wide the one that begins at a place is; False at the end."""
+    cdef int lanes = tiling.kernels.lanes
+    cdef int64_t vectors = (piece.lines * tiling.sliding.pitch - 1 - place + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    if strips <= 0:
+        return False
+    width[0] = (vectors + strips - 1) // strips * lanes
+    return True
+
+
+cdef void _copy_band(const Tiling* tiling, const Piece* piece, int64_t first,
+                     int64_t last) noexcept nogil:
+    """Channels first … last, parted."""
+    cdef const Sliding* sliding = &tiling.sliding
+    cdef int64_t plane = 4 * sliding.height * sliding.pitch
+    cdef int64_t channel
+    for channel in range(first, last):
+        copy_slots(sliding, piece.image, piece.group * tiling.work.inputs + channel, 0, piece.line,
+                   0, piece.lines, piece.copied + (channel - first) * plane * SIZE)
+
+
+cdef void _see_strip(const Tiling* tiling, const Piece* piece, int64_t first, int64_t last,
+                     int64_t place, int64_t width, char* panels) noexcept nogil:
+    """Panels of the channels that are copied."""
+    tiling.kernels.see_tiles(piece.copied + place * SIZE, tiling.offsets, last - first,
+                             4 * tiling.sliding.height * tiling.sliding.pitch,
+                             width // tiling.kernels.lanes, panels + first * width * SIZE, width,
+                             tiling.work.inputs * width + LINE)
+
+
+cdef void _finish(const Tiling* tiling, const Piece* piece) noexcept nogil:
+    """What follows the sums of a piece."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t row
+    if work.finish == NULL:
+        return
+    for row in range(piece.rows):
+        tiling.kernels.finish(
+            work.finish, True,
+            _channel_of(tiling, piece, row) + 2 * piece.line * work.out_strides[1] * SIZE,
+            work.out_strides[1], min(2 * piece.lines, work.sizes[1] - 2 * piece.line),
+            work.sizes[2])
+
+
+cdef inline char* _channel_of(const Tiling* tiling, const Piece* piece, int64_t row) noexcept nogil:
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t channel = piece.group * work.outputs + piece.row + row
+    return <char*>work.out + (piece.image * work.out_batch + channel * work.out_channel) * SIZE
+
+
+cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels, int64_t place,
+                          int64_t width) noexcept nogil:
+    """The results of `width` tiles from `place` on, of which there are panels."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t part = work.inputs * width + LINE
+    cdef int64_t stretches = (work.inputs + STRETCH - 1) // STRETCH
+    cdef int64_t stretch = (work.inputs + stretches - 1) // stretches
+    cdef int64_t row = 0, rows, index, channel
+    cdef aten_window_tile tile
+    cdef aten_tiles tiles
+    _find_lines(tiling, piece, place, width, &tiles)
+    tile.columns = tile.width = tile.out_row = tiles.width = width
+    tile.left_row = tiling.weight_row
+    tile.bias = tile.source = NULL
+    tile.offsets = NULL
+    tile.bias_step = tile.source_row = 0
+    tile.ahead = False
+    tile.finish = NULL
+    tiles.sums = piece.sums
+    tiles.bias = NULL
+    tiles.bias_step = work.bias_step
+    tiles.out_channel = work.out_channel
+    tiles.out_line = work.out_strides[1]
+    while row < piece.rows:
+        rows = min(<int64_t>ROWS, piece.rows - row)
+        tiles.part = rows * width + LINE
+        for index in range(SEEN):
+            tile.out = piece.sums + index * tiles.part * SIZE
+            channel = 0
+            while channel < work.inputs:
+                tile.adds = channel > 0
+                tile.depth = min(stretch, work.inputs - channel)
+                tile.left = piece.weights + (
+                    index * piece.weight_part + row * tiling.weight_row + channel) * SIZE
+                tile.right = panels + (index * part + channel * width) * SIZE
+                tiling.kernels.multiply(&tile, rows)
+                channel += stretch
+        if work.bias != NULL:
+            tiles.bias = <const char*>work.bias + (
+                piece.group * work.outputs + piece.row + row) * work.bias_step * SIZE
+        tiles.out = _channel_of(tiling, piece, row)
+        if tiling.kernels.join_tiles(&tiles, rows):
+            tiling.redo[piece.image] = 1
+        row += rows
+
+
+cdef void _find_lines(const Tiling* tiling, const Piece* piece, int64_t place, int64_t width,
+                      aten_tiles* tiles) noexcept nogil:
+    """Where the tiles of a strip stand; one at the end of each line is none."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t pitch = tiling.sliding.pitch
+    cdef int64_t end = min(place + width, piece.lines * pitch - 1)
+    cdef int64_t first = place, line, column, count
+    cdef aten_tile_piece* found
+    tiles.pieces = 0
+    while place < end:
+        line = place // pitch
+        column = place - line * pitch
+        count = min(pitch - 1 - column, end - place)
+        if count > 0:
+            found = &tiles.piece[tiles.pieces]
+            found.place = place - first
+            found.count = min(2 * count, work.sizes[2] - 2 * column)
+            line += piece.line
+            found.lines = min(<int64_t>2, work.sizes[1] - 2 * line)
+            found.out = 2 * line * work.out_strides[1] + 2 * column
+            tiles.pieces += 1
+        place += max(count, <int64_t>1)
