@@ -24,6 +24,7 @@ from aten.compiler.functions import CompiledFunction
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewriting import Rewriting, described, users_of
+from aten.compiler.values import operator_of
 from aten.graph.archive import Archive
 from aten.graph.interpreter import Interpreter, Step, _make_list
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -37,10 +38,21 @@ Written = dict[str, Any]
 _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
 _MAX_POOL = "aten.max_pool2d_with_indices.default"
+_VIEWS = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("view.default", "permute.default", "transpose.int", "t.default", "unsqueeze.default"),
+        *("squeeze.default", "squeeze.dim", "squeeze.dims", "expand.default", "select.int"),
+        *("slice.Tensor", "alias.default"),
+    )
+)
+_PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 # Kernels that are called without an operator, and the operators that they stand for.
 _DIRECT: dict[str, tuple[str, ...]] = {
     "direct.convolution": ("fused::convolution_epilogue", "aten::convolution"),
     "direct.max_pool": ("aten::max_pool2d_with_indices",),
+    "direct.window": (),
+    **{f"direct.product:{form}": (f"aten::{form}",) for form in _PRODUCTS},
 }
 _ALIGNMENT = 64
 
@@ -264,7 +276,12 @@ def _with_direct_calls(graph: Graph) -> Graph:
     for node in graph.nodes:
         if node in rewriting.current:
             continue
-        made = _direct_convolution(node) or _direct_pooling(node, users)
+        made = (
+            _direct_convolution(node)
+            or _direct_pooling(node, users)
+            or _direct_product(node)
+            or _direct_window(node, users)
+        )
         if made is None:
             rewriting.keep(node)
             continue
@@ -301,6 +318,35 @@ def _direct_pooling(node: Node, users: dict[Node, list[Node]]) -> Node | None:
     windows = max_windows("max_pool2d", described(meta), 2, *node.args[1:])
     args = (node.args[0], [list(one) for one in windows])
     return Node(found[0].name, "call_function", "direct.max_pool", args, {}, found[0].meta)
+
+
+def _direct_product(node: Node) -> Node | None:
+    namespace, form, _ = (*node.target.split("."), "", "")[:3]
+    op = operator_of(node)
+    if namespace != "aten" or form not in _PRODUCTS or op is None:
+        return None
+    factors = [one.default for one in op._schema.arguments[3:]]
+    given = [*node.args, *factors[max(len(node.args) - 3, 0) :]]
+    names = [one.name for one in op._schema.arguments]
+    for name, value in node.kwargs.items():
+        given[names.index(name)] = value
+    if len(given) != len(names) or not op.qualified_name.endswith(f"::{form}"):
+        return None
+    return Node(node.name, "call_function", f"direct.product:{form}", tuple(given), {}, node.meta)
+
+
+def _direct_window(node: Node, users: dict[Node, list[Node]]) -> Node | None:
+    """A view of what the program computes, which nobody else sees."""
+    if node.target not in _VIEWS or not isinstance(node.args[0], Node):
+        return None
+    source, meta = node.args[0], node.meta["val"]
+    if source.op == "placeholder" or any(one.op == "output" for one in users.get(node, [])):
+        return None
+    before = source.meta["val"]
+    offset = meta.storage_offset - before.storage_offset
+    was, now = ([list(one.shape), list(one.stride)] for one in (before, meta))
+    args = (source, was, now, offset)
+    return Node(node.name, "call_function", "direct.window", args, {}, node.meta)
 
 
 def _is_row_major(meta: TensorMeta) -> bool:

@@ -14,9 +14,10 @@ from aten import registry
 from aten._core.base.device import LAYOUTS, MEMORY_FORMATS, device
 from aten._core.base.dtypes import DTYPES, get_default_dtype
 from aten._core.base.keys import gradient_modes, thread_included
-from aten._core.dispatch.dispatcher import registrations_so_far
+from aten._core.dispatch.dispatcher import OpOverload, registrations_so_far
 from aten._core.dispatch.replaying import CallGuard, Replay
 from aten._core.tensor.construct import empty_strided
+from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import FusedKernel, Launch, Plan, is_plain
 from aten.compiler import state
@@ -185,7 +186,7 @@ def require_inside(written: Mapping[str, Any], tensors: Sequence[Described]) -> 
     if any(type(one) is not int or abs(one) > _LARGEST for one in numbers):
         raise ValueError("numbers out of range")
     folded = reduced[1 : 1 + rank]
-    if rank and (rank < 0 or reduced[0] > _product(folded)):
+    if rank and (rank < 0 or reduced[0] > _count(folded)):
         raise ValueError("folds of more elements than there are")
     for place in range(count):
         walked = [(size, row[place]) for size, row in zip(sizes, steps, strict=True)]
@@ -202,7 +203,7 @@ def require_inside(written: Mapping[str, Any], tensors: Sequence[Described]) -> 
             raise ValueError("a walk that leaves its tensor")
 
 
-def _product(sizes: Sequence[int]) -> int:
+def _count(sizes: Sequence[int]) -> int:
     made = 1
     for size in sizes:
         made *= size
@@ -297,14 +298,15 @@ def _python_function(name: str) -> Callable[..., Any]:
 
 
 def _direct(name: str) -> Callable[..., Any]:
-    return _DIRECT[name]()
+    kind, _, form = name.partition(":")
+    return _DIRECT[kind](form)
 
 
 def _listed(name: str) -> Callable[..., Any]:
     return lambda *items: list(items)
 
 
-def _convolution() -> Callable[..., Any]:
+def _convolution(_: str) -> Callable[..., Any]:
     """`fused::convolution_epilogue`; the operator itself for what is no ordinary call."""
     from aten.backends.cpu.kernels.windows.convolution_calls import convolved
 
@@ -317,7 +319,7 @@ def _convolution() -> Callable[..., Any]:
     return call
 
 
-def _max_pool() -> Callable[..., Any]:
+def _max_pool(_: str) -> Callable[..., Any]:
     """The largest elements of windows of planes, row-major and without their places."""
     from aten.backends.cpu.kernels.windows.pooling import max_pool, regular_windows
 
@@ -336,7 +338,41 @@ def _max_pool() -> Callable[..., Any]:
     return call
 
 
-_DIRECT = {"convolution": _convolution, "max_pool": _max_pool}
+def _product(form: str) -> Callable[..., Any]:
+    """A product of matrices: `mm`, `addmm`, `bmm`, …"""
+    from aten.backends.cpu.kernels.matrix.products import ProductKernel, multiplied
+
+    # The kernel asks it for its name alone; the registry has another one.
+    entry = registry.Entry("kernel", "functional")
+    kernel = ProductKernel(OpOverload("frozen", form, "", "", entry), form, True)
+    otherwise = _operator(f"aten::{form}")
+
+    def call(*args: Any) -> Any:
+        made = multiplied(kernel, *args)
+        return otherwise(*args) if made is None else made
+
+    return call
+
+
+def _window(_: str) -> Callable[..., Any]:
+    """The memory of a tensor with other sizes and strides, so many elements on."""
+
+    def call(source: Tensor, was: list[Any], now: list[Any], offset: int) -> Tensor:
+        if [list(source.shape), list(source.stride())] != was:
+            raise RuntimeError("a view of something else than what the program was compiled for")
+        begin = (source.storage_offset() + offset) * source.itemsize
+        sizes, strides = now
+        return tensor_from_buffer(source.untyped_storage(), source.dtype, sizes, strides, begin)
+
+    return call
+
+
+_DIRECT = {
+    "convolution": _convolution,
+    "max_pool": _max_pool,
+    "product": _product,
+    "window": _window,
+}
 _FUNCTIONS = {
     "operator": _operator,
     "python": _python_function,

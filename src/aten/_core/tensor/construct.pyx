@@ -19,7 +19,6 @@ from aten._core.base.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMP
                                      item_size, promote_codes)
 from aten._core.base.dtypes import DTYPES, promote_types
 from aten._core.base.errors import DataDependentOutputException, NoElementsError
-from aten._core.base.float8 import decode, encode
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.memory.storage cimport (Storage, expose, is_aligned, is_opaque, storage_at,
@@ -75,8 +74,15 @@ cdef object read_element(const char* place, int code):
     if code == COMPLEX32:
         return PyComplex_FromDoubles(PyFloat_Unpack2(place, 1), PyFloat_Unpack2(place + 2, 1))
     if is_float8(code):
-        return decode((<uint8_t*>place)[0], dtype_from_code(code).name)
+        return _float8().decode((<uint8_t*>place)[0], dtype_from_code(code).name)
     raise TypeError(f"elements of {dtype_from_code(code)} are no Python numbers")
+
+
+cdef object _float8():
+    """What reads and writes numbers of 8 bits, imported when one is first met."""
+    from aten._core.base import float8
+
+    return float8
 
 
 cdef bint is_float8(int code):
@@ -142,7 +148,7 @@ cdef int write_element(char* place, int code, object value) except -1:
         else:
             if not is_float8(code):
                 raise TypeError(f"Python numbers cannot be elements of {dtype_from_code(code)}")
-            (<uint8_t*>place)[0] = encode(<double>value, dtype_from_code(code).name)
+            (<uint8_t*>place)[0] = _float8().encode(<double>value, dtype_from_code(code).name)
     except (OverflowError, ValueError):
         raise RuntimeError(f"value cannot be converted to type {dtype_from_code(code).name} "
                            f"without overflow: {value}") from None
