@@ -6,6 +6,8 @@ import gc
 from importlib import import_module
 from typing import Any
 
+__version__ = "0.1.0"
+
 # What is made by importing stays: nothing of it is garbage, and looking for some takes a sixth of
 # the time.
 _collects = gc.isenabled()
@@ -45,8 +47,6 @@ try:
     from aten.interop import from_dlpack, from_numpy, frombuffer
     from aten.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
     from aten.surface import install_slots
-
-    __version__ = "0.1.0"
 
     backends.install()
     arithmetic.install()

@@ -14,6 +14,7 @@ Errors are one line on standard error and exit status 2; --traceback shows where
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
@@ -96,6 +97,10 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. Returns the exit status: 0, or 2 after an error."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None:
+        # The process is the command's: what has been imported is looked through for garbage never
+        # again, not even at its end.
+        gc.freeze()
     # What one command needs is imported for none of the others.
     chosen = given[:1] if given[:1] and given[0] in _COMMANDS else _COMMANDS
     options = _parser(chosen).parse_args(given)

@@ -183,9 +183,9 @@ def load(path: str | os.PathLike[str], verify: bool = True) -> AheadProgram:
             f"{name}: compiled for {wanted.machine} with {', '.join(lacking) or 'other features'}; "
             f"this is {processor.machine}{' without' if lacking else ''}: compile the program here"
         )
-    image = images.Image(bytes(content), description["code"], description["functions"], {})
+    image = images.Image(content, description["code"], description["functions"], {})
     try:
-        loaded = images.Loaded(image)
+        loaded = images.loaded(image)
     except images.LinkError as error:
         raise ArchiveError(f"{name}: {error}") from None
     kernels = {key: loaded.address + place for key, place in description["kernels"].items()}
@@ -202,7 +202,7 @@ def load(path: str | os.PathLike[str], verify: bool = True) -> AheadProgram:
 def _plans(
     description: Mapping[str, Any],
     kernels: Mapping[str, int],
-    loaded: images.Loaded,
+    loaded: object,
     constants: memoryview,
     saved: memoryview,
 ) -> list[FrozenProgram]:
