@@ -61,7 +61,13 @@ def write_program(
         "constants": constants.written,
         "plans": plans,
     }
-    _write(path, json.dumps(description).encode(), image.content, bytes(constants.content), saved)
+    _write(
+        path,
+        json.dumps(description).encode(),
+        bytes(image.content),
+        bytes(constants.content),
+        saved,
+    )
     return len(kernels)
 
 
