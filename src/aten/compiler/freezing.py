@@ -25,6 +25,7 @@ from aten.compiler.fusing import FusedGroup
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewriting import Rewriting, described, users_of
 from aten.compiler.values import operator_of
+from aten.grad_mode import no_grad
 from aten.graph.archive import Archive
 from aten.graph.interpreter import Interpreter, Step, _make_list
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -107,7 +108,9 @@ def frozen(function: Any, inputs: Sequence[Any], constants: Constants) -> Writte
     Raises UnwritableProgramError where that is no program, or one that files do not keep.
     """
     compiled = CompiledFunction(function, dynamic=False)
-    compiled(*inputs)
+    # Files hold no trained tensors: nothing of them requires gradients.
+    with no_grad():
+        compiled(*inputs)
     programs = compiled.programs()
     if len(programs) != 1 or not isinstance(programs[0], CompiledProgram) or programs[0].writes:
         raise UnwritableProgramError("; ".join(compiled.breaks) or "it writes to what it is given")

@@ -65,8 +65,10 @@ class _Object:
         return names[name : names.index(b"\0", name)].decode(), section, value
 
 
-def linked(objects: Mapping[str, bytes]) -> Image:
-    """An image of objects by the names of their kernels.
+def linked(objects: Mapping[str, bytes], weights: str = "", beyond: int = 0) -> Image:
+    """An image of objects by the names of their kernels, which may call each other.
+
+    `weights` is the name of what lies `beyond` bytes behind the image.
 
     Raises LinkError for objects with relocations of other kinds, or with data that is written to.
     """
@@ -85,7 +87,7 @@ def linked(objects: Mapping[str, bytes]) -> Image:
     symbols: dict[str, int] = {}
     for name, one in read.items():
         symbols[name] = _resolve(one, name, made, calls)
-    functions = sorted({function for _, _, function in calls})
+    functions = sorted({one for _, _, one in calls if one not in symbols and one != weights})
     made += bytes(-len(made) % _WORD)
     stubs = {function: len(made) + _WORD * place for place, function in enumerate(functions)}
     code = -(-(len(made) + _WORD * len(functions)) // PAGE) * PAGE
@@ -93,8 +95,9 @@ def linked(objects: Mapping[str, bytes]) -> Image:
         slot = code + _WORD * place
         made += _JUMP + struct.pack("<i", slot - (stubs[function] + 6)) + b"\xcc\xcc"
     made += bytes(code - len(made)) + bytes(-(-_WORD * len(functions) // PAGE) * PAGE)
-    for place, addend, function in calls:
-        struct.pack_into("<i", made, place, stubs[function] + addend - place)
+    places = {**stubs, **symbols, **({weights: len(made) + beyond} if weights else {})}
+    for place, addend, name in calls:
+        struct.pack_into("<i", made, place, places[name] + addend - place)
     return Image(bytes(made), code, functions, symbols)
 
 
