@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import random
 import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +51,7 @@ for name in (
 ):
     assert name not in sys.modules, name
 """
+ODD = [0, -1, 3, 2**31, 2**63, 2**70, 1.5, float("nan"), "", "x", "float32", None, True, [], {}]
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="machine code in files is for x86-64"
 )
@@ -167,3 +171,74 @@ def test_damage_is_found_before_anything_runs(path: Path, tmp_path: Path) -> Non
         except (ArchiveError, ExportError):
             continue
         raise AssertionError(f"turn {turn} was not refused")
+
+
+def _with_odd_value(drawn: random.Random, value: Any) -> Any:
+    """The value with something else somewhere in it."""
+    if not isinstance(value, dict | list) or not value or drawn.random() < 0.05:
+        return drawn.choice(ODD)
+    if isinstance(value, list):
+        place = drawn.randrange(len(value))
+        if drawn.random() < 0.1:
+            return value[:place] + value[place + 1 :]
+        return [*value[:place], _with_odd_value(drawn, value[place]), *value[place + 1 :]]
+    key = drawn.choice(list(value))
+    if drawn.random() < 0.1:
+        return {name: one for name, one in value.items() if name != key}
+    return {**value, key: _with_odd_value(drawn, value[key])}
+
+
+def _with_description(content: bytes, changed: dict[str, Any]) -> bytes:
+    """The file with another description, and with checksums that fit."""
+    described, code = struct.unpack_from("<QQ", content, 16)
+    first = ahead.on_page(ahead.HEADER.size + described)
+    text = json.dumps(changed).encode()
+    begin = ahead.on_page(ahead.HEADER.size + len(text))
+    middle = text + bytes(begin - ahead.HEADER.size - len(text)) + content[first : first + code]
+    fields = list(ahead.HEADER.unpack_from(content))
+    fields[3] = len(text)
+    head = ahead.HEADER.pack(*fields)[: -ahead.CHECKSUM_BYTES]
+    fields[7] = zlib.crc32(head + middle)
+    return ahead.HEADER.pack(*fields) + middle + content[first + code :]
+
+
+def test_odd_descriptions_are_refused_or_read_whatever_their_checksum_says(
+    path: Path, tmp_path: Path
+) -> None:
+    content = path.read_bytes()
+    (described,) = struct.unpack_from("<Q", content, 16)
+    whole = json.loads(content[ahead.HEADER.size : ahead.HEADER.size + described])
+    assert whole["plans"]
+    assert whole["constants"]
+    changed = tmp_path / "changed.atenc"
+    changed.write_bytes(_with_description(content, whole))
+    x = aten.randn(4, 1, 8, 8)
+    same = ahead.load(changed).flat_call([x])[0]
+    assert aten.equal(same, ahead.load(path).flat_call([x])[0])
+    drawn = random.Random(1)
+    refused = 0
+    for turn in range(600):
+        made = dict(whole)
+        name = drawn.choice(["plans", "plans", "plans", "constants", *whole])
+        made[name] = _with_odd_value(drawn, whole[name])
+        changed.write_bytes(_with_description(content, made))
+        try:
+            ahead.load(changed)
+        except ArchiveError:
+            refused += 1
+        except Exception as error:
+            raise AssertionError(f"turn {turn}, in {name}: {error!r}") from error
+    assert refused > 300
+
+
+def test_walks_that_leave_their_tensors_are_refused(path: Path, tmp_path: Path) -> None:
+    content = path.read_bytes()
+    (described,) = struct.unpack_from("<Q", content, 16)
+    changed = tmp_path / "changed.atenc"
+    for key, value in (("sizes", 1 << 20), ("offsets", -4), ("offsets", 1 << 30), ("sources", 9)):
+        whole = json.loads(content[ahead.HEADER.size : ahead.HEADER.size + described])
+        launch = whole["plans"][0]["groups"][0]["launches"][0]
+        launch[key] = [value] * len(launch[key])
+        changed.write_bytes(_with_description(content, whole))
+        with pytest.raises(ArchiveError, match="damaged"):
+            ahead.load(changed)

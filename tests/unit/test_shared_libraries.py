@@ -116,7 +116,9 @@ def test_several_inputs_and_outputs(tmp_path: Path) -> None:
         program = aten.export.export(model, tuple(given))
         expected = model(*given)
     made = write_library(program, tmp_path / "libmixed.so")
-    assert made.kernels and made.launches and made.workspace
+    assert made.kernels
+    assert made.launches
+    assert made.workspace
     header = (tmp_path / "mixed.h").read_text()
     names = program.output_names
     assert [f"float *{name}" in header for name in names]
@@ -175,4 +177,5 @@ def test_a_library_without_functions_of_others_or_weights() -> None:
     image = images.Image(content, images.PAGE, [], {"nothing_run": 0})
     made = shared_objects.shared_object("libnothing.so", image, image.symbols, b"")
     assert made[:4] == b"\x7fELF"
-    assert b"nothing_run\0" in made and b"libnothing.so\0" in made
+    assert b"nothing_run\0" in made
+    assert b"libnothing.so\0" in made
