@@ -65,7 +65,8 @@ def whole_processes(ahead: bool = False) -> Result:
         model = str(Path(folder) / "digits_cnn.atenc") if ahead else files[0]
         command = [sys.executable, "-m", "aten.cli"]
         if ahead:
-            subprocess.run([*command, "compile", files[0], "-o", model], check=True)
+            given = ["compile", files[0], "-o", model, "--batch", str(IMAGES)]
+            subprocess.run([*command, *given], check=True)
         ours = [*command, "run", model, "--input", files[1]]
         for _ in range(PROCESS_ROUNDS):
             pair = []

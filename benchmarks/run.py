@@ -22,6 +22,7 @@ from timing import Result, measure, show
 
 GROUPS = (
     "digits",
+    "ahead",
     "overhead",
     "custom_operators",
     "pointwise",

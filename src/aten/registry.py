@@ -199,7 +199,7 @@ def _overload_names(namespace: str, name: str) -> tuple[str, ...]:
     defined = tuple(_defined.get((namespace, name), ()))
     if namespace != "aten":
         return defined
-    from aten._generated.table import PACKETS
+    from aten._generated.names import PACKETS
 
     return (*PACKETS.get(name, ()), *defined)
 
@@ -278,19 +278,24 @@ def materialized() -> tuple[OpOverload, ...]:
 
 def functions() -> dict[str, OpOverloadPacket]:
     """The packets that are functions of the package, by name."""
-    from aten._generated.table import FUNCTIONS
+    from aten._generated.names import FUNCTIONS
 
-    return {name: packet("aten", name) for name in FUNCTIONS}
+    return {name: _listed_packet(name) for name in FUNCTIONS}
 
 
 def install_methods() -> None:
     """Makes operators methods of Tensor, except where Tensor has its own of that name."""
-    from aten._generated.table import METHODS
+    from aten._generated.names import METHODS
 
     own = frozenset(vars(Tensor))
     for name in METHODS:
         if name not in own:
-            install_attribute(name, MethodDescriptor(packet("aten", name)))
+            install_attribute(name, MethodDescriptor(_listed_packet(name)))
+
+
+def _listed_packet(name: str) -> OpOverloadPacket:
+    """The packet of an operator that the table has."""
+    return _packets.get(("aten", name)) or _make_packet("aten", name)
 
 
 class Namespace:
@@ -312,7 +317,7 @@ class Namespace:
         _load(self.__name)
         names = {name for namespace, name in _defined if namespace == self.__name}
         if self.__name == "aten":
-            from aten._generated.table import PACKETS
+            from aten._generated.names import PACKETS
 
             names.update(PACKETS)
         return sorted(names)
@@ -344,7 +349,7 @@ _PREFIXES = {"linalg_": "aten.linalg", "fft_": "aten.fft", "special_": "aten.spe
 
 def place(namespace: str, name: str) -> tuple[str, str]:
     """The module and the name by which users find an operator: ("aten.linalg", "svd")."""
-    from aten._generated.table import FUNCTIONS
+    from aten._generated.names import FUNCTIONS
 
     if namespace == "aten":
         for prefix, module in _PREFIXES.items():
@@ -384,7 +389,7 @@ def prefixed_functions(
     """
 
     def find(name: str) -> OpOverloadPacket:
-        from aten._generated.table import PACKETS
+        from aten._generated.names import PACKETS
 
         operator = name if name in others else prefix + name
         found = None if name.startswith("_") else find_packet("aten", operator)
@@ -397,7 +402,7 @@ def prefixed_functions(
         return found
 
     def names() -> list[str]:
-        from aten._generated.table import PACKETS
+        from aten._generated.names import PACKETS
 
         inner = {"annotations", "names_of", "prefixed_functions"}
         own = {name for name in vars(sys.modules[module]) if name not in inner}

@@ -92,7 +92,7 @@ def read_program(path: Path) -> None:
 
 
 def read_ahead(path: Path) -> None:
-    ahead.load(path).flat_call([aten.ones(2, 1, 8, 8)])
+    ahead.load(path).flat_call([aten.ones(4, 1, 8, 8)])
 
 
 def read_script(path: Path) -> None:

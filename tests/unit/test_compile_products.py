@@ -12,7 +12,7 @@ def right_operands(compiled):
     prepared = dict(
         zip(
             [node for node in program.graph.placeholders if node.name.startswith("prepared_")],
-            program._preparation._values,
+            program.preparation._values,
             strict=True,
         )
     )

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aten._core.autograd import engine, node
 from aten._core.tensor.tensor import Tensor
-from aten.autograd import functional as functional
-from aten.autograd import graph as graph
-from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
-from aten.autograd.function import Function, FunctionCtx, once_differentiable
-from aten.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from aten.autograd.graph import GradientEdge
 from aten.registry import ops
+
+if TYPE_CHECKING:
+    from aten.autograd import functional as functional
+    from aten.autograd import graph as graph
+    from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly
+    from aten.autograd.finite_differences import GradcheckError, gradcheck, gradgradcheck
+    from aten.autograd.function import Function, FunctionCtx, once_differentiable
+    from aten.autograd.graph import GradientEdge
+
+    Tensors: TypeAlias = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 Node = node.Node
 
@@ -40,19 +44,24 @@ __all__ = [
 ]
 
 Variable = Tensor
-Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
-    if given is None or isinstance(given, (Tensor, GradientEdge)):
+    if given is None or isinstance(given, Tensor) or _is_edge(given):
         return (given,)
     return tuple(given)
 
 
 def _edge(one: Any) -> tuple[Any, int]:
     """The node that a tensor's gradient goes to, and which of its results the tensor is."""
-    return one if isinstance(one, GradientEdge) else node.gradient_node(one)
+    return one if _is_edge(one) else node.gradient_node(one)
+
+
+def _is_edge(one: Any) -> bool:
+    from aten.autograd.graph import GradientEdge
+
+    return isinstance(one, GradientEdge)
 
 
 def _gradients_of(tensors: tuple[Any, ...], given: Gradients, batched: bool) -> tuple[Any, ...]:
@@ -77,7 +86,7 @@ def _gradients_of(tensors: tuple[Any, ...], given: Gradients, batched: bool) -> 
 
 
 def _gradient_of(tensor: Any, given: Any, batched: bool) -> Any:
-    if isinstance(tensor, GradientEdge):
+    if _is_edge(tensor):
         if given is None:
             raise RuntimeError(
                 "backward: where a graph is entered at an edge, a gradient is needed"
@@ -233,8 +242,20 @@ def _for_rows(
     return tuple(next(found) if place in reached else None for place in range(len(inputs)))
 
 
-# Above this package: what it is made of transformations, or what torch shows here, too.
-_ABOVE = {
+# Imported when first asked for. Some of it stands above this package: it is made of
+# transformations, or torch shows it here, too.
+_LATER = {
+    **{name: (f"aten.autograd.{name}", "") for name in ("functional", "graph")},
+    **{name: ("aten.autograd.anomaly", name) for name in ("detect_anomaly", "set_detect_anomaly")},
+    **{
+        name: ("aten.autograd.function", name)
+        for name in ("Function", "FunctionCtx", "once_differentiable")
+    },
+    **{
+        name: ("aten.autograd.finite_differences", name)
+        for name in ("GradcheckError", "gradcheck", "gradgradcheck")
+    },
+    "GradientEdge": ("aten.autograd.graph", "GradientEdge"),
     "forward_ad": ("aten.autograd.forward_ad", ""),
     "profiler": ("aten.profiler", ""),
     "grad_mode": ("aten.grad_mode", ""),
@@ -246,8 +267,8 @@ _ABOVE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ABOVE:
+    if name not in _LATER:
         raise AttributeError(f"module 'aten.autograd' has no attribute {name!r}")
-    module, member = _ABOVE[name]
+    module, member = _LATER[name]
     found = import_module(module)
     return getattr(found, member) if member else found

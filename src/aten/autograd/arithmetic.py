@@ -184,9 +184,13 @@ def _rule_of(op: OpOverload) -> Any:
     return operators.below_recording(rule_of, op)
 
 
+def _sums() -> tuple[OpOverload, OpOverload]:
+    return ops.aten.add.Tensor, ops.aten.add_.Tensor
+
+
 def install() -> None:
     """Let operators be recorded."""
-    engine.set_operators(ops.aten.add.Tensor, ops.aten.add_.Tensor, _owned, _fitted, _has_nan)
+    engine.set_operators(_sums, _owned, _fitted, _has_nan)
     node.install_view_replay(_replayed)
     operators.set_rules(_rule_of, _written_view)
     operator_node.set_zeros(_zeros)

@@ -14,16 +14,18 @@ Errors are one line on standard error and exit status 2; --traceback shows where
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
-from aten.cli import compile, conformance, doctor, explain, ops, run
 from aten.suggestions import suggestion
 
-_COMMANDS = (run, compile, ops, explain, conformance, doctor)
+# Each is a module of this package.
+_COMMANDS = ("run", "compile", "ops", "explain", "conformance", "doctor")
 
 
 class _Version(argparse.Action):
@@ -39,28 +41,53 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal, for which argparse imports more than a program needs to run."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    chosen = os.environ.get("COLUMNS", "")
+    if chosen.isdecimal() and int(chosen):
+        return int(chosen)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
+
+
 class _Parser(argparse.ArgumentParser):
     """Says what may have been meant by a command that is not there."""
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
-        names = [command.NAME for command in _COMMANDS]
-        super().error(message + (suggestion(wrong.group(1), names) if wrong else ""))
+        super().error(message + (suggestion(wrong.group(1), _COMMANDS) if wrong else ""))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="aten", description="ATen: the tensor library under PyTorch, in Python.")
+def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
+    """A parser for these commands."""
+    parser = _Parser(
+        prog="aten",
+        description="ATen: the tensor library under PyTorch, in Python.",
+        formatter_class=_Formatter,
+    )
     parser.add_argument("--version", action=_Version, help="show the package's version and leave")
     parser.add_argument(
         "--traceback", action="store_true", help="show where in the code an error came from"
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
+    # Without a name for them, argparse lays a usage out, for which it looks at the terminal.
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", prog=parser.prog
+    )
+    for name in names:
+        command = import_module(f"aten.cli.{name}")
         added = commands.add_parser(
             command.NAME,
             help=command.SUMMARY,
             description=command.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
         )
         command.add_arguments(added)
         added.set_defaults(execute=command.execute)
@@ -69,7 +96,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. Returns the exit status: 0, or 2 after an error."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None:
+        # The process is the command's: what has been imported is looked through for garbage never
+        # again, not even at its end.
+        gc.freeze()
+    # What one command needs is imported for none of the others.
+    chosen = given[:1] if given[:1] and given[0] in _COMMANDS else _COMMANDS
+    options = _parser(chosen).parse_args(given)
     try:
         options.execute(options)
         sys.stdout.flush()

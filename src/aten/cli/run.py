@@ -24,6 +24,7 @@ NAME = "run"
 SUMMARY = "run a program saved by torch.export.save"
 
 _SHOWN_WHOLE = 16  # elements: outputs up to this size are printed
+_LISTED = 1 << 14  # elements: up to so many, outputs are looked at as lists
 _NOT_INPUTS = ("labels", "expected")
 
 
@@ -68,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> None:
-    import runpy
-
     from aten.graph import bundled
 
     if options.repeat < 1:
@@ -77,28 +76,35 @@ def execute(options: argparse.Namespace) -> None:
     started = perf_counter()
     # A plan never looks at the weights.
     path = bundled.find(options.model, sys.stdout)
-    program, compiled = _loaded(path, verify=not options.plan)
+    model: _Program | _Compiled
+    if _is_compiled(path):
+        model = _Compiled(path, verify=not options.plan)
+    else:
+        model = _Program(path, verify=not options.plan)
     if options.graph:
-        print(program.graph, end="")
+        print(model.program.graph, end="")
         return
     if options.plan:
-        _report_plan(program, options.batch)
+        _report_plan(model.program, options.batch)
         return
     if options.backend:
+        import runpy
+
         runpy.run_path(options.backend)
     if options.device:
-        program, compiled = program.to(options.device), None
-    program.prepare()
+        model.program = model.program.to(options.device)
+    call = model.prepared()
     loaded = perf_counter() - started
     data = _read_files(options.input)
-    inputs = _random_inputs(program, options) if options.random else _pick_inputs(program, data)
+    inputs = _random_inputs(model.program, options) if options.random else _pick_inputs(model, data)
     if options.device:
         inputs = [_moved(value, options.device) for value in inputs]
-    for (name, _), value in zip(program.input_metadata, inputs, strict=True):
+    for name, value in zip(model.input_names, inputs, strict=True):
         print(f"input   {name}  {_describe(value)}")
-    outputs, seconds, profiled = _run(compiled or program.flat_call, inputs, options)
-    outputs = [_moved(value, "cpu") for value in outputs]
-    named = list(zip(program.output_names, outputs, strict=True))
+    outputs, seconds, profiled = _run(call, inputs, options)
+    if options.device:
+        outputs = [_moved(value, "cpu") for value in outputs]
+    named = list(zip(model.output_names, outputs, strict=True))
     for name, output in named:
         print(f"output  {name}  {_describe(output)}{_contents(output)}")
     _report_accuracy(data, named)
@@ -108,18 +114,71 @@ def execute(options: argparse.Namespace) -> None:
         _report_profile(profiled, options)
 
 
-def _loaded(path: Any, verify: bool) -> tuple[ExportedProgram, Callable[..., Any] | None]:
-    """The program, and what calls its machine code where the file has some."""
-    from aten.export import load
+class _Program:
+    """A program from a .pt2 file, as commands ask for it.
 
+    Attributes:
+        program: the program itself.
+        fixed_inputs: by name, the inputs that are no tensors but part of the program.
+    """
+
+    def __init__(self, path: Any, verify: bool) -> None:
+        from aten.export import load
+
+        self.program = load(path, verify=verify)
+
+    @property
+    def input_names(self) -> list[str]:
+        return [name for name, _ in self.program.input_metadata]
+
+    @property
+    def fixed_inputs(self) -> dict[str, Any]:
+        from aten.graph.ir import TensorMeta
+
+        metadata = self.program.input_metadata
+        return {name: one for name, one in metadata if not isinstance(one, TensorMeta)}
+
+    @property
+    def output_names(self) -> list[str]:
+        return self.program.output_names
+
+    def prepared(self) -> Callable[..., Any]:
+        """What gives its outputs for a list of inputs, with every operator there."""
+        self.program.prepare()
+        return self.program.flat_call
+
+
+class _Compiled:
+    """A program that `aten compile` wrote, as commands ask for it; see `_Program`."""
+
+    def __init__(self, path: Any, verify: bool) -> None:
+        from aten.compiler import ahead
+
+        self.made = ahead.load(path, verify=verify)
+        self.input_names = self.made.input_names
+        self.fixed_inputs = self.made.fixed_inputs
+        self.output_names = self.made.output_names
+        # On another device.
+        self._moved: ExportedProgram | None = None
+
+    @property
+    def program(self) -> ExportedProgram:
+        return self._moved or self.made.program
+
+    @program.setter
+    def program(self, moved: ExportedProgram) -> None:
+        self._moved = moved
+
+    def prepared(self) -> Callable[..., Any]:
+        if self._moved is None:
+            return self.made.flat_call
+        self._moved.prepare()
+        return self._moved.flat_call
+
+
+def _is_compiled(path: Any) -> bool:
     with open(path, "rb") as file:
-        begins = file.read(8)
-    if begins != b"ATENC\r\n\x1a":
-        return load(path, verify=verify), None
-    from aten.compiler import ahead
-
-    made = ahead.load(path, verify=verify)
-    return made.program, made.flat_call
+        return file.read(8) == b"ATENC\r\n\x1a"
 
 
 def _moved(value: Any, place: str) -> Any:
@@ -147,19 +206,21 @@ def _read_files(paths: list[str]) -> dict[str, Tensor]:
     return data
 
 
-def _pick_inputs(program: ExportedProgram, data: dict[str, Tensor]) -> list[Any]:
+def _pick_inputs(model: _Program | _Compiled, data: dict[str, Tensor]) -> list[Any]:
     """One value for each user input: by its name, by its number, or in order."""
     from aten.graph.errors import InputError
-    from aten.graph.ir import TensorMeta
 
-    metadata = program.input_metadata
-    names = [name for name, record in metadata if isinstance(record, TensorMeta)]
+    fixed = model.fixed_inputs
+    names = [name for name in model.input_names if name not in fixed]
     numbers = [f"in_{position}" for position in range(len(names))]
     others = [name for name in data if name not in _NOT_INPUTS and not _is_output(name)]
     for candidates in (names, numbers, others):
         if len(candidates) == len(names) and all(name in data for name in candidates):
             chosen = dict(zip(names, candidates, strict=True))
-            return [data[chosen[name]] if name in chosen else value for name, value in metadata]
+            return [
+                data[chosen[name]] if name in chosen else fixed[name] for name in model.input_names
+            ]
+    program = model.program
     wanted = "; ".join(f"{name}: {program.describe_input(name)}" for name in names)
     given = f"the files hold {', '.join(data)}" if data else "give --input FILE or --random"
     raise InputError(f"the program takes {wanted}; {given}")
@@ -226,10 +287,10 @@ def _run(
 
 def _profile_of_last_run(options: argparse.Namespace) -> profile | None:
     """One that drops the run before the last, in which operators find their kernels."""
-    from aten.profiler import profile, schedule
-
     if not (options.profile or options.profile_trace or options.flame_graph):
         return None
+    from aten.profiler import profile, schedule
+
     warmup = min(options.repeat - 1, 1)
     wait = options.repeat - 1 - warmup
     return profile(schedule=schedule(wait=wait, warmup=warmup, active=1, repeat=1))
@@ -237,9 +298,10 @@ def _profile_of_last_run(options: argparse.Namespace) -> profile | None:
 
 def _describe(value: Any) -> str:
     from aten._core.tensor.tensor import Tensor
-    from aten.graph.inputs import describe_tensor
 
-    return describe_tensor(value) if isinstance(value, Tensor) else repr(value)
+    if not isinstance(value, Tensor):
+        return repr(value)
+    return f"{value.dtype.name}[{', '.join(map(str, value.shape))}]"
 
 
 def _contents(value: Any) -> str:
@@ -250,6 +312,8 @@ def _contents(value: Any) -> str:
         return ""
     if value.numel() <= _SHOWN_WHOLE:
         return f"  {_text(value.tolist())}"
+    if _is_listed(value):
+        return _contents_of_list(_flat(value.tolist()))
     if value.dtype.kind == "bool":
         return f"  {int(value.sum())} of {value.numel()} true"
     if value.is_complex():
@@ -260,6 +324,39 @@ def _contents(value: Any) -> str:
     nans = f", {missing} NaN" if missing else ""
     low, high, mean = wide.min().item(), wide.max().item(), _float64(wide).mean().item()
     return f"  min {low:.6g}, max {high:.6g}, mean {mean:.6g}{nans}"
+
+
+def _is_listed(value: Tensor) -> bool:
+    """Whether its elements are looked at as numbers of Python's: for so few real ones no kernel
+    has to be there."""
+    count = 1
+    for size in value.shape:
+        count *= size
+    return 0 < count <= _LISTED and value.dtype.is_floating_point
+
+
+def _flat(values: Any) -> list[float]:
+    while values and isinstance(values[0], list):
+        values = [one for inner in values for one in inner]
+    return values if isinstance(values, list) else [values]
+
+
+def _contents_of_list(listed: list[float]) -> str:
+    import math
+
+    missing = sum(map(math.isnan, listed))
+    nans = f", {missing} NaN" if missing else ""
+    low, high = (math.nan, math.nan) if missing else (min(listed), max(listed))
+    mean = math.nan if missing else _mean(listed)
+    return f"  min {low:.6g}, max {high:.6g}, mean {mean:.6g}{nans}"
+
+
+def _mean(numbers: list[float]) -> float:
+    import math
+
+    if {-math.inf, math.inf} & set(numbers):
+        return sum(numbers)
+    return math.fsum(numbers) / len(numbers)
 
 
 def _text(values: Any) -> str:
@@ -290,11 +387,25 @@ def _report_accuracy(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> N
         if not isinstance(output, Tensor):
             continue
         if output.dim() > 1 and output.shape[:-1] == labels.shape:
-            right = int((_widened(output).argmax(-1) == labels).sum())
+            right = _right(output, labels)
             share = 100 * right / max(labels.numel(), 1)
             print(f"accuracy   {right} of {labels.numel()} right ({share:.1f} %), by {name}")
             return
     print(f"accuracy   no output fits the {labels.numel()} labels")
+
+
+def _right(output: Tensor, labels: Tensor) -> int:
+    """How many rows have their largest element, or their first NaN, where the label says."""
+    if not _is_listed(output):
+        return int((_widened(output).argmax(-1) == labels).sum())
+    listed, size = _flat(output.tolist()), output.shape[-1]
+    rows = [listed[place : place + size] for place in range(0, len(listed), size)]
+    return sum(map(_is_largest, rows, _flat(labels.tolist())))
+
+
+def _is_largest(row: list[float], label: float) -> bool:
+    missing = [place for place, one in enumerate(row) if one != one]
+    return (missing[0] if missing else row.index(max(row))) == label
 
 
 def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> None:
@@ -310,11 +421,25 @@ def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> 
             shapes = tuple(found.shape), tuple(expected.shape)
             print(f"agreement  {name}: shape {shapes[0]}, but {key} has {shapes[1]}")
             continue
-        left, right = _float64(found), _float64(expected)
-        same = (left == right) | ((left != left) & (right != right))
-        difference = (left - right).abs().masked_fill(same, 0.0)
-        largest = difference.max().item() if difference.numel() else 0.0
+        largest = _largest_difference(found, expected)
         print(f"agreement  {name}: largest difference to {key} {largest:.3g}")
+
+
+def _largest_difference(found: Tensor, expected: Tensor) -> float:
+    """Of elements that are not the same; NaN is the same as NaN."""
+    if _is_listed(found) and not expected.dtype.is_complex:
+        pairs = zip(_flat(found.tolist()), _flat(expected.tolist()), strict=True)
+        apart = [
+            abs(float(one) - float(other))
+            for one, other in pairs
+            if one != other and (one == one or other == other)
+        ]
+        # A NaN beside a number is the largest difference.
+        return next((one for one in apart if one != one), max(apart, default=0.0))
+    left, right = _float64(found), _float64(expected)
+    same = (left == right) | ((left != left) & (right != right))
+    difference = (left - right).abs().masked_fill(same, 0.0)
+    return difference.max().item() if difference.numel() else 0.0
 
 
 def _report_costs(loaded: float, seconds: list[float]) -> None:

@@ -21,7 +21,7 @@ from aten.codegen.stubs import (
     operators_text,
     results_text,
 )
-from aten.codegen.table import table_text
+from aten.codegen.table import names_text, table_text
 from aten.schema import SchemaError
 
 # Functions that serve operators on the CPU alone.
@@ -44,6 +44,7 @@ def generate(root: Path) -> dict[Path, str]:
     generated = Path("src/aten/_generated")
     return {
         generated / "table.py": table_text(operators),
+        generated / "names.py": names_text(operators),
         generated / "functions.pyi": functions_text(operators),
         generated / "methods.pyi": methods_text(operators),
         generated / "operators.pyi": operators_text(operators),

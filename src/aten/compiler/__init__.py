@@ -92,6 +92,8 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "ahead":
+        return import_module("aten.compiler.ahead")
     if name in _OF_FUNCTIONS:
         return getattr(import_module("aten.compiler.functions"), name)
     return refuse(__name__, name)

@@ -1,9 +1,11 @@
 """Programs compiled ahead of time: one file with a program, its weights and its machine code.
 
-    0       header: magic, version, lengths, SHA-256 of what stands before the program
-    …       a description in JSON: processor, functions of the C library, kernels by hash
+    0       header: magic, version, lengths, CRC-32 of what follows in three parts
+    …       a description in JSON: processor, functions of the C library, kernels by hash, and the
+            program as it was captured for inputs of certain sizes (`aten.compiler.frozen`)
     page    machine code
-    page    the program, as `aten.export.save` writes it, with a CRC-32 of each weight
+    …       constants that were computed of weights, each aligned to 64 bytes
+    page    the program, as `aten.export.save` writes it, which has the other constants
 
 Whoever loads such a file runs its machine code, as with any program. The checksums find damage, and
 not malice.
@@ -11,29 +13,33 @@ not malice.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import platform
 import struct
+import zlib
 from collections.abc import Iterable, Mapping
-from io import BytesIO
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aten.backends.cpu import jit, linking
-from aten.compiler.functions import CompiledFunction
+from aten._core.base.dtypes import DTYPES
+from aten._core.memory.storage import Storage, storage_from_buffer
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu import brought, images
+from aten.compiler.frozen import FrozenProgram, decoded
 from aten.graph.archive import map_file
 from aten.graph.errors import ArchiveError
-from aten.graph.program import ExportedProgram, ProgramModule
-from aten.graph.reader import load_program
-from aten.graph.writing.program import save_program
+
+if TYPE_CHECKING:
+    from aten.compiler.functions import CompiledFunction
+    from aten.graph.program import ExportedProgram
 
 MAGIC = b"ATENC\r\n\x1a"
 # Goes up with every change of this format, of kernels' signature and of programs' texts.
-VERSION = 1
-_HEADER = struct.Struct("<8sIIQQQ32s")
-_LONGEST_DESCRIPTION = 1 << 26
+VERSION = 2
+HEADER = struct.Struct("<8sIIQQQQIII")
+# The bytes of the header that are not under a checksum: the checksums.
+CHECKSUM_BYTES = 12
+_LONGEST_DESCRIPTION = 1 << 28
 _DIGEST_BYTES = 32
 # What LLVM may use of x86-64, as Linux calls it.
 _FEATURES = frozenset(
@@ -42,6 +48,8 @@ _FEATURES = frozenset(
     "avx512vbmi avx512ifma avx512_vnni avx512_bf16 avx512_fp16 avx512_vbmi2 avx512_bitalg "
     "avx512_vpopcntdq gfni".split()
 )
+# What reading a description that is none may raise.
+_WRONG = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError)
 
 
 class Processor(NamedTuple):
@@ -53,28 +61,82 @@ class Processor(NamedTuple):
 
 def this_processor() -> Processor:
     """The processor of this process."""
+    flags: list[str] = []
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        with open("/proc/cpuinfo") as file:
+            flags = next((one.partition(":")[2].split() for one in file if one[:5] == "flags"), [])
     except OSError:
-        lines = []
-    flags = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
-    return Processor(platform.machine(), _FEATURES.intersection(flags))
+        pass
+    return Processor(os.uname().machine, _FEATURES.intersection(flags))
 
 
-class AheadProgram(NamedTuple):
+class AheadProgram:
     """A program with its machine code in memory.
 
     Attributes:
-        program: the program.
-        compiled: gives its outputs for its inputs, compiled.
+        input_names: the names of its inputs.
+        output_names: the names of what it gives.
+        fixed_inputs: by name, the inputs that are no tensors but part of the program.
     """
 
-    program: ExportedProgram
-    compiled: CompiledFunction
+    def __init__(
+        self,
+        saved: memoryview,
+        description: Mapping[str, Any],
+        plans: list[FrozenProgram],
+    ) -> None:
+        self.input_names: list[str] = list(description["input_names"])
+        self.output_names: list[str] = list(description["output_names"])
+        self.fixed_inputs: dict[str, Any] = {
+            name: decoded(value) for name, value in description["fixed_inputs"].items()
+        }
+        self._saved = saved
+        self._plans = plans
+        self._program: ExportedProgram | None = None
+        self._function: CompiledFunction | None = None
+        self._state: list[tuple[Any, int]] = []
+
+    @property
+    def program(self) -> ExportedProgram:
+        """The program, which is read when it is first asked for."""
+        if self._program is None:
+            from aten.grad_mode import inference_mode
+            from aten.graph.reader import load_program
+
+            # Writes to tensors of inference mode are not counted.
+            with inference_mode(False):
+                self._program = load_program(self._saved, verify=False)
+            self._state = self._state_now()
+        return self._program
+
+    @property
+    def compiled(self) -> CompiledFunction:
+        """Gives its outputs for inputs of all sizes, captured when they are first met."""
+        if self._function is None:
+            self._function = compiled_function(self.program)
+        return self._function
 
     def flat_call(self, inputs: list[Any]) -> Any:
         """The program's outputs for its inputs in order."""
+        if self._program is None or self._is_as_saved():
+            for plan in self._plans:
+                made = plan(inputs)
+                if made is not None:
+                    return made
         return self.compiled(*inputs)
+
+    def _is_as_saved(self) -> bool:
+        """Whether nobody has written to its weights, or put others in their place."""
+        now = self._state_now()
+        return len(now) == len(self._state) and all(
+            one is other and version == then
+            for (one, version), (other, then) in zip(now, self._state, strict=True)
+        )
+
+    def _state_now(self) -> list[tuple[Any, int]]:
+        assert self._program is not None
+        every = (*self._program.state_dict.values(), *self._program.constants.values())
+        return [(one, one._version) for one in every]
 
 
 def compile_program(
@@ -90,41 +152,20 @@ def compile_program(
         LinkError: the machine code is none that can be written: of another processor than x86-64.
         OSError: the file cannot be written.
     """
-    objects = jit.keep_objects()
-    for size in sizes:
-        inputs = _zeros(program, size)
-        program.flat_call(inputs)
-        _compiled(program)(*inputs)
-    kernels = {text: name for text, (name, _) in objects.items()}
-    image = linking.linked(dict(objects.values()))
-    processor = this_processor()
-    description = json.dumps(
-        {
-            "machine": processor.machine,
-            "features": sorted(processor.features),
-            "vector_bytes": jit.vector_bytes(),
-            "code": image.code,
-            "functions": list(image.functions),
-            "kernels": {
-                jit.digest(text).hex(): image.symbols[name] for text, name in kernels.items()
-            },
-        }
-    ).encode()
-    buffer = BytesIO()
-    save_program(program, buffer)
-    _write(path, description, image.content, buffer.getvalue())
-    return len(kernels)
+    from aten.compiler.ahead_writing import write_program
+
+    return write_program(program, path, sizes)
 
 
 def load(path: str | os.PathLike[str], verify: bool = True) -> AheadProgram:
     """A program from a file that `aten compile` wrote, its machine code in memory.
 
-    LLVM is asked for nothing, as long as the program is called with what it was compiled for. The
-    file is mapped: nobody may make it shorter meanwhile.
+    Called with inputs of the sizes that it was compiled for, it captures and optimizes nothing, and
+    asks LLVM for nothing. The file is mapped: nobody may make it shorter meanwhile.
 
     Args:
         path: the file.
-        verify: check the weights against their CRC-32, which reads all of them once.
+        verify: check weights and program against their CRC-32, which reads all of them once.
 
     Raises:
         OSError: the file cannot be opened, or the system lets no code be loaded.
@@ -133,7 +174,7 @@ def load(path: str | os.PathLike[str], verify: bool = True) -> AheadProgram:
     """
     name = os.fspath(path)
     buffer = map_file(name)
-    description, content, program = _sections(name, buffer)
+    description, content, constants, saved = _sections(name, buffer, verify)
     processor = this_processor()
     wanted = Processor(description["machine"], frozenset(description["features"]))
     lacking = sorted(wanted.features - processor.features)
@@ -142,17 +183,37 @@ def load(path: str | os.PathLike[str], verify: bool = True) -> AheadProgram:
             f"{name}: compiled for {wanted.machine} with {', '.join(lacking) or 'other features'}; "
             f"this is {processor.machine}{' without' if lacking else ''}: compile the program here"
         )
-    image = linking.Image(content, description["code"], description["functions"], {})
+    image = images.Image(content, description["code"], description["functions"], {})
     try:
-        loaded = linking.Loaded(image)
-    except linking.LinkError as error:
+        loaded = images.loaded(image)
+    except images.LinkError as error:
         raise ArchiveError(f"{name}: {error}") from None
-    made = load_program(program, verify=verify)
-    kernels = {
-        bytes.fromhex(key): loaded.address + place for key, place in description["kernels"].items()
-    }
-    jit.bring(kernels, description["vector_bytes"], loaded)
-    return AheadProgram(made, _compiled(made))
+    kernels = {key: loaded.address + place for key, place in description["kernels"].items()}
+    try:
+        plans = _plans(description, kernels, loaded, constants, saved)
+        made = AheadProgram(saved, description, plans)
+    except _WRONG as error:
+        raise ArchiveError(f"{name}: damaged: {error}") from None
+    addresses = {bytes.fromhex(key): address for key, address in kernels.items()}
+    brought.bring(addresses, description["vector_bytes"], loaded)
+    return made
+
+
+def _plans(
+    description: Mapping[str, Any],
+    kernels: Mapping[str, int],
+    loaded: object,
+    constants: memoryview,
+    saved: memoryview,
+) -> list[FrozenProgram]:
+    storages: dict[bool, Storage] = {}
+    made: list[Tensor] = []
+    for is_apart, place, element, sizes, strides in description["constants"]:
+        if is_apart not in storages:
+            storages[is_apart] = storage_from_buffer(constants if is_apart else saved)
+        storage = storages[is_apart]
+        made.append(tensor_from_buffer(storage, DTYPES[element], sizes, strides, place))
+    return [FrozenProgram(one, made, kernels, loaded) for one in description["plans"]]
 
 
 def is_compiled(path: str | os.PathLike[str]) -> bool:
@@ -164,89 +225,61 @@ def is_compiled(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _compiled(program: ExportedProgram) -> CompiledFunction:
+def compiled_function(program: ExportedProgram) -> CompiledFunction:
+    """The program's outputs for its inputs in order, captured."""
+    from aten.compiler.functions import CompiledFunction
+    from aten.graph.program import ProgramModule
+
     module = ProgramModule(program)
     return CompiledFunction(lambda *inputs: module.program.flat_call(inputs))
 
 
-def _zeros(program: ExportedProgram, size: int | None) -> list[Any]:
-    from aten.graph.ir import TensorMeta, concrete
-    from aten.registry import ops
-
-    sizes = program.example_sizes(size)
-    made: list[Any] = []
-    for _, record in program.input_metadata:
-        if isinstance(record, TensorMeta):
-            shape = [int(concrete(one, sizes)) for one in record.shape]
-            made.append(ops.aten.zeros(shape, dtype=record.dtype))
-        else:
-            made.append(concrete(record, sizes))
-    return made
+def on_page(place: int) -> int:
+    """The first page that begins at a place or behind it."""
+    return -(-place // images.PAGE) * images.PAGE
 
 
-def _write(path: str | os.PathLike[str], description: bytes, code: bytes, program: bytes) -> None:
-    """The file, which is there as a whole or not at all."""
-    first = _on_page(_HEADER.size + len(description))
-    lengths = len(description), len(code), len(program)
-    head = _HEADER.pack(MAGIC, VERSION, 0, *lengths, bytes(_DIGEST_BYTES))
-    checked = _digest(head, description, code)
-    head = _HEADER.pack(MAGIC, VERSION, 0, *lengths, checked)
-    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as file:
-            for part, place in ((head + description, 0), (code, first)):
-                file.seek(place)
-                file.write(part)
-            file.seek(first + len(code))
-            file.write(program)
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _on_page(place: int) -> int:
-    return -(-place // linking.PAGE) * linking.PAGE
-
-
-def _digest(head: bytes, description: bytes, code: bytes) -> bytes:
-    return hashlib.sha256(head[:-_DIGEST_BYTES] + description + code).digest()
-
-
-def _sections(name: str, buffer: memoryview) -> tuple[dict[str, Any], bytes, memoryview]:
-    """The parts of a file, the first two checked. Raises ArchiveError."""
-    if len(buffer) < _HEADER.size or bytes(buffer[: len(MAGIC)]) != MAGIC:
+def _sections(
+    name: str, buffer: memoryview, verify: bool
+) -> tuple[dict[str, Any], memoryview, memoryview, memoryview]:
+    """Description, code, constants and program of a file, checked. Raises ArchiveError."""
+    if len(buffer) < HEADER.size or bytes(buffer[: len(MAGIC)]) != MAGIC:
         raise ArchiveError(f"{name}: not a file that aten compile wrote")
-    _, version, flags, *lengths, checked = _HEADER.unpack_from(buffer)
+    _, version, flags, *numbers = HEADER.unpack_from(buffer)
     if version != VERSION or flags:
         raise ArchiveError(
             f"{name}: written in version {version} of the format, this is {VERSION}: compile it "
             f"anew"
         )
-    described, code, program = lengths
-    first = _on_page(_HEADER.size + described)
-    if described > _LONGEST_DESCRIPTION or first + code + program != len(buffer):
+    described, code, constants, program, *checksums = numbers
+    first = on_page(HEADER.size + described)
+    second = first + code
+    third = on_page(second + constants)
+    if described > _LONGEST_DESCRIPTION or third + program != len(buffer):
         raise ArchiveError(f"{name}: cut short or damaged: its parts are not as long as it says")
-    description = bytes(buffer[_HEADER.size : _HEADER.size + described])
-    content = bytes(buffer[first : first + code])
-    if _digest(bytes(buffer[: _HEADER.size]), description, content) != checked:
+    head = zlib.crc32(buffer[: HEADER.size - CHECKSUM_BYTES])
+    head = zlib.crc32(buffer[HEADER.size : second], head)
+    if head != checksums[0]:
         raise ArchiveError(f"{name}: damaged: the checksum of its code does not match")
+    if verify and [zlib.crc32(buffer[second:third]), zlib.crc32(buffer[third:])] != checksums[1:]:
+        raise ArchiveError(f"{name}: damaged: the checksum of its weights does not match")
+    content = buffer[first:second]
     try:
-        found = json.loads(description)
+        found = json.loads(bytes(buffer[HEADER.size : HEADER.size + described]))
         _require(found, content)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (*_WRONG, RecursionError):
         raise ArchiveError(f"{name}: damaged: its description is none") from None
-    return found, content, buffer[first + code :]
+    return found, content, buffer[second : second + constants], buffer[third:]
 
 
-def _require(found: Mapping[str, Any], content: bytes) -> None:
+def _require(found: Mapping[str, Any], content: memoryview) -> None:
     """Raises ValueError, KeyError or TypeError where numbers would lead out of the code."""
     code, functions = found["code"], found["functions"]
     places = found["kernels"].values()
     sound = (
         type(code) is int
         and 0 <= code <= len(content)
-        and code % linking.PAGE == 0
+        and code % images.PAGE == 0
         and code + 8 * len(functions) <= len(content)
         and all(type(one) is str for one in (*functions, *found["features"], found["machine"]))
         and all(type(one) is int and 0 <= one < code for one in places)

@@ -10,7 +10,7 @@ from aten._core.base.keys import DispatchKey
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import FusedKernel, Plan, is_plain
 from aten.backends.cpu.target import HOST
-from aten.backends.plans import Memory, plan_graph
+from aten.backends.plans import Generate, Memory, Parts, plan_graph
 from aten.backends.structured import loop_backend
 from aten.compiler.values import Composition, composed
 from aten.graph.ir import Node
@@ -50,6 +50,14 @@ class FusedGroup:
 
     def plan(self, kernel: FusedKernel, tensors: Sequence[Tensor]) -> Plan:
         """How to run the group on tensors like these."""
+        plan: Plan = self.planned(tensors, loop_backend(DispatchKey.CPU).generate)
+        return plan
+
+    def planned(
+        self, tensors: Sequence[Tensor], generate: Generate, parts: Parts | None = None
+    ) -> Any:
+        """The plan for tensors like these, with the code that `generate` gives; of `parts`, where
+        somebody wants to know it and not to run it."""
         composition = composed(self.nodes, self.inputs, tensors)
         backend = loop_backend(DispatchKey.CPU)
         memories = [
@@ -59,10 +67,11 @@ class FusedGroup:
         return plan_graph(
             backend.prepared(composition.graph(self.label, self.outputs)),
             memories,
-            generate=backend.generate,
+            generate=generate,
             device_type=backend.device_type,
             single=len(self.outputs) == 1,
             strides=[composition.described(one).stride() for one in self.outputs],
+            parts=parts,
         )
 
     def resolved(self, tensors: Sequence[Any]) -> tuple[Tensor, ...]:

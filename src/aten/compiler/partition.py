@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from aten.backends.fast_paths import has_fast_path
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
 from aten.compiler.passes import has_effect
 from aten.compiler.rewriting import described
@@ -17,7 +18,7 @@ from aten.graph.ir import Graph, Node, TensorMeta
 from aten.loops.geometry import UnsupportedGraphError
 
 # Operators whose one kernel does more than its own definition: they are fused with others only.
-_LEAST_OPERATORS = 2
+LEAST_OPERATORS = 2
 
 
 @dataclass(slots=True)
@@ -48,14 +49,19 @@ class Partition:
     refusals: dict[Node, str]
 
 
-def partition(graph: Graph) -> Partition:
-    """The groups of a graph of functional operators, of which sizes are known."""
-    return _Partitioner(graph).run()
+def partition(graph: Graph, least: int = LEAST_OPERATORS) -> Partition:
+    """The groups of a graph of functional operators, of which sizes are known.
+
+    `least` operators make a kernel of their own; with 1, also those that no others join and whose
+    own kernel is nothing but their definition.
+    """
+    return _Partitioner(graph, least).run()
 
 
 class _Partitioner:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, least: int) -> None:
         self.graph = graph
+        self.least = least
         self.index = {node: place for place, node in enumerate(graph.nodes)}
         self.users: dict[Node, list[Node]] = {}
         for node in graph.nodes:
@@ -80,7 +86,7 @@ class _Partitioner:
         ordered = [group.nodes for group in self._ordered()]
         for place, nodes in enumerate(ordered):
             calls = [node for node in nodes if node.target != "operator.getitem"]
-            if self.home[nodes[0]].fused and len(calls) >= _LEAST_OPERATORS:
+            if self.home[nodes[0]].fused and self._is_worth_it(nodes, calls):
                 label = "_".join(dict.fromkeys(node.target.split(".")[1] for node in calls))
                 inputs, outputs = self._edges(nodes)
                 fused[nodes[0]] = FusedGroup(f"fused_{place}_{label}"[:80], nodes, inputs, outputs)
@@ -109,6 +115,17 @@ class _Partitioner:
             if other is not None and other is not group and other.fused:
                 group = self._joined(group, other, node)
         return group
+
+    def _is_worth_it(self, nodes: list[Node], calls: list[Node]) -> bool:
+        if len(calls) >= LEAST_OPERATORS or len(calls) < self.least:
+            return len(calls) >= self.least
+        op = operator_of(calls[0])
+        if op is None or has_fast_path(op):
+            return False
+        try:
+            return not self._refusal(nodes)
+        except UnsupportedGraphError:
+            return False
 
     def _is_known(self, node: Node) -> bool:
         """Whether sizes and types of all that a node reads are recorded, and are on the CPU."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
-from aten.compiler.partition import Partition, partition
+from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
 from aten.compiler.passes import constant_part, prepared, writes
 from aten.compiler.rewriting import Rewriting
 from aten.compiler.values import is_as_made, operator_of
@@ -21,40 +21,48 @@ from aten.graph.pytree import map_tensors
 class CompiledProgram:
     """A recorded graph whose groups of operators run as one kernel each.
 
-    Its first inputs are arguments, the others are `constants`; `results` is a nest with a tensor in
-    the place of each of its results.
+    Its first inputs are arguments, the others are `constants`.
 
     Attributes:
         recorded: the program as it was captured.
         graph: the program as it runs.
         partition: what was fused.
         constants: tensors that the function used besides its arguments.
+        preparation: gives what it computes of constants alone.
+        results: a nest with a tensor in the place of each of its results.
+        fused_operators: the operators that kernels of several stand for.
         writes: whether it writes to arguments or constants.
         sizes: which sizes it is for, where it is for more than one.
     """
 
     sizes = ""
 
-    def __init__(self, graph: Graph, constants: Sequence[Tensor], results: Any) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        constants: Sequence[Tensor],
+        results: Any,
+        least: int = LEAST_OPERATORS,
+    ) -> None:
         self.recorded = graph
         self.writes = writes(graph)
         self.constants = constants
         steady = _steady(graph, constants)
-        graph, self._preparation = _parted(prepared(graph, steady), constants, steady)
-        self.partition = partition(graph)
+        graph, self.preparation = _parted(prepared(graph, steady), constants, steady)
+        self.partition = partition(graph, least)
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes
         ]
         fused += [one for node in graph.nodes for one in node.meta.get("stands_for", ())]
-        self._fused_operators = frozenset(one for one in fused if one is not None)
+        self.fused_operators = frozenset(one for one in fused if one is not None)
         self.graph, functions = _with_kernels(graph, self.partition)
         self._interpreter = Interpreter(self.graph, functions)
-        self._results = results
-        self._returns_tensor = isinstance(self._results, Tensor)
+        self.results = results
+        self._returns_tensor = isinstance(self.results, Tensor)
 
     def stands(self) -> bool:
         """Whether the kernels stand for what their operators' rows hold."""
-        return all(map(is_as_made, self._fused_operators))
+        return all(map(is_as_made, self.fused_operators))
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's results for these tensors."""
@@ -62,11 +70,11 @@ class CompiledProgram:
         if self._returns_tensor:
             return values[0]
         remaining = iter(values)
-        return map_tensors(lambda _: next(remaining), self._results)
+        return map_tensors(lambda _: next(remaining), self.results)
 
     def values(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The tensors of its results, one after the other; `inputs` are all but constants."""
-        return self._interpreter.run([*inputs, *self.constants, *self._preparation()])
+        return self._interpreter.run([*inputs, *self.constants, *self.preparation()])
 
 
 class _Preparation:

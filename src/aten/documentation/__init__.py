@@ -77,6 +77,6 @@ def described(packet: OpOverloadPacket) -> list[Described]:
 
 
 def _is_function(name: str) -> bool:
-    from aten._generated.table import FUNCTIONS
+    from aten._generated.names import FUNCTIONS
 
     return name in FUNCTIONS

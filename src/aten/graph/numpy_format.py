@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-import zipfile
 import zlib
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import ArchiveError, FormatError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
 
 _MAGIC = b"\x93NUMPY"
 _ZIP = b"PK"
@@ -29,8 +31,9 @@ _HEADER = re.compile(
     re.DOTALL,
 )
 # What the library raises for damaged archives; their places in the file may be none, too.
-_DAMAGE = (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError)
-_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DAMAGE = (ValueError, EOFError, OSError, zlib.error, NotImplementedError)
+# Stored and deflated.
+_COMPRESSIONS = (0, 8)
 _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
 
@@ -58,17 +61,26 @@ def read_arrays(path: str) -> dict[str, Tensor]:
 
 
 def _read_members(file: IO[bytes], path: str) -> dict[str, Tensor]:
-    made = {}
-    with zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
-            if member.flag_bits & 1:
-                raise ValueError(f"{member.filename!r} is encrypted")
-            if member.compress_type not in _COMPRESSIONS:
-                raise ValueError(f"{member.filename!r} is compressed in a way that NumPy has not")
-            name = member.filename.removesuffix(".npy")
-            with archive.open(member) as opened:
-                made[name] = _read_array(opened, f"{path}, {name!r}")
-    return made
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return {
+                member.filename.removesuffix(".npy"): _read_member(archive, member, path)
+                for member in archive.infolist()
+            }
+    except zipfile.BadZipFile as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_member(archive: ZipFile, member: ZipInfo, path: str) -> Tensor:
+    if member.flag_bits & 1:
+        raise ValueError(f"{member.filename!r} is encrypted")
+    if member.compress_type not in _COMPRESSIONS:
+        raise ValueError(f"{member.filename!r} is compressed in a way that NumPy has not")
+    name = member.filename.removesuffix(".npy")
+    with archive.open(member) as opened:
+        return _read_array(opened, f"{path}, {name!r}")
 
 
 def _read_array(file: IO[bytes], where: str) -> Tensor:

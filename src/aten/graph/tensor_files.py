@@ -6,8 +6,6 @@ import os
 
 from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import ArchiveError
-from aten.graph.numpy_format import read_arrays
-from aten.graph.safetensors_format import read_mapped
 
 
 def read_tensors(path: str) -> dict[str, Tensor]:
@@ -20,7 +18,11 @@ def read_tensors(path: str) -> dict[str, Tensor]:
     """
     ending = os.path.splitext(path)[1].lower()
     if ending in (".npz", ".npy"):
+        from aten.graph.numpy_format import read_arrays
+
         return read_arrays(path)
     if ending == ".safetensors":
+        from aten.graph.safetensors_format import read_mapped
+
         return read_mapped(path)
     raise ArchiveError(f"{path}: tensors are read from .npz, .npy and .safetensors files")

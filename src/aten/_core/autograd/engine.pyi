@@ -4,8 +4,7 @@ from typing import Any
 from aten._core.tensor.tensor import Tensor
 
 def set_operators(
-    add: Callable[..., Any],
-    add_in_place: Callable[..., Any],
+    sums: Callable[[], tuple[Callable[..., Any], Callable[..., Any]]],
     owned: Callable[..., Any],
     fitted: Callable[..., Any],
     has_nan: Callable[..., bool],

@@ -26,6 +26,7 @@ cdef extern from "Python.h":
     Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept
 
 # The operators that gradients are put together with; the package above brings them.
+cdef object _sums = None        # gives the two that follow
 cdef object _add = None
 cdef object _add_in_place = None
 cdef object _owned = None       # (gradient, variable, may be kept): what becomes its first `grad`
@@ -67,10 +68,25 @@ def will_reach(TensorImpl tensor not None):
     return key in run.waiting and (run.needed is None or key in run.needed)
 
 
-def set_operators(add, add_in_place, owned, fitted, has_nan):
-    """Says what gradients are added, owned, reshaped and looked through with."""
-    global _add, _add_in_place, _owned, _fitted, _has_nan
-    _add, _add_in_place, _owned, _fitted, _has_nan = add, add_in_place, owned, fitted, has_nan
+def set_operators(sums, owned, fitted, has_nan):
+    """Says what gradients are added, owned, reshaped and looked through with.
+
+    `sums` gives the operators that add, to a new tensor and in place, when the first ones are.
+    """
+    global _sums, _owned, _fitted, _has_nan
+    _sums, _owned, _fitted, _has_nan = sums, owned, fitted, has_nan
+
+
+cdef int _find_sums() except -1:
+    global _add, _add_in_place
+    _add, _add_in_place = _sums()
+    return 0
+
+
+cdef inline object _added(object earlier, object gradient):
+    if _add is None:
+        _find_sums()
+    return _add(earlier, gradient)
 
 
 cdef class _Run:
@@ -239,7 +255,7 @@ cdef int _receive(_Run run, object end, Py_ssize_t output, object gradient) exce
     if gradient is None:
         return 0
     earlier = arrived[output]
-    arrived[output] = gradient if earlier is None else _add(earlier, gradient)
+    arrived[output] = gradient if earlier is None else _added(earlier, gradient)
     return 0
 
 
@@ -410,7 +426,7 @@ cdef list _hooked(Node node, list arrived):
             if tensor is not None and arrived[output] is not None:
                 meta = (<TensorImpl>tensor).autograd
                 meta.grad = (arrived[output] if meta.grad is None
-                             else _add(meta.grad, arrived[output]))
+                             else _added(meta.grad, arrived[output]))
     return _after_prehooks(node, arrived)
 
 
@@ -460,8 +476,10 @@ cdef int _accumulate(TensorImpl variable, object gradient, bint creates_graph) e
         else:
             meta.grad = _owned(gradient, variable, alone)
     elif creates_graph:
-        meta.grad = _add(meta.grad, gradient)
+        meta.grad = _added(meta.grad, gradient)
     else:
+        if _add_in_place is None:
+            _find_sums()
         _add_in_place(meta.grad, gradient)
     if meta.post_hooks:
         for hook in tuple(meta.post_hooks):

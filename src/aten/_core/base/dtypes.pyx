@@ -301,8 +301,15 @@ cdef _fill_promotion():
     cdef int left, right
     for left in range(DTYPE_COUNT):
         for right in range(DTYPE_COUNT):
-            name = _common_name((<dtype>_BY_CODE[left]).name, (<dtype>_BY_CODE[right]).name)
-            _PROMOTION[left][right] = (<dtype>DTYPES[name]).code if name else -1
+            _PROMOTION[left][right] = left if left == right else -1
+    # All others have nothing in common with any.
+    named = ("bool", *_INTEGRAL_ORDER, *_UNSIGNED_WIDE, *_FLOATING_ORDER, *_COMPLEX_ORDER)
+    for first in named:
+        for second in named:
+            name = _common_name(first, second)
+            if name:
+                left, right = (<dtype>DTYPES[first]).code, (<dtype>DTYPES[second]).code
+                _PROMOTION[left][right] = (<dtype>DTYPES[name]).code
 
 
 DTYPES = {}

@@ -12,7 +12,6 @@ from aten._core.base.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMP
                                      FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32,
                                      UINT64, UINT8, dtype_from_code, item_size)
 from aten._core.base.errors import DataDependentOutputException, NoElementsError
-from aten._core.base.float8 import decode, encode
 from aten._core.memory.storage cimport is_opaque
 from aten._core.memory.storage import set_before_reading as set_before_exposing
 from aten._core.tensor.making cimport make_alias
@@ -62,8 +61,15 @@ cdef object read_element(const char* place, int code):
     if code == COMPLEX32:
         return PyComplex_FromDoubles(PyFloat_Unpack2(place, 1), PyFloat_Unpack2(place + 2, 1))
     if _is_float8(code):
-        return decode((<uint8_t*>place)[0], dtype_from_code(code).name)
+        return _float8().decode((<uint8_t*>place)[0], dtype_from_code(code).name)
     raise TypeError(f"elements of {dtype_from_code(code)} are no Python numbers")
+
+
+cdef object _float8():
+    """What reads and writes numbers of 8 bits, imported when one is first met."""
+    from aten._core.base import float8
+
+    return float8
 
 
 cdef bint _is_float8(int code):
@@ -129,7 +135,7 @@ cdef int write_element(char* place, int code, object value) except -1:
         else:
             if not _is_float8(code):
                 raise TypeError(f"Python numbers cannot be elements of {dtype_from_code(code)}")
-            (<uint8_t*>place)[0] = encode(<double>value, dtype_from_code(code).name)
+            (<uint8_t*>place)[0] = _float8().encode(<double>value, dtype_from_code(code).name)
     except (OverflowError, ValueError):
         raise RuntimeError(f"value cannot be converted to type {dtype_from_code(code).name} "
                            f"without overflow: {value}") from None

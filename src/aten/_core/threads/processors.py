@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import posixpath
 
 from aten import config
 
-_GROUPS = Path("/sys/fs/cgroup")
-_MEMBERSHIP = Path("/proc/self/cgroup")
+_GROUPS = "/sys/fs/cgroup"
+_MEMBERSHIP = "/proc/self/cgroup"
 
 
 def available_processors() -> int:
@@ -20,32 +20,35 @@ def available_processors() -> int:
     return max(1, min(count or 1, quota(_GROUPS, _MEMBERSHIP) or 1 << 30))
 
 
-def quota(groups: Path, membership: Path) -> int:
+def quota(groups: str | os.PathLike[str], membership: str | os.PathLike[str]) -> int:
     """Whole processors' worth of time that the control groups grant; 0 for no bound.
 
     `groups` is where they are mounted, `membership` the file that names the process's own, one
     `number:controllers:path` to a line. A group is bound by those it lies in, too. Both versions
     of the interface are read; in a container the path may be the host's, and only `groups` there.
     """
-    quotas = [_unified(groups), _legacy(groups / "cpu")]
+    join = posixpath.join
+    quotas = [_unified(os.fspath(groups)), _legacy(join(groups, "cpu"))]
     for line in _read(membership).splitlines():
         _, controllers, path = line.split(":", 2)
-        inner = Path(path.lstrip("/"))
-        for part in (inner, *inner.parents):
+        names = path.strip("/").split("/")
+        for depth in range(len(names) + 1):
+            part = "/".join(names[:depth])
             if not controllers:
-                quotas.append(_unified(groups / part))
+                quotas.append(_unified(join(groups, part)))
             elif "cpu" in controllers.split(","):
-                quotas.append(_legacy(groups / "cpu" / part))
+                quotas.append(_legacy(join(groups, "cpu", part)))
     return min(filter(None, quotas), default=0)
 
 
-def _unified(folder: Path) -> int:
-    limit, _, period = _read(folder / "cpu.max").partition(" ")
+def _unified(folder: str) -> int:
+    limit, _, period = _read(posixpath.join(folder, "cpu.max")).partition(" ")
     return _whole(limit, period)
 
 
-def _legacy(folder: Path) -> int:
-    return _whole(_read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us"))
+def _legacy(folder: str) -> int:
+    limit, period = (posixpath.join(folder, f"cpu.cfs_{one}_us") for one in ("quota", "period"))
+    return _whole(_read(limit), _read(period))
 
 
 def _whole(limit: str, period: str) -> int:
@@ -55,8 +58,9 @@ def _whole(limit: str, period: str) -> int:
     return max(1, int(limit) // int(period))
 
 
-def _read(path: Path) -> str:
+def _read(path: str | os.PathLike[str]) -> str:
     try:
-        return path.read_text()
+        with open(path) as file:
+            return file.read()
     except OSError:
         return ""

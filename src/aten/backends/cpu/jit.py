@@ -15,7 +15,7 @@ import re
 import stat
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -24,6 +24,7 @@ from typing import Any
 
 from aten import config
 from aten._core.threads import forks
+from aten.backends.cpu import brought
 from aten.backends.cpu.variants import VARIANT
 
 _MAGIC = b"ATENOBJ1"
@@ -52,9 +53,6 @@ forks.hold(_lock)
 # By the text of the program, and by the key: two programs may come to the same IR.
 _loaded: dict[str, Compiled] = {}
 _made: dict[str, Compiled] = {}
-# By the hash of a program's text, what files bring along.
-_brought: dict[bytes, Compiled] = {}
-_brought_vector_bytes: int | None = None
 # By the text of a program, its kernel's name and its object, while somebody wants to know.
 _objects: dict[str, tuple[str, bytes]] | None = None
 _session: Session | None = None
@@ -216,8 +214,8 @@ def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
     """
     with _lock:
         found = _loaded.get(text)
-        if found is None and _brought:
-            found = _brought.get(digest(text))
+        if found is None and brought.kernels:
+            found = _from_file(digest(text))
         if found is not None:
             _loaded[text] = found
             return found
@@ -251,19 +249,15 @@ def keep_objects() -> dict[str, tuple[str, bytes]]:
         return _objects
 
 
-def bring(kernels: Mapping[bytes, int], vector_bytes: int, library: Any) -> None:
-    """Kernels from a file: addresses by the hashes of their programs' texts. They are used in the
-    place of what LLVM would make, which is asked for only what is not among them."""
-    global _brought_vector_bytes
-    with _lock:
-        _brought_vector_bytes = vector_bytes
-        for key, address in kernels.items():
-            _brought[key] = Compiled(address, key.hex(), True, library)
+def _from_file(key: bytes) -> Compiled | None:
+    found = brought.kernels.get(key)
+    return None if found is None else Compiled(found[0], key.hex(), True, found[1])
 
 
 def vector_bytes() -> int:
     """The size of the processor's vector registers. A file that brought kernels knows it."""
-    return session().vector_bytes if _brought_vector_bytes is None else _brought_vector_bytes
+    known = brought.vector_bytes
+    return session().vector_bytes if known is None else known
 
 
 def _symbol(key: str) -> str:

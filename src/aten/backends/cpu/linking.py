@@ -9,14 +9,12 @@ in when the image is loaded. Formats: System V ABI, chapter 4, and its x86-64 su
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
-PAGE = 4096
+from aten.backends.cpu.images import PAGE, Image, LinkError
+
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -28,27 +26,6 @@ _X86_64 = 62
 _WORD = 8
 # A jump to the address in a slot.
 _JUMP = b"\xff\x25"
-
-
-class LinkError(ValueError):
-    """An object, or an image, that is not what is linked and loaded here."""
-
-
-@dataclass(frozen=True)
-class Image:
-    """Code and constants, and what they need.
-
-    Attributes:
-        content: whole pages; the last ones are for `functions`, a word each.
-        code: how many bytes come before them.
-        functions: names of functions of the C library.
-        symbols: the place of each kernel.
-    """
-
-    content: bytes
-    code: int
-    functions: Sequence[str]
-    symbols: Mapping[str, int]
 
 
 class _Section(NamedTuple):
@@ -88,8 +65,10 @@ class _Object:
         return names[name : names.index(b"\0", name)].decode(), section, value
 
 
-def linked(objects: Mapping[str, bytes]) -> Image:
-    """An image of objects by the names of their kernels.
+def linked(objects: Mapping[str, bytes], weights: str = "", beyond: int = 0) -> Image:
+    """An image of objects by the names of their kernels, which may call each other.
+
+    `weights` is the name of what lies `beyond` bytes behind the image.
 
     Raises LinkError for objects with relocations of other kinds, or with data that is written to.
     """
@@ -108,7 +87,7 @@ def linked(objects: Mapping[str, bytes]) -> Image:
     symbols: dict[str, int] = {}
     for name, one in read.items():
         symbols[name] = _resolve(one, name, made, calls)
-    functions = sorted({function for _, _, function in calls})
+    functions = sorted({one for _, _, one in calls if one not in symbols and one != weights})
     made += bytes(-len(made) % _WORD)
     stubs = {function: len(made) + _WORD * place for place, function in enumerate(functions)}
     code = -(-(len(made) + _WORD * len(functions)) // PAGE) * PAGE
@@ -116,8 +95,9 @@ def linked(objects: Mapping[str, bytes]) -> Image:
         slot = code + _WORD * place
         made += _JUMP + struct.pack("<i", slot - (stubs[function] + 6)) + b"\xcc\xcc"
     made += bytes(code - len(made)) + bytes(-(-_WORD * len(functions) // PAGE) * PAGE)
-    for place, addend, function in calls:
-        struct.pack_into("<i", made, place, stubs[function] + addend - place)
+    places = {**stubs, **symbols, **({weights: len(made) + beyond} if weights else {})}
+    for place, addend, name in calls:
+        struct.pack_into("<i", made, place, places[name] + addend - place)
     return Image(bytes(made), code, functions, symbols)
 
 
@@ -145,28 +125,3 @@ def _resolve(one: _Object, kernel: str, made: bytearray, calls: list[tuple[int, 
             if name == kernel and home in one.places:
                 return one.places[home] + value
     raise LinkError(f"the object has no symbol {kernel}")
-
-
-class Loaded:
-    """An image in memory, whose code runs for as long as this object is there.
-
-    Raises LinkError where a function is not in the process, and OSError where the system lets no
-    code be loaded.
-    """
-
-    def __init__(self, image: Image) -> None:
-        library = ctypes.CDLL(None, use_errno=True)
-        self._memory = mmap.mmap(-1, max(len(image.content), PAGE))
-        self._memory.write(image.content)
-        for place, name in enumerate(image.functions):
-            found = getattr(library, name, None)
-            if found is None:
-                raise LinkError(f"the machine code calls {name}, which is not there")
-            address = ctypes.cast(found, ctypes.c_void_p).value or 0
-            struct.pack_into("<Q", self._memory, image.code + _WORD * place, address)
-        self._view: Any = (ctypes.c_char * len(self._memory)).from_buffer(self._memory)
-        self.address = ctypes.addressof(self._view)
-        protect = library.mprotect
-        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        if protect(self.address, image.code, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise OSError(ctypes.get_errno(), "the system lets no machine code be loaded")

@@ -76,6 +76,11 @@ def _extent(tensor: Tensor) -> tuple[int, int]:
     return start, start + 1 + sum((size - 1) * stride for size, stride in steps)
 
 
+def bytes_of(tensor: Tensor) -> memoryview:
+    """What lies from a tensor's first element to its last one."""
+    return _bytes(tensor, *_extent(tensor))
+
+
 def _bytes(tensor: Tensor, first: int, last: int) -> memoryview:
     storage = tensor.untyped_storage()
     width = tensor.dtype.itemsize

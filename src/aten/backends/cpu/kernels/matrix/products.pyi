@@ -1,8 +1,12 @@
 from collections.abc import Collection
+from typing import Any
 
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.tensor.tensor import Tensor
 
 FORMS: Collection[str]
+
+def multiplied(kernel: ProductKernel, *arguments: Any) -> Tensor | None: ...
 
 class ProductKernel(Kernel):
     @property

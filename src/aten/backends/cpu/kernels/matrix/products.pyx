@@ -32,6 +32,7 @@ cdef enum:
     MATRIX_VECTOR = 4       # mv
     VECTORS = 5             # dot
     BYTES = 6               # _int_mm, whose results are of 32 bits
+    ADDED_ARGUMENTS = 5     # an addend, two operands, and two factors
 
 FORMS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "_int_mm")
 
@@ -144,6 +145,25 @@ cdef class ProductKernel(Kernel):
         if self.out_position >= 0:
             count_write(out)
         return out
+
+
+def multiplied(ProductKernel kernel not None, *arguments):
+    """What a functional product gives for its operator's arguments, all of them in its order.
+
+    None where they are no tensors, or not as many. This is for programs that are loaded with all
+    that they call, without the operator.
+    """
+    cdef PyObject* given[ADDED_ARGUMENTS]
+    cdef Py_ssize_t place
+    cdef Py_ssize_t count = ADDED_ARGUMENTS if kernel.first else 2
+    if kernel.out_position >= 0 or len(arguments) != count:
+        return None
+    for place in range(count):
+        value = arguments[place]
+        if place < 2 + kernel.first and not isinstance(value, Tensor):
+            return None
+        given[place] = <PyObject*>value
+    return kernel.call(None, 0, given)
 
 
 cdef bint _moves_operand(OpOverload op, TensorImpl out, int rank, const int64_t* sizes,

@@ -93,6 +93,25 @@ cdef class ConvolutionKernel(FastPath):
         return _convolved(given)
 
 
+def convolved(*arguments):
+    """What `fused::convolution_epilogue` gives for these arguments, all of them in its order.
+
+    None where the call is none for the kernels: the operator knows what it is then. This is for
+    programs that are loaded with all that they call, without the operator.
+    """
+    cdef PyObject* given[ARGUMENTS]
+    cdef Py_ssize_t place
+    if len(arguments) != ARGUMENTS:
+        return None
+    for place in range(ARGUMENTS):
+        value = arguments[place]
+        if place <= RESIDUAL and not isinstance(value, Tensor) and (
+                place < BIAS or value is not None):
+            return None
+        given[place] = <PyObject*>value
+    return _convolved(given)
+
+
 cdef Tensor _convolved(PyObject** stack):
     """The result, or None where the call is none for the kernels."""
     cdef Call call

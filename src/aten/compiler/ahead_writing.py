@@ -1,0 +1,117 @@
+"""Writes the files that `aten.compiler.ahead` loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from aten._core.base.dtypes import DTYPES
+from aten.backends.cpu import jit, linking
+from aten.compiler import ahead
+from aten.compiler.freezing import Constants, UnwritableProgramError, encoded, frozen
+from aten.graph.ir import TensorMeta, concrete
+from aten.graph.program import ExportedProgram, ProgramModule
+from aten.graph.writing.program import save_program
+from aten.registry import ops
+
+
+def write_program(
+    program: ExportedProgram, path: str | os.PathLike[str], sizes: Iterable[int | None]
+) -> int:
+    """See `aten.compiler.ahead.compile_program`."""
+    objects = jit.keep_objects()
+    buffer = BytesIO()
+    save_program(program, buffer)
+    saved = buffer.getvalue()
+    constants = Constants(saved)
+    module = ProgramModule(program)
+
+    def call(*inputs: Any) -> Any:
+        return module.program.flat_call(inputs)
+
+    plans = []
+    for size in sizes:
+        inputs = zeros(program, size)
+        program.flat_call(inputs)
+        ahead.compiled_function(program)(*inputs)
+        try:
+            # What files do not keep is captured when it is loaded.
+            plans.append(frozen(call, inputs, constants))
+        except UnwritableProgramError:
+            continue
+    kernels = {text: name for text, (name, _) in objects.items()}
+    image = linking.linked(dict(objects.values()))
+    processor = ahead.this_processor()
+    fixed = [(name, one) for name, one in program.input_metadata if not isinstance(one, TensorMeta)]
+    description = {
+        "machine": processor.machine,
+        "features": sorted(processor.features),
+        "vector_bytes": jit.vector_bytes(),
+        "code": image.code,
+        "functions": list(image.functions),
+        "kernels": {jit.digest(text).hex(): image.symbols[name] for text, name in kernels.items()},
+        "input_names": [name for name, _ in program.input_metadata],
+        "output_names": program.output_names,
+        "fixed_inputs": {name: encoded(concrete(one, {})) for name, one in fixed if _is_plain(one)},
+        "constants": constants.written,
+        "plans": plans,
+    }
+    _write(
+        path,
+        json.dumps(description).encode(),
+        bytes(image.content),
+        bytes(constants.content),
+        saved,
+    )
+    return len(kernels)
+
+
+def zeros(program: ExportedProgram, size: int | None) -> list[Any]:
+    """Inputs of the recorded types, and of the size in the place of each symbol."""
+    sizes = program.example_sizes(size)
+    made: list[Any] = []
+    for _, record in program.input_metadata:
+        if isinstance(record, TensorMeta):
+            shape = [int(concrete(one, sizes)) for one in record.shape]
+            made.append(ops.aten.zeros(shape, dtype=DTYPES[record.dtype.name]))
+        else:
+            made.append(concrete(record, sizes))
+    return made
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _write(
+    path: str | os.PathLike[str],
+    description: bytes,
+    code: bytes,
+    constants: bytes,
+    program: bytes,
+) -> None:
+    """The file, which is there as a whole or not at all."""
+    header = ahead.HEADER
+    first = ahead.on_page(header.size + len(description))
+    second = first + len(code)
+    third = ahead.on_page(second + len(constants))
+    lengths = len(description), len(code), len(constants), len(program)
+    middle = description + bytes(first - header.size - len(description)) + code
+    padded = constants + bytes(third - second - len(constants))
+    fields = ahead.MAGIC, ahead.VERSION, 0, *lengths
+    unchecked = header.pack(*fields, 0, 0, 0)[: -ahead.CHECKSUM_BYTES]
+    checksums = zlib.crc32(unchecked + middle), zlib.crc32(padded), zlib.crc32(program)
+    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            for part in (header.pack(*fields, *checksums), middle, padded, program):
+                file.write(part)
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
