@@ -66,3 +66,21 @@ def test_several_outs_are_all_filled() -> None:
     assert result[0] is values
     assert values.tolist() == [5.0, 7.0]
     assert places.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("element", "value"),
+    [
+        (aten.uint8, 200),
+        (aten.int16, -2),
+        (aten.bfloat16, 1.5),
+        (aten.float32, -0.0),
+        (aten.int64, -(1 << 40)),
+        (aten.complex128, 1.5 - 2.0j),
+    ],
+)
+def test_every_element_is_filled(element: aten.dtype, value: complex) -> None:
+    for count in (0, 1, 3, 7, 8, 15, 16, 17, 63, 64, 65, 127, 129, 300, 40_000, 300_001):
+        made = aten.full((count,), value, dtype=element)
+        assert made.dtype is element
+        assert str(set(made.tolist())) == str({value} if count else set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -332,3 +333,26 @@ def test_results_larger_than_the_caches(element: aten.dtype) -> None:
     back = converted.real if element.is_complex else converted
     assert bool((back.to(aten.int32) == x).all())
     assert bool((converted == converted[0:].clone()).all())
+
+
+@pytest.mark.parametrize("element", [aten.float16, aten.bfloat16, aten.float32, aten.float64])
+def test_limits_keep_zeros_and_hand_on_nan(element):
+    nan, infinity = float("nan"), float("inf")
+    given = [0.0, -0.0, nan, 3.0, -3.0, infinity, -infinity, 0.5] * 5
+    numbers = aten.tensor(given, dtype=element)
+    for low, high in itertools.product((None, -1.0, 0.0, -0.0, 2.0, nan, infinity), repeat=2):
+        if low is None and high is None:
+            continue
+        expected = []
+        for value in given:
+            if low is not None:
+                value = low if value < low or low != low else value
+            if high is not None:
+                value = high if value > high or high != high else value
+            expected.append(value)
+        # Zeros are those that were given, whatever the bound's sign.
+        assert str(numbers.clamp(low, high).tolist()) == str(expected)
+        bounds = [
+            one if one is None else aten.full((40,), one, dtype=element) for one in (low, high)
+        ]
+        assert str(aten.clamp(numbers, *bounds).tolist()) == str(expected)

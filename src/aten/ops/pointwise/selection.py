@@ -25,11 +25,22 @@ def where(condition: Value, self: Value, other: Value) -> Value:
 def limited(value: Value, low: Value | Number | None, high: Value | Number | None) -> Value:
     """`value` within [low, high]; `high` where the two are crossed, NaN where one of them is."""
     refuse_complex("clamp is not supported for complex types", value)
+    if not value.dtype.is_floating_point:
+        value = value if low is None else p.maximum(value, low)
+        return value if high is None else p.minimum(value, high)
+    # Of floats maxima are more than a choice: of zeros the positive one, and NaN from both sides.
+    # NaN in bounds is looked for apart, which for numbers happens once.
     if low is not None:
-        value = p.maximum(value, low)
+        value = _or_nan(p.where(value < low, low, value), low)
     if high is not None:
-        value = p.minimum(value, high)
+        value = _or_nan(p.where(value > high, high, value), high)
     return value
+
+
+def _or_nan(value: Value, bound: Value | Number) -> Value:
+    if isinstance(bound, int | float) and bound == bound:
+        return value
+    return p.where(bound != bound, bound, value)
 
 
 @op

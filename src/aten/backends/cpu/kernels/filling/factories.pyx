@@ -7,7 +7,7 @@ device that computes on the host. The table names each by `native:`.
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from aten._core.base.device cimport (CONTIGUOUS_FORMAT, CPU, META, PRESERVE_FORMAT, PRIVATEUSE1,
@@ -24,9 +24,12 @@ from aten._core.tensor.making cimport make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor, TensorImpl
 from aten._core.threads.parallel cimport parallel_for
 
+cdef extern from "fills.h" nogil:
+    void aten_fill(char*, int64_t, const uint64_t*, int) noexcept
+
 cdef enum:
     # Elements in one chunk of work for the threads, and from where on to share work at all.
-    GRAIN = 1 << 18
+    GRAIN = 1 << 17
     RELEASE_THRESHOLD = 1 << 15
 
 cdef enum:
@@ -360,26 +363,8 @@ cdef object _in_range(object number, int code):
 
 cdef void _fill_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Filling* filling = <Filling*>context
-    cdef int64_t index
-    cdef uint16_t* shorts = <uint16_t*>filling.data
-    cdef uint32_t* words = <uint32_t*>filling.data
-    cdef uint64_t* longs = <uint64_t*>filling.data
-    cdef uint64_t first = filling.pattern[0], second = filling.pattern[1]
-    if filling.width == 1:
-        memset(filling.data + begin, <uint8_t>(first & 0xFF), end - begin)
-    elif filling.width == 2:
-        for index in range(begin, end):
-            shorts[index] = <uint16_t>first
-    elif filling.width == 4:
-        for index in range(begin, end):
-            words[index] = <uint32_t>first
-    elif filling.width == 8:
-        for index in range(begin, end):
-            longs[index] = first
-    else:
-        for index in range(begin, end):
-            longs[2 * index] = first
-            longs[2 * index + 1] = second
+    aten_fill(filling.data + begin * filling.width, (end - begin) * filling.width, filling.pattern,
+              filling.width)
 
 
 def empty_like(Tensor source not None, dtype element=None, device place=None,
