@@ -8,6 +8,8 @@ share (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), u =
 
 from __future__ import annotations
 
+import itertools
+
 import numpy
 import pytest
 from test_direct_convolution import convolved, drawn, threads, width  # noqa: F401
@@ -19,47 +21,85 @@ SEES = numpy.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
 WEIGHS = numpy.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 JOINS = numpy.array([[1, 1, 1, 0], [0, 1, -1, -1]])
 
-# Image, channels of the result, padding, groups: around tiles, vectors and strips of them, blocks
-# of channels; few weights, and so many that they are made while they are multiplied.
+# Image, channels of the result, padding, dilation, groups: around tiles, vectors and strips of
+# them, blocks of channels; few weights, and so many that they are made while they are multiplied;
+# lines that are cut; places between taps; lines alone.
 LAYERS = [
-    ((1, 16, 10, 10), 16, 1, 1),
-    ((2, 17, 13, 18), 19, 1, 1),
-    ((1, 20, 4, 300), 37, 1, 1),
-    ((3, 33, 14, 15), 24, 0, 1),
-    ((2, 64, 14, 14), 70, 2, 2),
-    ((1, 16, 30, 31), 16, (1, 0), 1),
-    ((1, 16, 56, 56), 130, 1, 1),
-    ((3, 150, 14, 15), 131, 1, 1),
-    ((2, 260, 11, 10), 256, 1, 2),
-    ((1, 300, 28, 29), 65, 1, 1),
+    ((1, 16, 10, 18), 16, 1, 1, 1),
+    ((2, 17, 13, 18), 19, 1, 1, 1),
+    ((1, 20, 4, 300), 37, 1, 1, 1),
+    ((1, 16, 5, 900), 17, 1, 1, 1),
+    ((3, 33, 16, 17), 24, 0, 1, 1),
+    ((2, 64, 14, 14), 70, 2, 1, 2),
+    ((1, 16, 30, 31), 16, (1, 0), 1, 1),
+    ((1, 16, 56, 56), 130, 1, 1, 1),
+    ((3, 150, 14, 15), 131, 1, 1, 1),
+    ((2, 260, 14, 13), 256, 1, 1, 2),
+    ((1, 300, 28, 29), 65, 1, 1, 1),
+    ((2, 16, 33, 35), 20, 2, 2, 1),
+    ((1, 17, 47, 43), 16, 3, 3, 1),
+    ((1, 140, 31, 30), 130, 1, 2, 1),
+    ((2, 81, 441), 80, 1, 1, 1),
+    ((2, 170, 1000), 160, 4, 4, 1),
+    ((1, 160, 707), 163, 2, 3, 1),
 ]
 
 
-def sizes_of(image, weight, padding, groups):
-    """What the algorithm gives for the sizes of all numbers and coefficients, in float64."""
-    pad = (padding, padding) if isinstance(padding, int) else padding
-    rows, columns = (image.shape[dim + 2] + 2 * pad[dim] - 2 for dim in range(2))
-    batch, outputs = image.shape[0], weight.shape[0]
+def sizes_of(image, weight, padding, dilation, groups):
+    """What the algorithm gives for the sizes of all numbers and coefficients, in float64.
+
+    Positions that leave the same remainder by the dilation are an image of their own.
+    """
+    rank = image.ndim - 2
     image = numpy.abs(image.astype("float64"))
-    image = numpy.pad(image, [(0, 0), (0, 0), *((one, one + 1) for one in pad)])
-    seen = numpy.lib.stride_tricks.sliding_window_view(image, (4, 4), (2, 3))[:, :, ::2, ::2]
-    parts = numpy.einsum("ri,sj,nchwij->nchwrs", abs(SEES), abs(SEES), seen)
-    weights = numpy.einsum(
-        "ri,sj,ocij->ocrs", abs(WEIGHS), abs(WEIGHS), numpy.abs(weight.astype("float64"))
+    image = numpy.pad(image, [(0, 0), (0, 0), *((one, one) for one in padding)])
+    seen = [size - 2 * dilation for size in image.shape[2:]]
+    result = numpy.zeros((image.shape[0], weight.shape[0], *seen))
+    for remainder in itertools.product(range(dilation), repeat=rank):
+        every = (..., *(slice(one, None, dilation) for one in remainder))
+        part = _sizes_of_plain(image[every], numpy.abs(weight.astype("float64")), groups)
+        sizes = result[every].shape[2:]
+        result[every] = part[(..., *map(slice, sizes))]
+    return result
+
+
+def _sizes_of_plain(image, weight, groups):
+    """Without padding and dilation; with a tile more than there may be results."""
+    rank = image.ndim - 2
+    batch, outputs = image.shape[0], weight.shape[0]
+    image = numpy.pad(image, [(0, 0), (0, 0), *((0, 3),) * rank])
+    spatial = tuple(range(2, 2 + rank))
+    tiles = numpy.lib.stride_tricks.sliding_window_view(image, (4,) * rank, spatial)
+    tiles = tiles[(..., *(slice(None, None, 2),) * rank, *(slice(None),) * rank)]
+    given, places, made = "ij"[:rank], "hw"[:rank], "rs"[:rank]
+    sees, weighs = (
+        [one for pair in zip(made, given, strict=True) for one in (abs(matrix), "".join(pair))]
+        for matrix in (SEES, WEIGHS)
     )
+    parts = numpy.einsum(f"{_pairs(sees)},nc{places}{given}->nc{places}{made}", *sees[::2], tiles)
+    weights = numpy.einsum(f"{_pairs(weighs)},oc{given}->oc{made}", *weighs[::2], weight)
     parts = parts.reshape(batch, groups, -1, *parts.shape[2:])
     weights = weights.reshape(groups, outputs // groups, *weights.shape[1:])
-    sums = numpy.einsum("ngchwrs,gocrs->ngohwrs", parts, weights, optimize=True)
-    joined = numpy.einsum("ir,js,ngohwrs->ngohiwj", abs(JOINS), abs(JOINS), sums)
-    height, length = joined.shape[3] * 2, joined.shape[5] * 2
-    return joined.reshape(batch, outputs, height, length)[:, :, :rows, :columns]
+    sums = numpy.einsum(
+        f"ngc{places}{made},goc{made}->ngo{places}{made}", parts, weights, optimize=True
+    )
+    turns = "".join(place + one for place, one in zip(places, given, strict=True))
+    joins = [one for pair in zip(given, made, strict=True) for one in (abs(JOINS), "".join(pair))]
+    joined = numpy.einsum(f"{_pairs(joins)},ngo{places}{made}->ngo{turns}", *joins[::2], sums)
+    return joined.reshape(batch, outputs, *(2 * size for size in joined.shape[3::2]))
 
 
-def assert_near(result, image, weight, bias, padding, groups):
-    pad = (padding, padding) if isinstance(padding, int) else padding
-    window = ((1, 1), pad, (1, 1), groups)
+def _pairs(given):
+    return ",".join(given[1::2])
+
+
+def assert_near(result, image, weight, bias, padding, groups, dilation=1):
+    rank = image.ndim - 2
+    pad = (padding,) * rank if isinstance(padding, int) else padding
+    window = ((1,) * rank, pad, (dilation,) * rank, groups)
     exact = convolved(image, weight, bias, *window)
-    size = sizes_of(image, weight, padding, groups) + numpy.abs(bias).reshape(-1, 1, 1)
+    size = sizes_of(image, weight, pad, dilation, groups)
+    size = size + numpy.abs(bias).reshape(-1, *(1,) * rank)
     error = numpy.abs(result.numpy() - exact)
     bound = (weight.shape[1] + 12) * UNIT * size
     assert (error <= bound).all(), f"{(error / bound).max():.3g} times the bound"
@@ -67,18 +107,20 @@ def assert_near(result, image, weight, bias, padding, groups):
 
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
 def test_layers(width, layer, threads):  # noqa: F811
-    shape, outputs, padding, groups = layer
+    shape, outputs, padding, dilation, groups = layer
     image, bias = drawn(*shape), drawn(outputs)
-    weight = drawn(outputs, shape[1] // groups, 3, 3)
+    weight = drawn(outputs, shape[1] // groups, *(3,) * (len(shape) - 2))
     given = [aten.from_numpy(one) for one in (image, weight, bias)]
+    window = {"padding": padding, "dilation": dilation, "groups": groups}
+    run = aten.conv2d if len(shape) == 4 else aten.conv1d
     results = []
     for count in (1, 2, 3):
         aten.set_num_threads(count)
-        results.append(aten.conv2d(*given, padding=padding, groups=groups))
-    assert_near(results[0], image, weight, bias, padding, groups)
+        results.append(run(*given, **window))
+    assert_near(results[0], image, weight, bias, padding, groups, dilation)
     for result in results[1:]:
         assert result.numpy().tobytes() == results[0].numpy().tobytes()
-    alone = aten.conv2d(given[0][-1:], *given[1:], padding=padding, groups=groups)
+    alone = run(given[0][-1:], *given[1:], **window)
     assert alone.numpy().tobytes() == results[0][-1:].contiguous().numpy().tobytes()
 
 
@@ -111,17 +153,19 @@ def test_what_is_not_finite_reaches_who_sees_it_and_as_it_should(width, value, c
     assert alone.tobytes() == result[1:2].tobytes()
 
 
-@pytest.mark.parametrize("channels", [16, 160])
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("shape", [(2, 16, 29, 30), (2, 160, 29, 30), (2, 160, 990)], ids=str)
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_what_follows(width, channels, activation):  # noqa: F811
-    shape = (2, channels, 13, 14)
+def test_what_follows(width, shape, activation, dilation):  # noqa: F811
+    channels, rank = shape[1], len(shape) - 2
     image, residual, bias = drawn(*shape), drawn(*shape, seed=1), drawn(channels)
-    image[1, 0, 3, 3] = numpy.inf
-    weight = drawn(channels, channels, 3, 3)
+    image[1, 0, 3:4] = numpy.inf
+    weight = drawn(channels, channels, *(3,) * rank)
     given = [aten.from_numpy(one) for one in (image, weight, bias, residual)]
-    window = ([1, 1], [1, 1], [1, 1], 1)
+    window = ([1] * rank, [dilation] * rank, [dilation] * rank, 1)
     made = aten.ops.fused.convolution_epilogue(*given, *window, activation, [])
-    plain = aten.conv2d(*given[:3], padding=1) + given[3]
+    run = aten.conv2d if rank == 2 else aten.conv1d
+    plain = run(*given[:3], padding=dilation, dilation=dilation) + given[3]
     expected = getattr(aten.nn.functional, activation)(plain)
     numpy.testing.assert_allclose(made.numpy(), expected.numpy(), 1e-6, 1e-5)
 

@@ -93,16 +93,17 @@ typedef struct {
 } aten_channels;
 
 typedef struct {
-    /* Results of one line of tiles: `count` in each of one or two `lines` of the image, from the tile
-       at `place` of a strip on, `out` further on in a channel. */
-    int64_t place, count, lines, out;
+    /* `count` tiles of a line, from `place` in a strip and `column` in an image on: results of one or
+       two `lines` of the image, which begin `out` further on in a channel. */
+    int64_t place, count, column, lines, out;
 } aten_tile_piece;
 
 typedef struct {
-    /* Sums of products for a strip of `width` tiles: `part` apart, a row for each channel. */
+    /* `seen` sums of products for a strip of `width` tiles: `part` apart, a row for each channel.
+       Results of a tile are `spread` apart in lines of `length`, and `out_line` from line to line. */
     const void *sums, *bias;
     void *out;
-    int64_t width, part, bias_step, out_channel, out_line;
+    int64_t width, part, bias_step, out_channel, out_line, seen, spread, length;
     int64_t pieces;
     aten_tile_piece piece[ATEN_VECTORS * ATEN_MOST_LANES];
 } aten_tiles;
@@ -128,10 +129,12 @@ typedef struct {
     void (*finish)(const aten_finish *finish, int settles, void *out, int64_t out_row, int64_t rows,
                    int64_t count);
     /* Of float32; see convolution_transforms.h. */
-    void (*see_tiles)(const void *source, const int64_t *offsets, int64_t channels,
+    void (*see_tiles)(const void *source, const int64_t *offsets, int64_t seen, int64_t channels,
                       int64_t from_channel, int64_t vectors, void *target, int64_t to_channel,
                       int64_t to_part);
-    void (*spread_weights)(const void *source, int64_t width, int64_t count, void *target,
-                           int64_t to_part);
+    void (*spread_weights)(const void *source, int64_t seen, int64_t width, int64_t count,
+                           void *target, int64_t to_part);
+    void (*copy_spread)(const void *source, int64_t step, int64_t length, int64_t first,
+                        int64_t spread, int64_t count, void *target);
     int (*join_tiles)(const aten_tiles *tiles, int64_t rows);
 } aten_window_kernels;

@@ -9,9 +9,9 @@
 
 /* Sixteen sums, `to_part` apart, of what `vectors` vectors of tiles see of each channel; the elements
    that a tile sees lie at `offsets`. */
-static TARGET void NAME(see_tiles)(const void *source, const int64_t *offsets, int64_t channels,
-                                   int64_t from_channel, int64_t vectors, void *target,
-                                   int64_t to_channel, int64_t to_part)
+static inline __attribute__((always_inline)) TARGET void
+NAME(see)(const int lines, const void *source, const int64_t *offsets, int64_t channels,
+          int64_t from_channel, int64_t vectors, void *target, int64_t to_channel, int64_t to_part)
 {
     int64_t channel, place;
     for (channel = 0; channel < channels; channel++)
@@ -22,15 +22,19 @@ static TARGET void NAME(see_tiles)(const void *source, const int64_t *offsets, i
             int i, j;
             ATEN_UNROLL for (j = 0; j < 4; j++) {
                 const NAME(vector) first = NAME(load)(from + offsets[j]);
-                const NAME(vector) second = NAME(load)(from + offsets[4 + j]);
-                const NAME(vector) third = NAME(load)(from + offsets[8 + j]);
-                const NAME(vector) fourth = NAME(load)(from + offsets[12 + j]);
-                part[0][j] = first - third;
-                part[1][j] = second + third;
-                part[2][j] = third - second;
-                part[3][j] = second - fourth;
+                if (lines == 1) {
+                    part[0][j] = first;
+                } else {
+                    const NAME(vector) second = NAME(load)(from + offsets[4 + j]);
+                    const NAME(vector) third = NAME(load)(from + offsets[8 + j]);
+                    const NAME(vector) fourth = NAME(load)(from + offsets[12 + j]);
+                    part[0][j] = first - third;
+                    part[1][j] = second + third;
+                    part[2][j] = third - second;
+                    part[3][j] = second - fourth;
+                }
             }
-            ATEN_UNROLL for (i = 0; i < 4; i++) {
+            ATEN_UNROLL for (i = 0; i < lines; i++) {
                 ELEMENT *line = to + 4 * i * to_part;
                 *(NAME(unaligned) *)line = part[i][0] - part[i][2];
                 *(NAME(unaligned) *)(line + to_part) = part[i][1] + part[i][2];
@@ -40,10 +44,21 @@ static TARGET void NAME(see_tiles)(const void *source, const int64_t *offsets, i
         }
 }
 
-/* Sixteen of nine weights, which lie `width` apart, for `count` channels and as many more as fill the
+static TARGET void NAME(see_tiles)(const void *source, const int64_t *offsets, int64_t seen,
+                                   int64_t channels, int64_t from_channel, int64_t vectors,
+                                   void *target, int64_t to_channel, int64_t to_part)
+{
+    if (seen == 4)
+        NAME(see)(1, source, offsets, channels, from_channel, vectors, target, to_channel, to_part);
+    else
+        NAME(see)(4, source, offsets, channels, from_channel, vectors, target, to_channel, to_part);
+}
+
+/* Sixteen of nine weights, or four of three, which lie `width` apart, for `count` channels and as many more as fill the
    last vector. */
-static TARGET void NAME(spread_weights)(const void *source, int64_t width, int64_t count, void *target,
-                                        int64_t to_part)
+static inline __attribute__((always_inline)) TARGET void
+NAME(spread)(const int lines, const void *source, int64_t width, int64_t count, void *target,
+             int64_t to_part)
 {
     int64_t place;
     for (place = 0; place < count; place += LANES) {
@@ -52,15 +67,17 @@ static TARGET void NAME(spread_weights)(const void *source, int64_t width, int64
         NAME(vector) part[4][3];
         int i, j;
         ATEN_UNROLL for (j = 0; j < 3; j++) {
-            const NAME(vector) middle = NAME(load)(from + (3 + j) * width);
-            const NAME(vector) outer
-                = NAME(load)(from + j * width) + NAME(load)(from + (6 + j) * width);
-            part[0][j] = NAME(load)(from + j * width);
-            part[1][j] = (outer + middle) * (ELEMENT)0.5;
-            part[2][j] = (outer - middle) * (ELEMENT)0.5;
-            part[3][j] = NAME(load)(from + (6 + j) * width);
+            const NAME(vector) first = NAME(load)(from + j * width);
+            part[0][j] = first;
+            if (lines > 1) {
+                const NAME(vector) middle = NAME(load)(from + (3 + j) * width);
+                const NAME(vector) last = NAME(load)(from + (6 + j) * width);
+                part[1][j] = (first + last + middle) * (ELEMENT)0.5;
+                part[2][j] = (first + last - middle) * (ELEMENT)0.5;
+                part[3][j] = last;
+            }
         }
-        ATEN_UNROLL for (i = 0; i < 4; i++) {
+        ATEN_UNROLL for (i = 0; i < lines; i++) {
             const NAME(vector) outer = part[i][0] + part[i][2];
             ELEMENT *line = to + 4 * i * to_part;
             *(NAME(unaligned) *)line = part[i][0];
@@ -69,6 +86,84 @@ static TARGET void NAME(spread_weights)(const void *source, int64_t width, int64
             *(NAME(unaligned) *)(line + 3 * to_part) = part[i][2];
         }
     }
+}
+
+static TARGET void NAME(spread_weights)(const void *source, int64_t seen, int64_t width,
+                                        int64_t count, void *target, int64_t to_part)
+{
+    if (seen == 4)
+        NAME(spread)(1, source, width, count, target, to_part);
+    else
+        NAME(spread)(4, source, width, count, target, to_part);
+}
+
+/* `spread` elements of a line from `first` on, not as many, again `spread`, and so on, until there are
+   `count`; zeros where there is no line. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_blocks)(int64_t spread, const ELEMENT *from, int64_t step, int64_t length, int64_t first,
+                  int64_t count, ELEMENT *to)
+{
+    int64_t place, i;
+    for (place = 0; place + spread <= count; place += spread, first += 2 * spread) {
+        if (step == 1 && first >= 0 && first + spread <= length)
+            for (i = 0; i < spread; i++)
+                to[place + i] = from[first + i];
+        else
+            for (i = 0; i < spread; i++) {
+                const int is_there = first + i >= 0 && first + i < length;
+                to[place + i] = is_there ? from[(first + i) * step] : 0;
+            }
+    }
+}
+
+static TARGET void NAME(copy_spread)(const void *source, int64_t step, int64_t length,
+                                     int64_t first, int64_t spread, int64_t count, void *target)
+{
+    if (spread == 2)
+        NAME(copy_blocks)(2, source, step, length, first, count, target);
+    else if (spread == 4)
+        NAME(copy_blocks)(4, source, step, length, first, count, target);
+    else
+        NAME(copy_blocks)(spread, source, step, length, first, count, target);
+}
+
+/* Two results of each of `count` tiles, `spread` apart, from the one at `column` on; whether one of
+   them is not finite. */
+static inline __attribute__((always_inline)) TARGET int
+NAME(join_blocks)(int64_t spread, const ELEMENT *even, const ELEMENT *odd, int64_t count,
+                  int64_t column, int64_t length, ELEMENT *to)
+{
+    /* What is finite is zero times itself. */
+    ELEMENT sum = 0;
+    int64_t first = column / spread * 2 * spread + column % spread;
+    int64_t rest = spread - column % spread, i;
+    while (count > 0) {
+        const int64_t here = count < rest ? count : rest;
+        for (i = 0; i < here; i++) {
+            if (first + i < length) {
+                to[first + i] = even[i];
+                sum += even[i] * 0;
+            }
+            if (first + spread + i < length) {
+                to[first + spread + i] = odd[i];
+                sum += odd[i] * 0;
+            }
+        }
+        even += here;
+        odd += here;
+        count -= here;
+        first += here + spread;
+        rest = spread;
+    }
+    return sum != 0;
+}
+
+static TARGET int NAME(join_spread)(int64_t spread, const ELEMENT *even, const ELEMENT *odd,
+                                    int64_t count, int64_t column, int64_t length, ELEMENT *to)
+{
+    if (spread == 2)
+        return NAME(join_blocks)(2, even, odd, count, column, length, to);
+    return NAME(join_blocks)(spread, even, odd, count, column, length, to);
 }
 
 /* `count` elements of two lines by turns; whether one of them is not finite. */
@@ -106,7 +201,8 @@ NAME(interleave)(const ELEMENT *even, const ELEMENT *odd, int64_t count, ELEMENT
 
 /* Results of `rows` channels from sixteen sums of products each, which lie `part` apart; and whether
    one of them is not finite. */
-static TARGET int NAME(join_tiles)(const aten_tiles *tiles, int64_t rows)
+static inline __attribute__((always_inline)) TARGET int
+NAME(join)(const int height, const aten_tiles *tiles, int64_t rows)
 {
     ELEMENT lines[4][ATEN_VECTORS * LANES + LANES];
     int64_t row, place, piece;
@@ -120,12 +216,15 @@ static TARGET int NAME(join_tiles)(const aten_tiles *tiles, int64_t rows)
             NAME(vector) half[2][4];
             ATEN_UNROLL for (i = 0; i < 4; i++) {
                 const ELEMENT *at = from + i * tiles->part + place;
-                const NAME(vector) second = NAME(load)(at + 4 * tiles->part);
-                const NAME(vector) third = NAME(load)(at + 8 * tiles->part);
-                half[0][i] = NAME(load)(at) + second + third;
-                half[1][i] = second - third - NAME(load)(at + 12 * tiles->part);
+                half[0][i] = NAME(load)(at);
+                if (height > 1) {
+                    const NAME(vector) second = NAME(load)(at + 4 * tiles->part);
+                    const NAME(vector) third = NAME(load)(at + 8 * tiles->part);
+                    half[0][i] += second + third;
+                    half[1][i] = second - third - NAME(load)(at + 12 * tiles->part);
+                }
             }
-            ATEN_UNROLL for (i = 0; i < 2; i++) {
+            ATEN_UNROLL for (i = 0; i < height; i++) {
                 const NAME(vector) first = half[i][0] + half[i][1] + half[i][2];
                 const NAME(vector) other = half[i][1] - half[i][2] - half[i][3];
                 *(NAME(unaligned) *)(lines[2 * i] + place) = first + constant;
@@ -134,10 +233,24 @@ static TARGET int NAME(join_tiles)(const aten_tiles *tiles, int64_t rows)
         }
         for (piece = 0; piece < tiles->pieces; piece++) {
             const aten_tile_piece *here = &tiles->piece[piece];
-            for (i = 0; i < here->lines; i++)
-                found |= NAME(interleave)(lines[2 * i] + here->place, lines[2 * i + 1] + here->place,
-                                          here->count, out + here->out + i * tiles->out_line);
+            const int64_t rest = tiles->length - 2 * here->column;
+            const int64_t count = 2 * here->count < rest ? 2 * here->count : rest;
+            for (i = 0; i < here->lines; i++) {
+                const ELEMENT *even = lines[2 * i] + here->place;
+                const ELEMENT *odd = lines[2 * i + 1] + here->place;
+                ELEMENT *to = out + here->out + i * tiles->out_line;
+                if (tiles->spread == 1)
+                    found |= NAME(interleave)(even, odd, count, to + 2 * here->column);
+                else
+                    found |= NAME(join_spread)(tiles->spread, even, odd, here->count,
+                                               here->column, tiles->length, to);
+            }
         }
     }
     return found;
+}
+
+static TARGET int NAME(join_tiles)(const aten_tiles *tiles, int64_t rows)
+{
+    return tiles->seen == 4 ? NAME(join)(1, tiles, rows) : NAME(join)(2, tiles, rows);
 }

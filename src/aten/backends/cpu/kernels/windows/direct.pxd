@@ -75,12 +75,12 @@ cdef extern from "convolution_levels.h" nogil:
         const int64_t* offsets
         int64_t taps, channels, positions, step
     ctypedef struct aten_tile_piece:
-        int64_t place, count, lines, out
+        int64_t place, count, column, lines, out
     ctypedef struct aten_tiles:
         const void* sums
         const void* bias
         void* out
-        int64_t width, part, bias_step, out_channel, out_line
+        int64_t width, part, bias_step, out_channel, out_line, seen, spread, length
         int64_t pieces
         aten_tile_piece* piece
     ctypedef struct aten_window_kernels:
@@ -103,11 +103,13 @@ cdef extern from "convolution_levels.h" nogil:
         void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
                            int64_t high, int64_t count, int64_t lines, void* target,
                            int64_t target_line) noexcept nogil
-        void (*see_tiles)(const void* source, const int64_t* offsets, int64_t channels,
-                          int64_t from_channel, int64_t vectors, void* target, int64_t to_channel,
-                          int64_t to_part) noexcept nogil
-        void (*spread_weights)(const void* source, int64_t width, int64_t count, void* target,
-                               int64_t to_part) noexcept nogil
+        void (*see_tiles)(const void* source, const int64_t* offsets, int64_t seen,
+                          int64_t channels, int64_t from_channel, int64_t vectors, void* target,
+                          int64_t to_channel, int64_t to_part) noexcept nogil
+        void (*spread_weights)(const void* source, int64_t seen, int64_t width, int64_t count,
+                               void* target, int64_t to_part) noexcept nogil
+        void (*copy_spread)(const void* source, int64_t step, int64_t length, int64_t first,
+                            int64_t spread, int64_t count, void* target) noexcept nogil
         int (*join_tiles)(const aten_tiles* tiles, int64_t rows) noexcept nogil
     int aten_widest_window_vectors()
     bint aten_make_pair_kernels(aten_window_kernels* made)

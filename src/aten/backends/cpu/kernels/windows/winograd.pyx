@@ -1,10 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""Windows of three by three that move by one, with 16 multiplications for each 36 of the definition.
+"""Windows of three by three that move by one, with 16 multiplications for 36 of the definition, and
+windows of three, with 4 for 6.
 
-Winograd's F(2 × 2, 3 × 3), whose arithmetic is in convolution_transforms.h. What tiles see is copied
+Winograd's F(2 × 2, 3 × 3) and F(2, 3), whose arithmetic is in convolution_transforms.h. What tiles see is copied
 band by band, parted into even and odd rows and columns, so that neighbouring tiles look at a run of
-memory; where a line of tiles ends there is one that is none. A strip of tiles then becomes sixteen
+memory; where a line of tiles ends there are some that are none. Where taps have places between them,
+tiles are of results as far apart, and as many tiles follow each other. A strip of tiles then becomes sixteen
 panels, each multiplied with as many weights, and what comes out the results.
 
 Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and
@@ -31,13 +33,17 @@ cdef enum:
     # Elements that a tile sees, and results of one.
     SEEN = 16
     SIDE = 4
+    SMALL = 3               # and the side of a window
     SIZE = 4                # of an element in bytes
     # Channels and positions below which transforms take longer than they save.
     FEWEST_CHANNELS = 16
     FEWEST_POSITIONS = 180
-    # Elements of a copied band, at least and at most, and tiles in one.
+    # Channels where there are lines alone, of which fewer products are saved.
+    FEWEST_OF_LINES = 80
+    # Places between the taps of a window, at most.
+    MOST_SPREAD = 16
+    # Elements of a copied band, and tiles in one.
     BAND = 1 << 16
-    LARGEST_BAND = 1 << 18
     TILES = 192
     PIECES_PER_THREAD = 2
     # Channels of a result multiplied at a time: their sums stay in the second cache.
@@ -61,11 +67,15 @@ cdef struct Tiling:
     Sliding sliding         # copies of them, of one band
     int64_t slots[3][4]     # where copies begin
     int64_t offsets[SEEN]
+    int64_t seen            # elements of a tile: SEEN, or SIDE where there are lines alone
+    int64_t dilation[2]
+    int64_t columns         # tiles of a line in a band
     # Sixteen of each weight, by part, channel of the result, channel; in rounds the panels of bands.
     char* weights
     int64_t weight_row
     int64_t weight_part
     int64_t rows            # lines of tiles in a band
+    int64_t across          # bands of an image along its lines, and all of them
     int64_t bands
     int64_t rows_each       # channels of a result in a piece
     int64_t down
@@ -77,6 +87,7 @@ cdef struct Tiling:
 cdef struct Piece:
     int64_t image, group
     int64_t line, lines     # of tiles
+    int64_t column, columns
     int64_t row, rows       # channels of the result
     const char* weights     # sixteen of each, a part after the other
     int64_t weight_part
@@ -88,30 +99,39 @@ cdef struct Piece:
 cdef bint suit_tiles(int64_t inputs, int64_t outputs, int64_t height, int64_t width) noexcept nogil:
     if min(inputs, outputs) < FEWEST_CHANNELS or min(height, width) < SIDE:
         return False
-    if height * width < FEWEST_POSITIONS or width >= LARGEST_BAND:
-        return False
-    return inputs <= LARGEST_BAND // (4 * (width + 3))
+    return height * width >= FEWEST_POSITIONS
 
 
 cdef bint has_tiles(const aten_windows* work) noexcept nogil:
-    cdef int64_t tap
+    cdef bint is_flat = work.taps == SMALL and work.sizes[1] == 1 and work.input_sizes[1] == 1
+    cdef int64_t tap, spread, down = 0
     cdef int dim
-    if work.taps != 9 or not suit_tiles(work.inputs, work.outputs, work.sizes[1], work.sizes[2]):
+    if work.taps != SMALL * SMALL and not is_flat:
         return False
     if work.sizes[0] != 1 or work.input_sizes[0] != 1 or work.out_strides[2] != 1:
         return False
     for dim in range(3):
         if work.step[dim] != 1:
             return False
-    for tap in range(9):
+    spread = work.places[2][1] - work.places[2][0]
+    if not is_flat:
+        down = work.places[1][SMALL] - work.places[1][0]
+    if spread < 1 or spread > MOST_SPREAD or down > MOST_SPREAD or not is_flat and down < 1:
+        return False
+    for tap in range(work.taps):
         if work.places[0][tap] != 0:
             return False
-        if work.places[1][tap] != work.places[1][0] + tap // 3:
+        if work.places[1][tap] != work.places[1][0] + tap // SMALL * down:
             return False
-        if work.places[2][tap] != work.places[2][0] + tap % 3:
+        if work.places[2][tap] != work.places[2][0] + tap % SMALL * spread:
             return False
+    if is_flat:
+        return (work.places[1][0] == 0 and work.sizes[2] >= 2 * FEWEST_POSITIONS
+                and min(work.inputs, work.outputs) >= FEWEST_OF_LINES * (1 if spread == 1 else 2)
+                and -work.input_sizes[2] < work.places[2][0] <= 0)
     # Padding beyond the image is not worth a copy.
-    return (-work.input_sizes[1] < work.places[1][0] <= 0
+    return (suit_tiles(work.inputs, work.outputs, work.sizes[1] // down, work.sizes[2] // spread)
+            and -work.input_sizes[1] < work.places[1][0] <= 0
             and -work.input_sizes[2] < work.places[2][0] <= 0)
 
 
@@ -130,7 +150,7 @@ cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* ke
     _place_seen(&tiling)
     if tiling.weight_part > MANY_WEIGHTS:
         return _run_rounds(&tiling)
-    tiling.weights = <char*>malloc(SEEN * tiling.weight_part * SIZE)
+    tiling.weights = <char*>malloc(tiling.seen * tiling.weight_part * SIZE)
     if tiling.weights == NULL:
         return False
     parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_all, &tiling)
@@ -165,7 +185,7 @@ cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
 
 cdef int64_t _strips_of(const Tiling* tiling) noexcept nogil:
     """Of a whole band."""
-    cdef int64_t tiles = tiling.rows * tiling.sliding.pitch - 1
+    cdef int64_t tiles = tiling.rows * tiling.sliding.pitch
     cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
     return (tiles + widest - 1) // widest
 
@@ -190,7 +210,7 @@ cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
         place = 0
         while _next_strip(tiling, &piece, place, &width):
             _see_strip(tiling, &piece, first, last, place, width, panels)
-            panels += SEEN * (inputs * width + LINE) * SIZE
+            panels += tiling.seen * (inputs * width + LINE) * SIZE
             place += width
     free(memory)
 
@@ -205,7 +225,7 @@ cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogi
     cdef char* weights
     cdef char* memory
     piece.weight_part = FEW_ROWS * tiling.weight_row + LINE
-    memory = _take(tiling, &piece, 0, SEEN * piece.weight_part, FEW_ROWS)
+    memory = _take(tiling, &piece, 0, tiling.seen * piece.weight_part, FEW_ROWS)
     if memory == NULL:
         return
     weights = piece.panels
@@ -222,7 +242,7 @@ cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogi
             place = 0
             while _next_strip(tiling, &piece, place, &width):
                 _multiply_strip(tiling, &piece, panels, place, width)
-                panels += SEEN * (work.inputs * width + LINE) * SIZE
+                panels += tiling.seen * (work.inputs * width + LINE) * SIZE
                 place += width
             _finish(tiling, &piece)
     free(memory)
@@ -233,50 +253,73 @@ cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
     cdef const aten_windows* work = tiling.work
     cdef Sliding* sliding = &tiling.sliding
     cdef int64_t slot
+    cdef bint is_flat = work.taps == SMALL
+    tiling.seen = SIDE if is_flat else SEEN
+    tiling.dilation[0] = 1 if is_flat else work.places[1][SMALL] - work.places[1][0]
+    tiling.dilation[1] = work.places[2][1] - work.places[2][0]
     tiling.tiles = work[0]
-    tiling.tiles.step[1] = tiling.tiles.step[2] = 2
-    tiling.tiles.sizes[1] = (work.sizes[1] + 1) // 2
-    tiling.tiles.sizes[2] = (work.sizes[2] + 1) // 2
+    tiling.tiles.step[2] = 2
+    tiling.tiles.sizes[2] = _tiles_of(work.sizes[2], tiling.dilation[1])
+    if not is_flat:
+        tiling.tiles.step[1] = 2
+        tiling.tiles.sizes[1] = _tiles_of(work.sizes[1], tiling.dilation[0])
     for slot in range(4):
         tiling.slots[0][slot] = 0
-        tiling.slots[1][slot] = work.places[1][0] + slot // 2
-        tiling.slots[2][slot] = work.places[2][0] + slot % 2
+        tiling.slots[1][slot] = work.places[1][0] + slot // 2 * tiling.dilation[0]
+        tiling.slots[2][slot] = work.places[2][0] + slot % 2 * tiling.dilation[1]
     sliding.work = &tiling.tiles
     sliding.kernels = tiling.kernels
     sliding.size = SIZE
-    sliding.slots.count = 4
+    sliding.slots.count = 2 if is_flat else 4
     sliding.slots.z = tiling.slots[0]
     sliding.slots.y = tiling.slots[1]
     sliding.slots.x = tiling.slots[2]
-    sliding.slots.reach_y = sliding.slots.reach_x = 1
-    sliding.pitch = tiling.tiles.sizes[2] + 1
+    sliding.slots.reach_y = 0 if is_flat else tiling.dilation[0]
+    sliding.slots.reach_x = tiling.dilation[1]
+
+
+cdef inline int64_t _tiles_of(int64_t positions, int64_t spread) noexcept nogil:
+    """Of two positions so far apart: as many follow each other, then there are the others'."""
+    return (positions + 2 * spread - 1) // (2 * spread) * spread
+
+
+cdef inline int64_t _first_of(int64_t tile, int64_t spread) noexcept nogil:
+    """The first position of a tile."""
+    return tile // spread * 2 * spread + tile % spread
 
 
 cdef void _place_seen(Tiling* tiling) noexcept nogil:
     """Where in the copy of a band a tile finds the elements that it sees."""
     cdef Sliding* sliding = &tiling.sliding
     cdef int64_t seen, y, x
-    sliding.height = tiling.rows + 1
-    for seen in range(SEEN):
+    sliding.height = tiling.rows + sliding.slots.reach_y
+    for seen in range(tiling.seen):
         y = seen // SIDE
         x = seen % SIDE
-        tiling.offsets[seen] = (((y % 2 * 2 + x % 2) * sliding.height + y // 2) * sliding.pitch
-                                + x // 2)
+        tiling.offsets[seen] = (
+            ((y % 2 * 2 + x % 2) * sliding.height + y // 2 * tiling.dilation[0]) * sliding.pitch
+            + x // 2 * tiling.dilation[1])
 
 
 cdef void _cut(Tiling* tiling) noexcept nogil:
     """Choose bands and pieces."""
     cdef const aten_windows* work = tiling.work
-    cdef int64_t lines = tiling.tiles.sizes[1]
-    cdef int64_t pitch = tiling.tiles.sizes[2] + 1
+    cdef int64_t lines = tiling.tiles.sizes[1], length = tiling.tiles.sizes[2]
+    cdef int64_t spread = tiling.dilation[1]
+    cdef int64_t slots = tiling.sliding.slots.count, pitch
     cdef int64_t images = work.batch * work.groups
     cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
     cdef int64_t rows, most, copied, cost, least = -1
+    tiling.across = (length + 2 * TILES - 1) // (2 * TILES)
+    tiling.columns = (length + tiling.across - 1) // tiling.across
+    tiling.columns = (tiling.columns + spread - 1) // spread * spread
+    tiling.across = (length + tiling.columns - 1) // tiling.columns
+    tiling.sliding.pitch = pitch = tiling.columns + spread
     most = min(lines, max(<int64_t>1, TILES // pitch))
     copied = work.inputs
     if tiling.weight_part > MANY_WEIGHTS:
         copied = min(copied, <int64_t>CHANNELS)
-    most = min(most, max(<int64_t>1, BAND // (copied * 4 * pitch) - 1))
+    most = min(most, max(<int64_t>1, BAND // (copied * slots * pitch) - 1))
     tiling.rows = 1
     # The more a band has, the fewer lines are copied twice; but vectors are to be full.
     for rows in range(1, most + 1):
@@ -284,7 +327,7 @@ cdef void _cut(Tiling* tiling) noexcept nogil:
         if least < 0 or cost <= least:
             least = cost
             tiling.rows = rows
-    tiling.bands = (lines + tiling.rows - 1) // tiling.rows
+    tiling.bands = (lines + tiling.rows - 1) // tiling.rows * tiling.across
     tiling.rows_each = work.outputs
     tiling.down = 1
     if images * tiling.bands < wanted:
@@ -298,13 +341,14 @@ cdef void _cut(Tiling* tiling) noexcept nogil:
 cdef int64_t _cost(const Tiling* tiling, int64_t rows, int64_t lines, int64_t pitch) noexcept nogil:
     """About how long all bands take, if so many lines are one."""
     cdef int lanes = tiling.kernels.lanes
+    cdef int64_t spread = tiling.dilation[1], reach = tiling.sliding.slots.reach_y
     cdef int64_t whole = lines // rows, rest = lines % rows
-    cdef int64_t vectors = whole * ((rows * pitch - 1 + lanes - 1) // lanes)
-    cdef int64_t copied = whole * (rows + 1)
+    cdef int64_t vectors = whole * ((rows * pitch - spread + lanes - 1) // lanes)
+    cdef int64_t copied = whole * (rows + reach)
     if rest > 0:
-        vectors += (rest * pitch - 1 + lanes - 1) // lanes
-        copied += rest + 1
-    return (vectors * (SEEN * tiling.work.outputs + 64) * lanes + copied * pitch * 32)
+        vectors += (rest * pitch - spread + lanes - 1) // lanes
+        copied += rest + reach
+    return (vectors * (tiling.seen * tiling.work.outputs + 64) * lanes + copied * pitch * 32)
 
 
 cdef void _spread_all(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -318,17 +362,18 @@ cdef void _spread_weights(Tiling* tiling, int64_t first, int64_t count, char* ou
     """Sixteen of nine weights, `part` apart, for some channels of the result."""
     cdef const aten_windows* work = tiling.work
     cdef int64_t width = (work.inputs + LINE - 1) // LINE * LINE
-    cdef char* turned = <char*>malloc(9 * width * SIZE)
+    cdef int64_t taps = work.taps
+    cdef char* turned = <char*>malloc(taps * width * SIZE)
     cdef int64_t row
     if turned == NULL:
         tiling.failed = True
         return
-    memset(turned, 0, 9 * width * SIZE)
+    memset(turned, 0, taps * width * SIZE)
     for row in range(count):
-        tiling.kernels.turn(<const char*>work.weight + (first + row) * work.weight_row * SIZE, 9,
-                            work.inputs, 9, turned, width)
-        tiling.kernels.spread_weights(turned, width, width, out + row * tiling.weight_row * SIZE,
-                                      part)
+        tiling.kernels.turn(<const char*>work.weight + (first + row) * work.weight_row * SIZE,
+                            taps, work.inputs, taps, turned, width)
+        tiling.kernels.spread_weights(turned, tiling.seen, width, width,
+                                      out + row * tiling.weight_row * SIZE, part)
     free(turned)
 
 
@@ -356,21 +401,28 @@ cdef inline void _find_band(const Tiling* tiling, Piece* piece, int64_t index) n
     cdef int64_t each = tiling.work.batch * tiling.bands
     piece.group = index // each
     piece.image = index % each // tiling.bands
-    piece.line = index % tiling.bands * tiling.rows
+    piece.line = index % tiling.bands // tiling.across * tiling.rows
     piece.lines = min(tiling.rows, tiling.tiles.sizes[1] - piece.line)
+    piece.column = index % tiling.bands % tiling.across * tiling.columns
+    piece.columns = min(tiling.columns, tiling.tiles.sizes[2] - piece.column)
+
+
+cdef inline int64_t _plane_of(const Tiling* tiling) noexcept nogil:
+    """Elements of a channel's copy."""
+    return tiling.sliding.slots.count * tiling.sliding.height * tiling.sliding.pitch
 
 
 cdef inline int64_t _panels_of(const Tiling* tiling, int64_t strips) noexcept nogil:
     """Elements."""
-    return strips * SEEN * (tiling.work.inputs * ATEN_VECTORS * tiling.kernels.lanes + LINE)
+    return strips * tiling.seen * (tiling.work.inputs * ATEN_VECTORS * tiling.kernels.lanes + LINE)
 
 
 cdef char* _take(Tiling* tiling, Piece* piece, int64_t channels, int64_t panels,
                  int64_t rows) noexcept nogil:
     """Memory for a band of so many channels, so many elements of panels, and sums."""
     cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
-    cdef int64_t copied = channels * 4 * tiling.sliding.height * tiling.sliding.pitch + 2 * widest
-    cdef int64_t sums = SEEN * (min(<int64_t>ROWS, rows) * widest + LINE)
+    cdef int64_t copied = channels * _plane_of(tiling) + 2 * widest + 2 * MOST_SPREAD
+    cdef int64_t sums = tiling.seen * (min(<int64_t>ROWS, rows) * widest + LINE)
     cdef char* memory = <char*>malloc((copied + panels + sums) * SIZE + 64)
     if memory == NULL:
         tiling.failed = True
@@ -394,11 +446,16 @@ cdef void _run_piece(Tiling* tiling, const Piece* piece) noexcept nogil:
     _finish(tiling, piece)
 
 
+cdef inline int64_t _end_of(const Tiling* tiling, const Piece* piece) noexcept nogil:
+    """Tiles of a band, and those that are none between them."""
+    return (piece.lines - 1) * tiling.sliding.pitch + piece.columns
+
+
 cdef bint _next_strip(const Tiling* tiling, const Piece* piece, int64_t place,
                       int64_t* width) noexcept nogil:
     """How wide the one that begins at a place is; False at the end."""
     cdef int lanes = tiling.kernels.lanes
-    cdef int64_t vectors = (piece.lines * tiling.sliding.pitch - 1 - place + lanes - 1) // lanes
+    cdef int64_t vectors = (_end_of(tiling, piece) - place + lanes - 1) // lanes
     cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
     if strips <= 0:
         return False
@@ -410,34 +467,66 @@ cdef void _copy_band(const Tiling* tiling, const Piece* piece, int64_t first,
                      int64_t last) noexcept nogil:
     """Channels first … last, parted."""
     cdef const Sliding* sliding = &tiling.sliding
-    cdef int64_t plane = 4 * sliding.height * sliding.pitch
     cdef int64_t channel
-    for channel in range(first, last):
-        copy_slots(sliding, piece.image, piece.group * tiling.work.inputs + channel, 0, piece.line,
-                   0, piece.lines, piece.copied + (channel - first) * plane * SIZE)
+    cdef char* copied = piece.copied
+    for channel in range(piece.group * tiling.work.inputs + first,
+                         piece.group * tiling.work.inputs + last):
+        if tiling.dilation[0] == 1 and tiling.dilation[1] == 1:
+            copy_slots(sliding, piece.image, channel, 0, piece.line, piece.column, piece.lines,
+                       copied)
+        else:
+            _copy_spread(tiling, piece, channel, copied)
+        copied += _plane_of(tiling) * SIZE
+
+
+cdef void _copy_spread(const Tiling* tiling, const Piece* piece, int64_t channel,
+                       char* copied) noexcept nogil:
+    """One channel, where taps have places between them."""
+    cdef const aten_windows* work = tiling.work
+    cdef const Sliding* sliding = &tiling.sliding
+    cdef int64_t slot, line, y
+    cdef const char* data = <const char*>work.input + (
+        piece.image * work.input_batch + channel * work.input_channel) * SIZE
+    cdef char* to
+    for slot in range(sliding.slots.count):
+        to = copied + slot * sliding.height * sliding.pitch * SIZE
+        for line in range(piece.lines + sliding.slots.reach_y):
+            y = _first_of(piece.line + line, tiling.dilation[0]) + sliding.slots.y[slot]
+            if 0 <= y < work.input_sizes[1]:
+                tiling.kernels.copy_spread(
+                    data + y * work.input_strides[1] * SIZE, work.input_strides[2],
+                    work.input_sizes[2], 2 * piece.column + sliding.slots.x[slot],
+                    tiling.dilation[1], sliding.pitch, to)
+            else:
+                memset(to, 0, sliding.pitch * SIZE)
+            to += sliding.pitch * SIZE
 
 
 cdef void _see_strip(const Tiling* tiling, const Piece* piece, int64_t first, int64_t last,
                      int64_t place, int64_t width, char* panels) noexcept nogil:
     """Panels of the channels that are copied."""
-    tiling.kernels.see_tiles(piece.copied + place * SIZE, tiling.offsets, last - first,
-                             4 * tiling.sliding.height * tiling.sliding.pitch,
-                             width // tiling.kernels.lanes, panels + first * width * SIZE, width,
+    tiling.kernels.see_tiles(piece.copied + place * SIZE, tiling.offsets, tiling.seen,
+                             last - first, _plane_of(tiling), width // tiling.kernels.lanes,
+                             panels + first * width * SIZE, width,
                              tiling.work.inputs * width + LINE)
 
 
 cdef void _finish(const Tiling* tiling, const Piece* piece) noexcept nogil:
     """What follows the sums of a piece."""
     cdef const aten_windows* work = tiling.work
-    cdef int64_t row
+    cdef int64_t first = 2 * piece.column
+    cdef int64_t last = min(work.sizes[2], 2 * (piece.column + piece.columns))
+    cdef int64_t line, half, y
     if work.finish == NULL:
         return
-    for row in range(piece.rows):
-        tiling.kernels.finish(
-            work.finish, True,
-            _channel_of(tiling, piece, row) + 2 * piece.line * work.out_strides[1] * SIZE,
-            work.out_strides[1], min(2 * piece.lines, work.sizes[1] - 2 * piece.line),
-            work.sizes[2])
+    for line in range(piece.lines):
+        for half in range(2):
+            y = _first_of(piece.line + line, tiling.dilation[0]) + half * tiling.dilation[0]
+            if y < work.sizes[1]:
+                tiling.kernels.finish(
+                    work.finish, True,
+                    _channel_of(tiling, piece, 0) + (y * work.out_strides[1] + first) * SIZE,
+                    work.out_channel, piece.rows, last - first)
 
 
 cdef inline char* _channel_of(const Tiling* tiling, const Piece* piece, int64_t row) noexcept nogil:
@@ -468,11 +557,14 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
     tiles.bias = NULL
     tiles.bias_step = work.bias_step
     tiles.out_channel = work.out_channel
-    tiles.out_line = work.out_strides[1]
+    tiles.out_line = tiling.dilation[0] * work.out_strides[1]
+    tiles.seen = tiling.seen
+    tiles.spread = tiling.dilation[1]
+    tiles.length = work.sizes[2]
     while row < piece.rows:
         rows = min(<int64_t>ROWS, piece.rows - row)
         tiles.part = rows * width + LINE
-        for index in range(SEEN):
+        for index in range(tiling.seen):
             tile.out = piece.sums + index * tiles.part * SIZE
             channel = 0
             while channel < work.inputs:
@@ -497,20 +589,21 @@ cdef void _find_lines(const Tiling* tiling, const Piece* piece, int64_t place, i
     """Where the tiles of a strip stand; one at the end of each line is none."""
     cdef const aten_windows* work = tiling.work
     cdef int64_t pitch = tiling.sliding.pitch
-    cdef int64_t end = min(place + width, piece.lines * pitch - 1)
-    cdef int64_t first = place, line, column, count
+    cdef int64_t end = min(place + width, _end_of(tiling, piece))
+    cdef int64_t first = place, line, column, count, y
     cdef aten_tile_piece* found
     tiles.pieces = 0
     while place < end:
         line = place // pitch
         column = place - line * pitch
-        count = min(pitch - 1 - column, end - place)
-        if count > 0:
+        count = min(piece.columns - column, end - place)
+        y = _first_of(piece.line + line, tiling.dilation[0])
+        if count > 0 and y < work.sizes[1]:
             found = &tiles.piece[tiles.pieces]
             found.place = place - first
-            found.count = min(2 * count, work.sizes[2] - 2 * column)
-            line += piece.line
-            found.lines = min(<int64_t>2, work.sizes[1] - 2 * line)
-            found.out = 2 * line * work.out_strides[1] + 2 * column
+            found.count = count
+            found.column = piece.column + column
+            found.lines = 2 if y + tiling.dilation[0] < work.sizes[1] else 1
+            found.out = y * work.out_strides[1]
             tiles.pieces += 1
-        place += max(count, <int64_t>1)
+        place += count if count > 0 else pitch - column
