@@ -37,7 +37,7 @@ class Forwarding(NamedTuple):
     """
 
     target: str
-    arguments: tuple[str | bool, ...]
+    arguments: tuple[str | int, ...]
     without: tuple[str, ...] = ()
     first: bool = False
 
