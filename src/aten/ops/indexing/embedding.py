@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aten._core.base.dtypes import dtype
 from aten._core.tensor.making import has_data
 from aten._core.tensor.tensor import Tensor
@@ -219,19 +221,16 @@ def _check_sample_weights(
         )
 
 
-@op
-def embedding_bag(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> _Bags:
+@op("embedding_bag")
+def embedding_bag(weight: Tensor, *arguments: Any) -> _Bags:
+    """As `_embedding_bag`, without padding."""
+    return ops.aten._embedding_bag.default(weight, *arguments)
+
+
+@op("embedding_bag.padding_idx")
+def embedding_bag_with_padding(weight: Tensor, *arguments: Any) -> _Bags:
     """As `_embedding_bag`; a negative `padding_idx` counts from the end of the table."""
+    *others, padding_idx = arguments
     if padding_idx is not None:
         rows = weight.size(0) if weight.dim() else 0
         if not -rows <= padding_idx < rows:
@@ -239,14 +238,6 @@ def embedding_bag(
                 f"embedding_bag: padding_idx {padding_idx} is not one of {rows} rows"
             )
         padding_idx %= rows
-    return ops.aten._embedding_bag(
-        weight,
-        indices,
-        offsets,
-        scale_grad_by_freq,
-        mode,
-        sparse,
-        per_sample_weights,
-        include_last_offset,
-        -1 if padding_idx is None else padding_idx,
+    return ops.aten._embedding_bag.default(
+        weight, *others, -1 if padding_idx is None else padding_idx
     )

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aten._core.base.device import MEMORY_FORMATS
 from aten._core.tensor.tensor import Tensor
 from aten.prims import Value
 from aten.prims import elementwise as p
 from aten.registry import ops
+
+_ROWS = MEMORY_FORMATS["contiguous_format"]
+# Steps from which on weights are turned once for all of them.
+_MANY_STEPS = 4
 
 
 def lstm_cell_state(entering: Value, keeping: Value, candidate: Value, state: Value) -> Value:
@@ -101,12 +106,17 @@ def lstm_sequence(
     """
     width = cell.shape[-1]
     turned, curved = ops.aten.t(weight), curved_gates(cell)
+    # A product with few rows takes longer to turn the weights than to multiply with them.
+    if added.shape[0] >= _MANY_STEPS:
+        turned = ops.aten.clone(turned, memory_format=_ROWS)
+    sums, parts = ops.aten.addmm.default, ops.aten.split.Tensor
+    bend, keep, show = ops.fused.lstm_gates, ops.fused.lstm_kept, ops.fused.lstm_shown
     hiddens, cells, gates = [], [], []
     for one in ops.aten.unbind(added):
-        gate = ops.fused.lstm_gates(ops.aten.addmm(one, hidden, turned), curved)
-        entering, keeping, candidate, leaving = ops.aten.split(gate, width, 1)
-        cell = ops.fused.lstm_kept(entering, keeping, candidate, cell)
-        hidden = ops.fused.lstm_shown(leaving, cell)
+        gate = bend(sums(one, hidden, turned), curved)
+        entering, keeping, candidate, leaving = parts(gate, width, 1)
+        cell = keep(entering, keeping, candidate, cell)
+        hidden = show(leaving, cell)
         hiddens.append(hidden)
         cells.append(cell)
         gates.append(gate)

@@ -46,11 +46,16 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
                                const double* roots, double halved, double* pairs) noexcept
 
+cdef extern from *:
+    void __builtin_prefetch(const void*, int, int) noexcept nogil
+
 cdef enum:
     OUT = 0
     GIVEN = 1
     # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
     ABREAST = 32
+    # Numbers of lines side by side that are asked for before they are needed: each is in another page.
+    AHEAD = 8
     # Rows of no more numbers are gone through side by side, too.
     SHORT = 256
     # Numbers in one chunk of work for the threads.
@@ -110,11 +115,13 @@ cdef void _load(const Line* line, const char* given, int64_t apart, int64_t lane
     if apart == 2 * line.width and beside == line.width:
         if Real is float and Element is float:
             for place in range(length):
+                __builtin_prefetch(given + (place + AHEAD) * step, 0, 3)
                 aten_part_floats(<const float*>(given + place * step), lanes,
                                  real + place * lanes, imaginary + place * lanes)
             return
         elif Real is double and Element is double:
             for place in range(length):
+                __builtin_prefetch(given + (place + AHEAD) * step, 0, 3)
                 aten_part_doubles(<const double*>(given + place * step), lanes,
                                   real + place * lanes, imaginary + place * lanes)
             return
@@ -191,11 +198,13 @@ cdef void _store(const Line* line, const Real* a, char* out, int64_t apart, int6
     if apart == 2 * line.width and beside == line.width:
         if Real is float and Element is float:
             for place in range(length):
+                __builtin_prefetch(out + (place + AHEAD) * step, 1, 3)
                 aten_join_floats(real + place * lanes, imaginary + place * lanes, lanes, scale,
                                  <float*>(out + place * step))
             return
         elif Real is double and Element is double:
             for place in range(length):
+                __builtin_prefetch(out + (place + AHEAD) * step, 1, 3)
                 aten_join_doubles(real + place * lanes, imaginary + place * lanes, lanes, scale,
                                   <double*>(out + place * step))
             return
