@@ -4,8 +4,8 @@
 
 A position sees runs of memory: for every line of the window, its taps' channels one after the
 other. So lines of positions are rows of a product, read where they lie, and weights are its panels,
-turned once for each call. Channels that see one channel each are vectors. Images with padding are
-copied with it, a few lines at a time.
+turned once for each call. Images with padding are copied with it, a few lines at a time. Channels that
+see one channel each are vectors, and positions at edges take the taps that see something.
 
 Threads claim lines of the result, and strips of its channels. A result is summed over the lines of
 the window, in stretches that sizes alone decide: its bits depend neither on threads nor on what
@@ -46,7 +46,6 @@ cdef struct Lines:
     char* turned
     const char* bias
     char* out
-    int64_t* offsets        # of taps, where channels see one channel
     int64_t batch
     int64_t channels
     int64_t outputs
@@ -108,12 +107,10 @@ def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Te
         return False
     count = work.kernel[0] * work.kernel[1]
     count *= work.outputs if work.is_depthwise else work.channels * work.width * work.strips
-    memory = <char*>malloc(count * work.size
-                           + work.kernel[0] * work.kernel[1] * <int64_t>sizeof(int64_t) + 64)
+    memory = <char*>malloc(count * work.size + 64)
     if memory == NULL:
         raise MemoryError("convolution: no memory for weights")
     work.weight = <const char*>const_data_pointer(weight)
-    work.offsets = <int64_t*>(memory + (count * work.size + 63) // 64 * 64)
     with nogil:
         work.turned = memory
         _turn_weights(&work)
@@ -166,11 +163,11 @@ cdef bint _cut(Lines* work) noexcept:
     work.strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
     work.width = (vectors + work.strips - 1) // work.strips * lanes
     work.strips = (work.outputs + work.width - 1) // work.width
-    work.is_copied = work.padding[0] > 0 or work.padding[1] > 0
-    if work.padding[1] > MOST_PADDING * work.sizes[1]:
+    work.is_copied = not work.is_depthwise and (work.padding[0] > 0 or work.padding[1] > 0)
+    if work.is_copied and work.padding[1] > MOST_PADDING * work.sizes[1]:
         return False
-    if not work.is_copied and work.kernel[0] * work.kernel[1] == 1 and work.stride[0] == 1 and (
-            work.stride[1] == 1):
+    if work.padding[0] == work.padding[1] == 0 and work.kernel[0] * work.kernel[1] == 1 and (
+            work.stride[0] == work.stride[1] == 1):
         # All positions are one line, which may be cut anywhere: into lines of a tile's rows.
         _cut_line(work)
     line = (work.sizes[1] + 2 * work.padding[1]) * work.channels
@@ -208,15 +205,10 @@ cdef void _cut_line(Lines* work) noexcept:
 cdef void _turn_weights(Lines* work) noexcept nogil:
     """Panels of weights, or for channels that see one each their taps side by side."""
     cdef int64_t taps = work.kernel[0] * work.kernel[1]
-    cdef int64_t pitch = (work.sizes[1] + 2 * work.padding[1]) * work.channels
-    cdef int64_t tap
     if not work.is_depthwise:
         parallel_for(work.strips, 1, _turn_strips, work)
         return
     work.kernels.turn(work.weight, taps, work.outputs, taps, work.turned, work.outputs)
-    for tap in range(taps):
-        work.offsets[tap] = (tap // work.kernel[1] * work.dilation[0] * pitch
-                             + tap % work.kernel[1] * work.dilation[1] * work.channels)
 
 
 cdef void _turn_strips(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -243,11 +235,13 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef char* copied = NULL
     cdef const char* data
     cdef int64_t index, image, piece, line, lines, source
-    if work.is_copied:
+    if work.is_depthwise:
+        copied = <char*>malloc(4 * work.kernel[0] * work.kernel[1] * sizeof(int64_t))
+    elif work.is_copied:
         copied = <char*>malloc(height * pitch)
-        if copied == NULL:
-            work.failed = True
-            return
+    if copied == NULL and (work.is_depthwise or work.is_copied):
+        work.failed = True
+        return
     for index in range(begin, end):
         image = index // (work.across * work.down)
         piece = index % (work.across * work.down)
@@ -255,17 +249,17 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
         lines = min(work.lines, work.seen[0] - line)
         source = line * work.stride[0] - work.padding[0]
         data = work.input + image * work.sizes[0] * work.sizes[1] * work.channels * work.size
+        if work.is_depthwise:
+            _slide_lines(work, data, image, line, lines, <int64_t*>copied)
+            continue
         if work.is_copied:
             _copy_lines(work, data, source, (lines - 1) * work.stride[0]
                         + (work.kernel[0] - 1) * work.dilation[0] + 1, copied, pitch)
             data = copied
         else:
             data += source * pitch
-        if work.is_depthwise:
-            _slide_lines(work, data, image, line, lines, pitch)
-        else:
-            _multiply_lines(work, data, image, line, lines, piece % work.down * work.strips_each,
-                            pitch // work.size)
+        _multiply_lines(work, data, image, line, lines, piece % work.down * work.strips_each,
+                        pitch // work.size)
     free(copied)
 
 
@@ -292,22 +286,78 @@ cdef inline char* _line_of(const Lines* work, int64_t image, int64_t line) noexc
 
 
 cdef void _slide_lines(const Lines* work, const char* data, int64_t image, int64_t first,
-                       int64_t lines, int64_t pitch) noexcept nogil:
-    cdef int64_t line
+                       int64_t lines, int64_t* taps) noexcept nogil:
+    """Taps that see the image, and where: all of them but at its edges. `taps` has room for four
+    numbers of each."""
+    cdef int64_t window = work.kernel[0] * work.kernel[1]
+    cdef int64_t stride = work.stride[1], padding = work.padding[1]
+    cdef int64_t reach = (work.kernel[1] - 1) * work.dilation[1]
+    cdef int64_t low = min(work.seen[1], (padding + stride - 1) // stride)
+    cdef int64_t high = work.sizes[1] + padding - reach - 1
+    cdef int64_t line, x, all_taps
     cdef aten_channels run
+    high = max(low, min(work.seen[1], high // stride + 1 if high >= 0 else 0))
     run.weights = work.turned
     run.bias = work.bias
-    run.offsets = work.offsets
-    run.taps = work.kernel[0] * work.kernel[1]
     run.channels = work.channels
-    run.positions = work.seen[1]
-    run.step = work.stride[1] * work.channels
-    for line in range(lines):
-        run.data = data + line * work.stride[0] * pitch
-        run.out = _line_of(work, image, first + line)
-        work.kernels.slide_channels(&run)
+    run.step = stride * work.channels
+    for line in range(first, first + lines):
+        run.offsets = taps
+        run.places = taps + window
+        run.taps = all_taps = _see_line(work, line, taps, taps + window)
+        _slide_run(work, &run, data, image, line, low, high - low)
+        for x in range(work.seen[1]):
+            if low <= x < high:
+                continue
+            run.offsets = taps + 2 * window
+            run.places = taps + 3 * window
+            _see_place(work, line, x, taps, &run)
+            _slide_run(work, &run, data, image, line, x, 1)
+            run.taps = all_taps
         if work.finish != NULL:
-            work.kernels.finish(work.finish, True, run.out, 0, 1, work.seen[1] * work.channels)
+            work.kernels.finish(work.finish, True, _line_of(work, image, line), 0, 1,
+                                work.seen[1] * work.channels)
+
+
+cdef inline void _slide_run(const Lines* work, aten_channels* run, const char* data, int64_t image,
+                            int64_t line, int64_t first, int64_t count) noexcept nogil:
+    """Positions of a line, which see alike."""
+    if count <= 0:
+        return
+    run.positions = count
+    run.data = data + (first * work.stride[1] - work.padding[1]) * work.channels * work.size
+    run.out = _line_of(work, image, line) + first * work.channels * work.size
+    work.kernels.slide_channels(run)
+
+
+cdef int64_t _see_line(const Lines* work, int64_t line, int64_t* offsets,
+                       int64_t* places) noexcept nogil:
+    """Taps whose lines there are: how many, and where they and their weights lie."""
+    cdef int64_t count = 0, row, column, y
+    for row in range(work.kernel[0]):
+        y = line * work.stride[0] - work.padding[0] + row * work.dilation[0]
+        if not 0 <= y < work.sizes[0]:
+            continue
+        for column in range(work.kernel[1]):
+            offsets[count] = (y * work.sizes[1] + column * work.dilation[1]) * work.channels
+            places[count] = (row * work.kernel[1] + column) * work.channels
+            count += 1
+    return count
+
+
+cdef void _see_place(const Lines* work, int64_t line, int64_t x, int64_t* taps,
+                     aten_channels* run) noexcept nogil:
+    """Of the taps of a line those that see the image from a position at its edge."""
+    cdef int64_t window = work.kernel[0] * work.kernel[1]
+    cdef int64_t count = 0, tap, column
+    for tap in range(run.taps):
+        column = (x * work.stride[1] - work.padding[1]
+                  + tap % work.kernel[1] * work.dilation[1])
+        if 0 <= column < work.sizes[1]:
+            taps[2 * window + count] = taps[tap]
+            taps[3 * window + count] = taps[window + tap]
+            count += 1
+    run.taps = count
 
 
 cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, int64_t first,

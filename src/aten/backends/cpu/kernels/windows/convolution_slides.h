@@ -157,16 +157,16 @@ NAME(channels_block)(const int positions, const int vectors, const int partial, 
             total[i][j] = (NAME(vector)){0};
     for (tap = 0; tap < line->taps; tap++) {
         const ELEMENT *from = data + line->offsets[tap];
+        const ELEMENT *weight = weights + line->places[tap];
         ATEN_UNROLL for (j = 0; j < vectors; j++)
-            factor[j] = partial ? (NAME(vector))LOAD_PART(weights + j * LANES, mask)
-                                : NAME(load)(weights + j * LANES);
+            factor[j] = partial ? (NAME(vector))LOAD_PART(weight + j * LANES, mask)
+                                : NAME(load)(weight + j * LANES);
         ATEN_UNROLL for (i = 0; i < positions; i++)
             ATEN_UNROLL for (j = 0; j < vectors; j++) {
                 const ELEMENT *at = from + i * line->step + j * LANES;
                 total[i][j] += factor[j] * (partial ? (NAME(vector))LOAD_PART(at, mask)
                                                     : NAME(load)(at));
             }
-        weights += line->channels;
     }
     ATEN_UNROLL for (j = 0; j < vectors; j++) {
         NAME(vector) constant = {0};

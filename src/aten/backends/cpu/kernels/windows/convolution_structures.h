@@ -85,10 +85,11 @@ typedef struct {
 
 typedef struct {
     /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
-       result are; taps see what lies offsets[tap] further on. Weights lie tap after tap. */
+       result are; taps see what lies offsets[tap] further on, with weights that lie places[tap] further
+       on. */
     const void *data, *weights, *bias;
     void *out;
-    const int64_t *offsets;
+    const int64_t *offsets, *places;
     int64_t taps, channels, positions, step;
 } aten_channels;
 

@@ -73,6 +73,7 @@ cdef extern from "convolution_levels.h" nogil:
         const void* bias
         void* out
         const int64_t* offsets
+        const int64_t* places
         int64_t taps, channels, positions, step
     ctypedef struct aten_tile_piece:
         int64_t place, count, column, lines, out
