@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FunctionType
-from typing import Any, NoReturn
 
 from aten import registry
 from aten._core.autograd import engine, node
@@ -18,6 +17,10 @@ from aten._core.dispatch.overriding import DisableTorchFunction, DisableTorchFun
 from aten._core.tensor.making import fake_window, row_of
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import KEYS_OF_MODES, has_torch_dispatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 _device = device
 # Attributes that are the same for every tensor there is.
