@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -67,6 +70,10 @@ try:
     naming.show_as_own("aten", globals())
 finally:
     if _collects:
+        if not gc.get_freeze_count():
+            # All that is there counts as old now, and is not looked through at once.
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
 # Imported when first asked for: `import aten` stays fast.
 _DEFERRED_MODULES = frozenset(
@@ -126,8 +133,8 @@ _PUBLIC_MODULES = frozenset({"backends", "dispatch", "ops", "prims", "random"})
 # What the package itself needs of others.
 _INNER = frozenset(
     {
-        *("ALIASES", "Any", "DTYPES", "LAYOUTS", "MEMORY_FORMATS", "annotations"),
-        *("from_array_interface", "gc", "import_module", "install_slots"),
+        *("ALIASES", "DTYPES", "LAYOUTS", "MEMORY_FORMATS", "annotations"),
+        *("from_array_interface", "gc", "import_module", "install_slots", "TYPE_CHECKING"),
     }
 )
 

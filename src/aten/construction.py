@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from aten import registry
 from aten._core.base.device import device, thread_device
@@ -12,6 +11,10 @@ from aten._core.dispatch.argument_values import dtype_argument
 from aten._core.tensor import construct
 from aten._core.tensor.tensor import Tensor
 from aten.interop import from_dlpack, from_numpy, frombuffer, is_aligned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # What can be nothing but numbers and sequences of them.
 _PLAIN = frozenset({list, tuple, float, int, bool, complex})

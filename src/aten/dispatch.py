@@ -6,8 +6,6 @@ prints the same for every call in a `with` block.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aten import config
 from aten._core.base.keys import BACKENDS, change_tracing, runtime_keys
 from aten._core.base.keys import DispatchKey as DispatchKey
@@ -29,6 +27,7 @@ from aten._core.dispatch.registrations import set_code_generator as set_code_gen
 from aten._core.dispatch.tracing import trace_dispatch as trace_dispatch
 from aten.registry import materialized, operator
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from aten import registry
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.keys import DispatchKey
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.base.keys import gradient_modes
@@ -13,7 +12,10 @@ from aten._core.memory import storage
 from aten._core.tensor import construct
 from aten._core.tensor.tensor import Tensor
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy
 
 _DLPACK_CPU = (1, 0)

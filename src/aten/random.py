@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, SupportsInt
 
 from aten._core.random.generator import Generator, default_generator
 from aten._core.tensor.tensor import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, SupportsInt
 
 __all__ = [
     "Generator",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from threading import RLock
-from typing import TYPE_CHECKING
 
 from aten._core.dispatch.dispatcher import Kernel, OpOverload, set_packet_lookup
 from aten._core.dispatch.packets import (
@@ -22,6 +21,7 @@ from aten._core.tensor.tensor import Tensor, install_attribute
 from aten._core.threads import forks
 from aten.suggestions import suggestion
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

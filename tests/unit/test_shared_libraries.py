@@ -136,6 +136,33 @@ def test_several_inputs_and_outputs(tmp_path: Path) -> None:
     assert begin == found.numel()
 
 
+class Convolutions(aten.nn.Module):
+    """With steps, holes, groups, a residual, one dimension, and turned around."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = aten.nn.Conv2d(4, 8, (3, 2), stride=2, padding=(2, 1), dilation=(2, 1))
+        self.second = aten.nn.Conv2d(8, 8, 3, padding=1, groups=4, bias=False)
+        self.turned = aten.nn.ConvTranspose2d(8, 2, 3, stride=2)
+        self.line = aten.nn.Conv1d(2, 3, 4)
+
+    def forward(self, x: aten.Tensor) -> aten.Tensor:
+        x = self.first(x)
+        x = functional.relu(self.second(x) + x)
+        return self.line(functional.max_pool2d(self.turned(x), 2).flatten(2))
+
+
+def test_convolutions(tmp_path: Path) -> None:
+    model, x = Convolutions().eval(), aten.randn(2, 4, 9, 8)
+    with aten.no_grad():
+        program = aten.export.export(model, (x,))
+        expected = model(x)
+    write_library(program, tmp_path / "libconvolutions.so")
+    name = program.output_names[0]
+    made = called_from_c(tmp_path, "convolutions", {"x": ("float", bytes_of(x))}, {name: "float"})
+    aten.testing.assert_close(numbers(made).view(expected.shape), expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "word"),
     [

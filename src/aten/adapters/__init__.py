@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Module of another library → the module here that builds on it.
 _WAITED_FOR = {"einops._backends": "aten.adapters.einops"}

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aten._core.autograd import engine, node
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
     from aten.autograd import functional as functional
     from aten.autograd import graph as graph
     from aten.autograd.anomaly import detect_anomaly, set_detect_anomaly

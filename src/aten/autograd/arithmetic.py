@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from aten._core.autograd import engine, node, operator_node, operators
 from aten._core.base.keys import DispatchKey
@@ -11,6 +10,10 @@ from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.tensor.tensor import Tensor
 from aten.autograd.formulas.common import extent_of, sum_to_size
 from aten.registry import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _owned(gradient: Tensor, variable: Tensor, alone: bool) -> Tensor:

@@ -6,13 +6,15 @@ Nothing heavy is imported until the first operator of a kind is made.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from aten import registry
 from aten._core.dispatch.registrations import set_code_generator
 from aten.backends import lazy_views, modes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from aten._core.dispatch.dispatcher import OpOverload
     from aten.backends.contract import DeviceBackend as DeviceBackend
     from aten.backends.contract import LoopGenerator as LoopGenerator

@@ -6,12 +6,14 @@ in memory of its own; where it writes to one, what it wrote goes back through th
 
 from __future__ import annotations
 
-from typing import Any
-
 from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
 from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload, register_fallback
 from aten._core.tensor.tensor import Tensor
 from aten.registry import operator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _KEYS = (DispatchKey.Conjugate, DispatchKey.Negative)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Self
 
 from aten._core.base.keys import (
     DispatchKey,
@@ -21,6 +20,10 @@ from aten._core.dispatch.dispatcher import OpOverload, register_fallback
 from aten._core.dispatch.overriding import not_asked
 from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 _KEY = DispatchKey.__members__["Python"]
 _KEYS = DispatchKeySet(_KEY)

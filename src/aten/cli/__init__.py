@@ -20,9 +20,12 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
 
 from aten.suggestions import suggestion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # Each is a module of this package.
 _COMMANDS = ("run", "compile", "ops", "explain", "conformance", "doctor")

@@ -13,9 +13,11 @@ import os
 import sys
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from aten._core.tensor.tensor import Tensor
     from aten.graph.program import ExportedProgram
     from aten.profiler import profile

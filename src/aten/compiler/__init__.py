@@ -12,9 +12,12 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from types import MethodType
-from typing import Any
 
 from aten.names.refusals import refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "allow_in_graph",

@@ -18,7 +18,6 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.memory.storage import Storage, storage_from_buffer
@@ -26,10 +25,13 @@ from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import brought, images
 from aten.compiler.frozen import FrozenProgram, decoded
-from aten.graph.archive import map_file
 from aten.graph.errors import ArchiveError
+from aten.graph.mapping import map_file
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from aten.compiler.functions import CompiledFunction
     from aten.graph.program import ExportedProgram
 
@@ -52,11 +54,14 @@ _FEATURES = frozenset(
 _WRONG = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError)
 
 
-class Processor(NamedTuple):
+class Processor:
     """What machine code asks of the one that runs it."""
 
-    machine: str
-    features: frozenset[str]
+    __slots__ = ("features", "machine")
+
+    def __init__(self, machine: str, features: frozenset[str]) -> None:
+        self.machine = machine
+        self.features = features
 
 
 def this_processor() -> Processor:

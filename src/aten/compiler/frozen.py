@@ -8,7 +8,6 @@ output. Numbers are checked where they become places in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from aten import registry
 from aten._core.base.device import LAYOUTS, MEMORY_FORMATS, device
@@ -22,9 +21,14 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import FusedKernel, Launch, Plan, is_plain
 from aten.compiler import state
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Described = tuple[Any, tuple[int, ...], tuple[int, ...]]
+
 _CPU = device("cpu")
 _LARGEST = 1 << 48
-Described = tuple[Any, tuple[int, ...], tuple[int, ...]]
 
 
 class FrozenProgram:

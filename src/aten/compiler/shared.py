@@ -18,6 +18,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import images, jit, linking, shared_objects
 from aten.compiler import ahead
 from aten.compiler.ahead_writing import zeros
+from aten.compiler.convolutions import convolution_epilogue
 from aten.compiler.driver import Place, driver
 from aten.compiler.functions import CompiledFunction
 from aten.compiler.fusing import FusedGroup
@@ -40,6 +41,8 @@ from aten.graph.program import ExportedProgram, ProgramModule
 from aten.registry import ops
 
 _ALIGNMENT = 64
+_EPILOGUE = "fused.convolution_epilogue.default"
+_CONVOLUTION = "aten.convolution.default"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # C's words for element types.
 _TYPES = {
@@ -206,6 +209,8 @@ def _run(program: CompiledProgram, values: Sequence[Tensor]) -> list[Tensor]:
         try:
             if node.target in groups:
                 found[node] = _run_group(groups[node.target], args)
+            elif (convolution := _convolution(node, args)) is not None:
+                found[node] = convolution_epilogue(*convolution)
             else:
                 found[node] = functions[node.target](*args, **kwargs)
         except DataNeededError as error:
@@ -217,6 +222,18 @@ def _run(program: CompiledProgram, values: Sequence[Tensor]) -> list[Tensor]:
                 f"{node.target} cannot be in a shared library: {str(error).splitlines()[0]}"
             ) from None
     return list(given(graph.output_node.args[0]))
+
+
+def _convolution(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The arguments of `convolution_epilogue` for a call that it serves."""
+    if node.kwargs or node.target not in (_EPILOGUE, _CONVOLUTION):
+        return None
+    if node.target == _CONVOLUTION:
+        image, weight, bias, *steps, transposed, outer, groups = args
+        if transposed or any(outer):
+            return None
+        args = (image, weight, bias, None, *steps, groups, "none", ())
+    return args if args[0].dim() == len(args[4]) + 2 else None
 
 
 def _without(graph: Graph, groups: Mapping[str, FusedGroup]) -> Graph:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, overload
 
+from aten._core.base.annotating import overload
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.construction import tensor
 from aten.registry import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 __all__ = ["nonzero", "unravel_index"]
 

@@ -9,10 +9,13 @@ sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "binary_cross_entropy_with_logits",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
 
+from aten._core.base.annotating import overload
 from aten._core.base.sizes import Size
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "atleast_1d",

@@ -10,14 +10,15 @@ import os
 import re
 import sys
 import zlib
-from typing import IO, TYPE_CHECKING
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import ArchiveError, FormatError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import IO
     from zipfile import ZipFile, ZipInfo
 
 _MAGIC = b"\x93NUMPY"

@@ -15,9 +15,9 @@ from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.memory.storage import storage_from_buffer
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
-from aten.graph.archive import map_file, read_file
 from aten.graph.errors import ArchiveError, FormatError
 from aten.graph.json_values import checked, decode, field, shown
+from aten.graph.mapping import map_file, read_file
 
 _DTYPES = {
     "BOOL": "bool",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import FunctionType
-from typing import Any
 
 from aten._core.base.dtypes import can_cast
 from aten._core.dispatch.functions import OverridableFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Functions of Python and of Cython, and those that may be overridden.
 _FUNCTIONS = (FunctionType, type(can_cast), OverridableFunction)

@@ -9,11 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NoReturn
 
 from aten._core.tensor.tensor import Tensor, install_attribute
 from aten.names.absent_names import names_in, reason_for
 from aten.suggestions import suggestion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 def refuse(module: str, name: str) -> NoReturn:

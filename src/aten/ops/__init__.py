@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aten import registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def __getattr__(name: str) -> Any:

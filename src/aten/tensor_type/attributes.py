@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FunctionType
-from typing import Any, NoReturn
 
 from aten import registry
 from aten._core.base.device import LAYOUTS, device
@@ -17,6 +16,10 @@ from aten._core.tensor.making import fake_window
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import KEYS_OF_MODES, has_torch_dispatch
 from aten.tensor_type.gradients import GRADIENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 _device = device
 # Attributes that are the same for every tensor there is.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 from aten import registry
 from aten._core.autograd import engine, node
 from aten._core.base.dtypes import dtype
 from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ones_like = registry.ops.aten.ones_like
 _takes_gradients = vars(Tensor)["requires_grad"].__get__

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, overload
 
 from aten import registry
+from aten._core.base.annotating import overload
 from aten._core.base.device import device
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.errors import NoDeviceError
 from aten._core.tensor import memory
 from aten._core.tensor.tensor import Tensor, install_attribute
 from aten.backends.cpu.kernels.moving import conversion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 # Method → the dtype it converts to.
 _DTYPE_METHODS = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from aten import interop, registry
 from aten._core.base.device import device
@@ -19,6 +18,10 @@ from aten.backends.cpu.kernels.indexing import indexing
 from aten.construction import new_tensor, tensor
 from aten.functional.linear_algebra import lu, norm
 from aten.tensor_type import attributes, methods
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Python's slot → the operator whose packet fills it.
 _OPERATOR_SLOTS = {

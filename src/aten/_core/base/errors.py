@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aten._core.base.keys import DispatchKey
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NO_GRADIENTS = "there are no gradients in aten yet; without them everything else works"
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from aten._core.base.dtypes import dtype
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ML_DTYPES = frozenset(
     {

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from aten._core.base.keys import set_overriding
 from aten._core.tensor.tensor import Tensor, install_attribute, install_overriding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ENABLED, SUBCLASSES_DISABLED, ALL_DISABLED = range(3)
 

@@ -13,12 +13,12 @@ import os
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from aten._core.base.keys import BACKENDS, DispatchKey, DispatchKeySet, runtime_keys
 from aten._core.threads import forks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias

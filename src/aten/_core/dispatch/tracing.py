@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import sys
 from _thread import _local
-from typing import TYPE_CHECKING, Protocol
 
 from aten._core.base.keys import change_tracing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from aten._core.base.keys import DispatchKey
     from aten._core.dispatch.dispatcher import Kernel, OpOverload
 

@@ -11,21 +11,24 @@ import os
 import sys
 import threading
 import time
-from typing import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class ReentrantLock(Protocol):
+        """What `threading.RLock` gives. The thread that forks may hold it already."""
+
+        def acquire(self, blocking: bool = True) -> bool: ...
+
+        def release(self) -> None: ...
+
 
 # What kernels and operators import when they are first needed.
 _PACKAGES = sys.stdlib_module_names | {"aten", "llvmlite", "ml_dtypes", "numpy"}
 # Seconds to wait for imports at most: a thread that imports may be waiting for the one that forks.
 _PATIENCE = 10.0
 _PAUSE = 0.0005
-
-
-class ReentrantLock(Protocol):
-    """What `threading.RLock` gives. The thread that forks may hold it already."""
-
-    def acquire(self, blocking: bool = True) -> bool: ...
-
-    def release(self) -> None: ...
 
 
 _locks: list[ReentrantLock] = []

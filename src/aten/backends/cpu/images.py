@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from aten._core.memory.code import Code
 
@@ -14,7 +13,7 @@ class LinkError(ValueError):
     """An object, or an image, that is not what is linked and loaded here."""
 
 
-class Image(NamedTuple):
+class Image:
     """Code and constants, and what they need.
 
     Attributes:
@@ -24,10 +23,19 @@ class Image(NamedTuple):
         symbols: the place of each kernel.
     """
 
-    content: bytes | memoryview
-    code: int
-    functions: Sequence[str]
-    symbols: Mapping[str, int]
+    __slots__ = ("code", "content", "functions", "symbols")
+
+    def __init__(
+        self,
+        content: bytes | memoryview,
+        code: int,
+        functions: Sequence[str],
+        symbols: Mapping[str, int],
+    ) -> None:
+        self.content = content
+        self.code = code
+        self.functions = functions
+        self.symbols = symbols
 
 
 def loaded(image: Image) -> Code:
