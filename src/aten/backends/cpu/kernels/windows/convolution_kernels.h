@@ -191,6 +191,7 @@ static const aten_window_kernels NAME(kernels) = {
 #undef GRID_NAMES
 #undef SLIDE_OF
 #undef TILE_OF
+#undef GLIDE_OF
 #undef TILES_OF
 #undef TILE_NAMES
 #undef ELEMENT

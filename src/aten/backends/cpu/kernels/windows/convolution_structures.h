@@ -55,6 +55,7 @@ typedef struct {
     void *out;
     int64_t left_row, out_row, bias_step;
     int adds, ahead;
+    const void *addend;           /* or nothing: a row that is added to all instead of what is there */
     const aten_finish *finish;    /* or nothing; residual and limits */
     const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
     int64_t source_row;           /* `right` is made meanwhile */

@@ -47,6 +47,7 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         int64_t left_row, out_row, bias_step
         int adds, ahead
+        const void* addend
         const aten_finish* finish
         const void* source
         int64_t source_row

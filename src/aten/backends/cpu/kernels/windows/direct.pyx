@@ -318,6 +318,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.finish = NULL
     tile.source_row = work.input_channel
     tile.offsets = NULL
+    tile.addend = NULL
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)

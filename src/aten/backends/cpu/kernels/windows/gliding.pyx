@@ -140,6 +140,7 @@ cdef void _multiply_chunk(const Gliding* gliding, const char* copied, int64_t im
     tile.ahead = False
     tile.finish = NULL
     tile.source = NULL
+    tile.addend = NULL
     tile.source_row = 0
     tile.out = held
     while strips > 0:

@@ -418,6 +418,7 @@ cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int
     tile.finish = NULL
     tile.source = NULL
     tile.offsets = NULL
+    tile.addend = NULL
     tile.out_row = block.out_row
     while column < block.columns:
         tile.width = (vectors + strips - 1) // strips * lanes

@@ -550,6 +550,7 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
     tile.left_row = tiling.weight_row
     tile.bias = tile.source = NULL
     tile.offsets = NULL
+    tile.addend = NULL
     tile.bias_step = tile.source_row = 0
     tile.ahead = False
     tile.finish = NULL
