@@ -4,8 +4,8 @@
 
 A position sees runs of memory: for every line of the window, its taps' channels one after the
 other. So lines of positions are rows of a product, read where they lie, and weights are its panels,
-turned once for each call. Images with padding are copied with it, a few lines at a time. Channels that
-see one channel each are vectors, and positions at edges take the taps that see something.
+turned once for each call. Images with padding are copied with it, a few lines at a time. Channels
+that see one channel each are vectors, and positions at edges take the taps that see something.
 
 Threads claim lines of the result, and strips of its channels. A result is summed over the lines of
 the window, in stretches that sizes alone decide: its bits depend neither on threads nor on what
