@@ -4,8 +4,8 @@
 
 A position sees runs of memory: for every line of the window, its taps' channels one after the
 other. So lines of positions are rows of a product, read where they lie, and weights are its panels,
-turned once for each call. Images with padding are copied with it, a few lines at a time. Channels that
-see one channel each are vectors, and positions at edges take the taps that see something.
+turned once for each call. Images with padding are copied with it, a few lines at a time. Channels
+that see one channel each are vectors, and positions at edges take the taps that see something.
 
 Threads claim lines of the result, and strips of its channels. A result is summed over the lines of
 the window, in stretches that sizes alone decide: its bits depend neither on threads nor on what
@@ -370,11 +370,8 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
     cdef int64_t stretch = (run + stretches - 1) // stretches
     cdef int64_t height, begin, line, column
     cdef aten_window_tile tile
-    _fill_bias(work, image, first, lines, strip * work.width,
-               min(work.outputs, end * work.width))
     tile.bias = NULL
     tile.bias_step = 0
-    tile.adds = True
     tile.ahead = False
     tile.finish = NULL
     tile.source = NULL
@@ -391,6 +388,11 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
                 tile.depth = min(stretch, run - begin)
                 if height == work.kernel[0] - 1 and begin + stretch >= run:
                     tile.finish = work.finish
+                # What products are added to: the bias of these channels, or nothing, or sums.
+                tile.adds = work.bias != NULL or height > 0 or begin > 0
+                tile.addend = NULL
+                if work.bias != NULL and height == 0 and begin == 0:
+                    tile.addend = work.bias + column * size
                 tile.right = work.turned + (
                     (strip * work.kernel[0] + height) * run + begin) * work.width * size
                 for line in range(lines):
@@ -404,17 +406,3 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
                 begin += stretch
         tile.finish = NULL
         strip += 1
-
-
-cdef void _fill_bias(const Lines* work, int64_t image, int64_t first, int64_t lines,
-                     int64_t begin, int64_t end) noexcept nogil:
-    """What products are added to: the bias of these channels, or zeros."""
-    cdef int64_t bytes = (end - begin) * work.size
-    cdef int64_t position
-    cdef char* out = _line_of(work, image, first) + begin * work.size
-    for position in range(lines * work.seen[1]):
-        if work.bias == NULL:
-            memset(out, 0, bytes)
-        else:
-            memcpy(out, work.bias + begin * work.size, bytes)
-        out += work.outputs * work.size

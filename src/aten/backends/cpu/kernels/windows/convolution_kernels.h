@@ -7,16 +7,16 @@
      TARGET                   the attribute that allows the processor's instructions
      MASK, MAKE_MASK(low, high)   what LOAD_PART(from, mask) and STORE_PART(to, mask, vector) take
                               to touch those lanes only; others are loaded as zero
-     TURN(from, k, to, to_row)   transposes a square of four elements a side, whose lines are k elements
-                              behind the addresses `from`
+     TURN(from, k, to, to_row)   transposes a square of four elements a side, whose lines are k
+                              elements behind the addresses `from`
      TURN_SQUARE, SQUARE      where there is one: the same for a larger side
      LANES_OF(bits)           the mask of lanes whose bits are set
      MINIMUM(limit, value), MAXIMUM(limit, value)   NaN where the value is
      CURVED                   where there are activations other than limits, and transforms of tiles
      SUM_OF(vector)           where there is one: the sum of its lanes, in the order of `sum`
-     ZIPPED(half, even, odd), NOT_FINITE(mask, value)   where there are: a half of two vectors' lanes by
-                              turns; those of the masked lanes that are infinite or NaN
-     PAIRED                   where an element stands for two of bfloat16 when it is multiplied, with
+     ZIPPED(half, even, odd)  where there is one: a half of two vectors' lanes by turns, and then
+     NOT_FINITE(mask, value)  those of the masked lanes that are infinite or NaN
+     PAIRED                   where an element stands for two of bfloat16 as it is multiplied, with
                               ADD_PRODUCT(sum, factor, right) and ADD_PRODUCTS(sum, left, right);
                               then there are products alone, and what makes pairs
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
@@ -148,8 +148,8 @@ static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t ro
 #define TURN_SQUARE TURN
 #endif
 
-/* `count` elements of each of `columns` lines of data as columns of a panel, and whatever follows as
-   far as squares reach. */
+/* `count` elements of each of `columns` lines of data as columns of a panel, and whatever follows
+   as far as squares reach. */
 static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, int64_t columns,
                                     int64_t count, void *panel, int64_t width)
 {
@@ -191,6 +191,7 @@ static const aten_window_kernels NAME(kernels) = {
 #undef GRID_NAMES
 #undef SLIDE_OF
 #undef TILE_OF
+#undef GLIDE_OF
 #undef TILES_OF
 #undef TILE_NAMES
 #undef ELEMENT

@@ -55,6 +55,7 @@ typedef struct {
     void *out;
     int64_t left_row, out_row, bias_step;
     int adds, ahead;
+    const void *addend;           /* or nothing: a row that is added instead of what is there */
     const aten_finish *finish;    /* or nothing; residual and limits */
     const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
     int64_t source_row;           /* `right` is made meanwhile */
@@ -85,8 +86,8 @@ typedef struct {
 
 typedef struct {
     /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
-       result are; taps see what lies offsets[tap] further on, with weights that lie places[tap] further
-       on. */
+       result are; taps see what lies offsets[tap] further on, with weights that lie places[tap]
+       further on. */
     const void *data, *weights, *bias;
     void *out;
     const int64_t *offsets, *places;
@@ -94,14 +95,14 @@ typedef struct {
 } aten_channels;
 
 typedef struct {
-    /* `count` tiles of a line, from `place` in a strip and `column` in an image on: results of one or
-       two `lines` of the image, which begin `out` further on in a channel. */
+    /* `count` tiles of a line, from `place` in a strip and `column` in an image on: results of one
+       or two `lines` of the image, which begin `out` further on in a channel. */
     int64_t place, count, column, lines, out;
 } aten_tile_piece;
 
 typedef struct {
     /* `seen` sums of products for a strip of `width` tiles: `part` apart, a row for each channel.
-       Results of a tile are `spread` apart in lines of `length`, and `out_line` from line to line. */
+       Results of a tile are `spread` apart in lines of `length`, `out_line` from line to line. */
     const void *sums, *bias;
     void *out;
     int64_t width, part, bias_step, out_channel, out_line, seen, spread, length;

@@ -24,7 +24,8 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
     const ELEMENT *ahead = left + ROWS * left_row;
     const aten_finish *finish = tile->finish;
     ELEMENT *out = tile->out;
-    int64_t k = 0, end;
+    const ELEMENT *addend;
+    int64_t k = 0, end, addend_row;
     int i, j;
     /* What will be stored, and added before, is on its way while sums are made. */
     ATEN_UNROLL for (i = 0; i < rows; i++) {
@@ -67,15 +68,18 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
             source += source_row;
         }
     }
+    addend = tile->addend ? tile->addend : out;
+    addend_row = tile->addend ? 0 : tile->out_row;
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++) {
             const int cut = partial && j == vectors - 1;
             const MASK mask = MAKE_MASK(0, tile->columns - (vectors - 1) * LANES);
             ELEMENT *to = out + i * tile->out_row + j * LANES;
             NAME(vector) value = total[i][j];
-            if (tile->adds)
-                value += cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
-            else if (bias)
+            if (tile->adds) {
+                const ELEMENT *from = addend + i * addend_row + j * LANES;
+                value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
+            } else if (bias)
                 value += bias[i * tile->bias_step];
             if (finish) {
                 const ELEMENT *from = NAME(residual_of)(finish, to);
@@ -96,14 +100,20 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
     {                                                                                            \
         if (tile->source)                                                                        \
             NAME(tile)(rows, vectors, 0, 1, 0, tile);                                            \
-        else if (tile->offsets)                                                                  \
-            NAME(tile)(rows, vectors, 0, 0, 1, tile);                                            \
         else if (tile->columns != vectors * LANES)                                               \
             NAME(tile)(rows, vectors, 1, 0, 0, tile);                                              \
         else                                                                                     \
             NAME(tile)(rows, vectors, 0, 0, 0, tile);                                              \
     }
-#define TILES_OF(rows) TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)
+#define GLIDE_OF(rows, vectors)                                                                  \
+    static __attribute__((noinline)) TARGET void NAME(glide_##rows##_##vectors)(                 \
+        const aten_window_tile *tile)                                                            \
+    {                                                                                            \
+        NAME(tile)(rows, vectors, 0, 0, 1, tile);                                                \
+    }
+#define TILES_OF(rows)                                                                           \
+    TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)                                           \
+    GLIDE_OF(rows, 1) GLIDE_OF(rows, 2) GLIDE_OF(rows, 3)
 
 TILES_OF(1)
 TILES_OF(2)
@@ -112,9 +122,12 @@ TILES_OF(4)
 TILES_OF(8)
 #endif
 
-#define TILE_NAMES(rows) {NAME(tile_##rows##_1), NAME(tile_##rows##_2), NAME(tile_##rows##_3)}
+/* Those of panels, then those of vectors at offsets. */
+#define TILE_NAMES(rows)                                                                         \
+    {{NAME(tile_##rows##_1), NAME(tile_##rows##_2), NAME(tile_##rows##_3)},                      \
+     {NAME(glide_##rows##_1), NAME(glide_##rows##_2), NAME(glide_##rows##_3)}}
 
-static void (*const NAME(tiles)[][3])(const aten_window_tile *) = {
+static void (*const NAME(tiles)[][2][3])(const aten_window_tile *) = {
     TILE_NAMES(1),
     TILE_NAMES(2),
     TILE_NAMES(4),
@@ -138,7 +151,7 @@ static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
         if (strip->bias)
             tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
         tile.out = (ELEMENT *)strip->out + row * strip->out_row;
-        NAME(tiles)[shape][vectors](&tile);
+        NAME(tiles)[shape][strip->offsets != NULL][vectors](&tile);
         tile.source = NULL;
     }
 }

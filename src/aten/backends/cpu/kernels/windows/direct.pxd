@@ -47,6 +47,7 @@ cdef extern from "convolution_levels.h" nogil:
         void* out
         int64_t left_row, out_row, bias_step
         int adds, ahead
+        const void* addend
         const aten_finish* finish
         const void* source
         int64_t source_row
@@ -131,7 +132,7 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 # then taps.
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil
 
-# The same for operands that are pairs of bfloat16, a lane each, with float32 for the bias and a result
-# of bfloat16 without gaps, if there are kernels for them.
+# The same for operands that are pairs of bfloat16, a lane each, with float32 for the bias and a
+# result of bfloat16 without gaps, if there are kernels for them.
 cdef bint has_pair_kernels() noexcept nogil
 cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil

@@ -64,8 +64,8 @@ cdef struct Panels:
     int64_t down
     int64_t together        # strips
     int64_t panel           # bytes
-    # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other out
-    # of the caches, or sums are no elements of the result.
+    # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other
+    # out of the caches, or sums are no elements of the result.
     bint holds
     bint is_dense           # positions follow each other in memory
     bint is_straight        # so does what they see
@@ -229,9 +229,9 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
     panels.is_dense = _is_dense(work.sizes, work.out_strides)
     panels.is_straight = _is_straight(work)
-    panels.holds = not panels.is_dense or panels.out_size != panels.size or (work.out_channel * panels.size % ATEN_ALIAS == 0
-                                           and panels.channels * panels.taps
-                                           < work.inputs * work.taps)
+    panels.holds = not panels.is_dense or panels.out_size != panels.size or (
+        work.out_channel * panels.size % ATEN_ALIAS == 0
+        and panels.channels * panels.taps < work.inputs * work.taps)
     panels.panel = (panels.channels * panels.taps * max(panels.width, <int64_t>LEFT_OVER)
                     * panels.size + 63) // 64 * 64
     panels.together = 1
@@ -318,6 +318,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.finish = NULL
     tile.source_row = work.input_channel
     tile.offsets = NULL
+    tile.addend = NULL
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)

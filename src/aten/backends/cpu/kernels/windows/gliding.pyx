@@ -2,9 +2,10 @@
 # cython: cdivision=True
 """Convolutions of few channels: products with what taps see in copies of their planes.
 
-A panel holds what taps see again for each of them, which few rows of weights do not make up for. Planes
-are copied with padding around them, and parted by the steps of the window, so that a tap looks at a
-run of memory from any strip of positions; where a line of these ends, there are some that are none.
+A panel holds what taps see again for each of them, which few rows of weights do not make up for.
+Planes are copied with padding around them, and parted by the steps of the window, so that a tap looks
+at a run of memory from any strip of positions; where a line of these ends, there are some that are
+none.
 Sums are made in the order of panels, and go to where positions lie a strip at a time.
 """
 
@@ -19,8 +20,8 @@ from aten.backends.cpu.kernels.windows.direct cimport (
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots, plan_sliding
 
 cdef enum:
-    # Channels of a group that are few; taps and positions of a line that are many. Of a result there
-    # are to be few channels, too, or many products in a sum: strips are written twice.
+    # Channels of a group that are few; taps and positions of a line that are many. Of a result
+    # there are to be few channels, too, or many products in a sum: strips are written twice.
     FEW_CHANNELS = 4
     FEW_OUTPUTS = 8
     FEWEST_TAPS = 4
@@ -140,6 +141,7 @@ cdef void _multiply_chunk(const Gliding* gliding, const char* copied, int64_t im
     tile.ahead = False
     tile.finish = NULL
     tile.source = NULL
+    tile.addend = NULL
     tile.source_row = 0
     tile.out = held
     while strips > 0:

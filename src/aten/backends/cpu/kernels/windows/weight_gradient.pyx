@@ -4,11 +4,11 @@
 
 It is a sum over images and positions for each pair of channels and each tap: of the gradient at a
 position, times what the tap sees there. Planes that the window moves over are copied with their
-padding, parted by its steps, so that every tap looks at a run of memory. The gradient is
-multiplied with panels of what taps see at some positions after the other. Where it has few channels,
-it is laid out with the same distance from line to line as the copies, and sums over a chunk of
-positions are held in registers for a few channels and taps. Either way they are added up chunk after
-chunk, image after image.
+padding, parted by its steps, so that every tap looks at a run of memory. The gradient is multiplied
+with panels of what taps see at some positions after the other. Where it has few channels, it is laid
+out with the same distance from line to line as the copies, and sums over a chunk of positions are
+held in registers for a few channels and taps. Either way they are added up chunk after chunk, image
+after image.
 
 Threads claim pairs of channels. Chunks depend on sizes alone, and so do the bits.
 """
@@ -40,8 +40,8 @@ cdef enum:
     # Positions whose lanes share a word of bits.
     WORD = 16
     PIECES_PER_THREAD = 4
-    # The same two where panels are multiplied, and pieces; channels of the gradient from which on they
-    # are; and elements that a square may write behind a panel's rows.
+    # The same two where panels are multiplied, and pieces; channels of the gradient from which on
+    # they are; and elements that a square may write behind a panel's rows.
     PANEL_PLANE = 1 << 10
     PANEL_PLANES = 1 << 16
     PANEL_PIECES = 2
@@ -418,6 +418,7 @@ cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int
     tile.finish = NULL
     tile.source = NULL
     tile.offsets = NULL
+    tile.addend = NULL
     tile.out_row = block.out_row
     while column < block.columns:
         tile.width = (vectors + strips - 1) // strips * lanes

@@ -3,14 +3,15 @@
 """Windows of three by three that move by one, with 16 multiplications for 36 of the definition, and
 windows of three, with 4 for 6.
 
-Winograd's F(2 × 2, 3 × 3) and F(2, 3), whose arithmetic is in convolution_transforms.h. What tiles see is copied
-band by band, parted into even and odd rows and columns, so that neighbouring tiles look at a run of
-memory; where a line of tiles ends there are some that are none. Where taps have places between them,
-tiles are of results as far apart, and as many tiles follow each other. A strip of tiles then becomes sixteen
-panels, each multiplied with as many weights, and what comes out the results.
+Winograd's F(2 × 2, 3 × 3) and F(2, 3), whose arithmetic is in convolution_transforms.h. What tiles
+see is copied band by band, parted into even and odd rows and columns, so that neighbouring tiles look
+at a run of memory; where a line of tiles ends there are some that are none. Where taps have places
+between them, tiles are of results as far apart, and as many tiles follow each other. A strip of tiles
+then becomes sixteen panels, each multiplied with as many weights, and what comes out the results.
 
-Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and
-sums over channels go in order, in stretches that their number alone decides, so bits do not depend on how a result is cut.
+Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and sums
+over channels go in order, in stretches that their number alone decides, so bits do not depend on how
+a result is cut.
 
 Rounding differs from that of a sum of products: where c channels are seen, an error is at most
 (c + 12) u times what the algorithm gives for the sizes of all numbers and of its own coefficients,
@@ -50,7 +51,7 @@ cdef enum:
     ROWS = 64
     LEAST_ROWS = 32
     # Weights, before there are sixteen of nine, that have no room in the second cache. Then so many
-    # channels of a result, and of what is seen, are one piece, and so many elements of panels a round.
+    # channels of a result, and of what is seen, are a piece, and so many elements of panels a round.
     MANY_WEIGHTS = 1 << 14
     FEW_ROWS = 16
     CHANNELS = 16
@@ -70,7 +71,7 @@ cdef struct Tiling:
     int64_t seen            # elements of a tile: SEEN, or SIDE where there are lines alone
     int64_t dilation[2]
     int64_t columns         # tiles of a line in a band
-    # Sixteen of each weight, by part, channel of the result, channel; in rounds the panels of bands.
+    # Sixteen of each, by part, channel of the result, channel; in rounds the panels of bands.
     char* weights
     int64_t weight_row
     int64_t weight_part
@@ -550,6 +551,7 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
     tile.left_row = tiling.weight_row
     tile.bias = tile.source = NULL
     tile.offsets = NULL
+    tile.addend = NULL
     tile.bias_step = tile.source_row = 0
     tile.ahead = False
     tile.finish = NULL
