@@ -54,7 +54,7 @@ cdef enum:
     GIVEN = 1
     # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
     ABREAST = 32
-    # Numbers of lines side by side that are asked for before they are needed: each is in another page.
+    # Numbers of lines side by side that are asked for ahead: each may lie in another page.
     AHEAD = 8
     # Rows of no more numbers are gone through side by side, too.
     SHORT = 256

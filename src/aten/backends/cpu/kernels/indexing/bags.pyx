@@ -288,9 +288,9 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
 
     Returns the folds (count, d), and int64: the bag of each index, which is empty unless
     `lists_bags`, how many indices of each bag count, and the rows (count, d) that maxima are from,
-    which is empty for sums and means; without bags, 0 for each index. Callers have seen that indices name rows; those that do not any more
-    count as 0. Raises RuntimeError or IndexError for offsets that run backwards or past the end,
-    ValueError for other operands.
+    which is empty for sums and means; without bags, 0 for each index. Callers have seen that indices
+    name rows; those that do not any more count as 0. Raises RuntimeError or IndexError for offsets
+    that run backwards or past the end, ValueError for other operands.
     """
     cdef Bags bags
     cdef Tensor out, bag_of, kept, origins, begins
