@@ -18,9 +18,13 @@ def copied(root: Path) -> Path:
     """`root`/src/aten: sources and tables are copies, compiled modules those of this package."""
     package = root / "src/aten"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    # Compiled modules are beside the sources, or, while they are worked on, elsewhere.
-    for source in (*PACKAGE.rglob("*.pyx"), *PACKAGE.rglob(f"*{EXTENSION_SUFFIXES[0]}")):
-        place = source.relative_to(PACKAGE).with_name(source.name.partition(".")[0])
+    # Compiled modules are beside the sources, or, while they are worked on, elsewhere. One module
+    # has no source: that with what Cython's compiler lets the others share.
+    shared = PACKAGE / "_core/cython_utilities.pyx"
+    compiled = PACKAGE.rglob(f"*{EXTENSION_SUFFIXES[0]}")
+    sources = (shared, *PACKAGE.rglob("*.pyx"), *compiled)
+    for path in {one.with_name(one.name.partition(".")[0]) for one in sources}:
+        place = path.relative_to(PACKAGE)
         spec = importlib.util.find_spec(".".join(("aten", *place.parts)))
         assert spec is not None
         assert spec.origin is not None

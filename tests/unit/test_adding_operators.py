@@ -18,8 +18,9 @@ KINDS_SECTION = PAGE.partition("## 4.")[2].partition("## 5.")[0]
 ADDITION = re.compile(r"```yaml\n(.*?)```\n\n```python\n# (src/\S+)\n(.*?)```", re.DOTALL)
 # What adding operators changes. Methods are those of tensors, functions those of the package.
 CHANGED = {
-    *(f"src/aten/_generated/{name}" for name in ("table.py", "functions.pyi", "operators.pyi")),
-    *("src/aten/_generated/methods.pyi", "src/aten/__init__.pyi", "docs/operators.md"),
+    *(f"src/aten/_generated/{name}" for name in ("table.py", "names.py", "operators.pyi")),
+    *(f"src/aten/_generated/{name}" for name in ("functions.pyi", "methods.pyi")),
+    *("src/aten/__init__.pyi", "docs/operators.md"),
 }
 
 

@@ -231,6 +231,54 @@ def test_odd_descriptions_are_refused_or_read_whatever_their_checksum_says(
     assert refused > 300
 
 
+COMPILED_ELSEWHERE = """
+import sys
+import aten
+from aten.compiler import ahead
+from aten.nn import functional
+
+
+class Model(aten.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = aten.nn.Linear(6, 8)
+        self.grown = aten.nn.Parameter(aten.ones(6))
+        self.image = aten.nn.Conv2d(3, 4, 3, stride=2)
+
+    def forward(self, x, planes, size: int):
+        hidden = functional.gelu(self.first(x)).transpose(0, 1)
+        joined = aten.cat([hidden, hidden * size], -1)
+        pooled = functional.max_pool2d(self.image(planes), 2, stride=1)
+        product = aten.bmm(hidden, hidden.transpose(1, 2))
+        return joined, pooled.sort(-1)[0], product.softmax(-1), x.flip(0), (x * self.grown).sum(-1)
+
+
+aten.manual_seed(0)
+given = (aten.randn(3, 4, 6), aten.randn(2, 3, 9, 9), 3)
+with aten.no_grad():
+    program = aten.export.export(Model().eval(), given)
+ahead.compile_program(program, sys.argv[1])
+"""
+
+
+def test_programs_of_many_operators(tmp_path: Path) -> None:
+    made = tmp_path / "made.atenc"
+    command = [sys.executable, "-c", COMPILED_ELSEWHERE, str(made)]
+    said = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert said.returncode == 0, said.stderr
+    loaded = ahead.load(made)
+    given = [aten.randn(3, 4, 6), aten.randn(2, 3, 9, 9), 3]
+    found = loaded.flat_call(given)
+    assert loaded._program is None, "it was captured"
+    expected = loaded.program.flat_call(given)
+    assert len(found) == len(expected) == 5
+    for one, other in zip(found, expected, strict=True):
+        assert one.stride() == other.stride()
+        aten.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="fixed"):
+        loaded.flat_call([*given[:2], 4])
+
+
 def test_walks_that_leave_their_tensors_are_refused(path: Path, tmp_path: Path) -> None:
     content = path.read_bytes()
     (described,) = struct.unpack_from("<Q", content, 16)

@@ -51,6 +51,7 @@ def forget(monkeypatch):
     monkeypatch.setattr(jit, "_loaded", {})
     monkeypatch.setattr(jit, "_made", {})
     monkeypatch.setattr(jit, "_session", None)
+    monkeypatch.setattr(jit, "_objects", None)
 
 
 def test_compiled_code_runs(folder):
@@ -64,6 +65,23 @@ def test_a_program_is_compiled_once(folder):
     assert compile_program(program_adding(2.0)) is first
     assert compile_program(program_adding(3.0)) is not first
     assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize("cache", ["a folder", "off"])
+def test_objects_of_kernels_that_were_loaded_before_are_kept(folder, monkeypatch, cache):
+    if cache == "off":
+        monkeypatch.setenv("ATEN_CACHE_DIR", cache)
+    first, other = program_adding(2.0), program_adding(3.0)
+    compile_program(first)
+    objects = jit.keep_objects()
+    compile_program(other)
+    assert set(objects) == {str(other)}
+    again = compile_program(first)
+    assert set(objects) == {str(first), str(other)}
+    symbol, code = objects[str(first)]
+    assert symbol.encode() in code
+    assert run(again.address, [1.0]) == [3.0]
+    assert compile_program(first) is again
 
 
 def test_objects_come_back_from_disk(folder, monkeypatch):

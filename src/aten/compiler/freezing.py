@@ -50,7 +50,7 @@ _VIEWS = frozenset(
 _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 # Kernels that are called without an operator, and the operators that they stand for.
 _DIRECT: dict[str, tuple[str, ...]] = {
-    "direct.convolution": ("fused::convolution_epilogue", "aten::convolution"),
+    "direct.convolution": ("aten::convolution",),
     "direct.max_pool": ("aten::max_pool2d_with_indices",),
     "direct.window": (),
     **{f"direct.product:{form}": (f"aten::{form}",) for form in _PRODUCTS},
@@ -146,6 +146,8 @@ class _Writer:
         for one in interpreter.steps:
             used.update((*one.arguments, *(slot for _, slot in one.keywords)))
         places = interpreter.input_slots[len(tensors) :]
+        if set(places) & set(interpreter.output_slots):
+            raise UnwritableProgramError("it gives one of its weights, which may be written to")
         constants = [
             [slot, self.constants.add(one)]
             for slot, one in zip(places, held, strict=True)
@@ -160,7 +162,8 @@ class _Writer:
             "output_slots": list(interpreter.output_slots),
             "groups": [_group(one) for one in self.groups],
             "steps": steps,
-            "operators": sorted(self.operators),
+            # Those of `fused` are nobody's but compiled programs'.
+            "operators": sorted(one for one in self.operators if one.startswith("aten::")),
         }
 
     def _step(self, step: Step) -> list[Any]:

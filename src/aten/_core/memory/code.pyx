@@ -20,6 +20,12 @@ cdef extern from *:
     static int aten_run(void *begin, size_t bytes) {
         return mprotect(begin, bytes, PROT_READ | PROT_EXEC);
     }
+    /* By the version that all systems have: newer C libraries have another one besides. */
+    #if defined(__GLIBC__) && defined(__x86_64__)
+    __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+    #elif defined(__GLIBC__) && defined(__aarch64__)
+    __asm__(".symver dlsym, dlsym@GLIBC_2.17");
+    #endif
     static void *aten_function(const char *name) { return dlsym(RTLD_DEFAULT, name); }
     """
     void* aten_memory(size_t) noexcept

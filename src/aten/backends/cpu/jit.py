@@ -213,17 +213,18 @@ def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
     With `streams` marked stores go past the caches, to memory aligned to 64 bytes.
     """
     with _lock:
+        kept = _objects is None or text in _objects
         found = _loaded.get(text)
         if found is None and brought.kernels:
             found = _from_file(digest(text))
-        if found is not None:
+        if found is not None and kept:
             _loaded[text] = found
             return found
         current = session()
         module = ir()
         key = hashlib.sha256(f"{current.identity}\n{streams}\n{module}".encode()).hexdigest()
         made = _made.get(key)
-        if made is None or _objects is not None:
+        if made is None or not kept:
             made, code = _compile(current, key, module, streams)
             _made[key] = made
             if _objects is not None:
@@ -238,9 +239,10 @@ def digest(text: str) -> bytes:
 
 
 def keep_objects() -> dict[str, tuple[str, bytes]]:
-    """Kernel's name and object file, by the text of the program, of all kernels loaded from now on.
+    """Kernel's name and object file, by the text of the program, of kernels asked for from now on.
 
-    Those that were loaded before are not among them: this is for a process that has run nothing.
+    Those that callers of `load` hold from before are not asked for again: a program that is
+    compiled in a process of its own has all of its kernels here.
     """
     global _objects
     with _lock:
