@@ -23,10 +23,12 @@ from typing import NamedTuple
 COMPILED = ("aten._core", "aten.backends.cpu.kernels")
 # Packages of modules of these.
 PACKAGE = re.compile(rf"(?:{'|'.join(map(re.escape, COMPILED))})(?:\.\w+)?")
-# What describes tensors, checks them, changes which memory they show, makes them of Python numbers,
-# or writes with an operator that it is handed: modules, and functions of others.
+# What describes tensors, checks them, changes which memory they show or which may be written to,
+# makes them of Python numbers, or writes with an operator that it is handed: modules, and functions
+# of others.
 HARMLESS = frozenset(
     {
+        "aten._core.autograd.operators:own_storages_from",
         "aten._core.base.device",
         "aten._core.base.dtypes",
         "aten._core.dispatch.dispatcher",

@@ -394,6 +394,37 @@ def test_statistics_of_all_rows_are_not_written_to(lib):
     assert lib.allclose(found[1], model(rows[1]), atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["batch_norm", "instance_norm"])
+@pytest.mark.parametrize("transform", ["grad", "jvp", "jvp of grad", "vjp"])
+def test_running_statistics_move_in_functions_being_differentiated(name, transform):
+    def run(lib):
+        _, x, _ = of(lib)
+        x = lib.stack([x, x * x + 1, x.sin()])
+        mean, var = lib.zeros(3, dtype=lib.float64), lib.ones(3, dtype=lib.float64)
+        flags = {"training": True} if name == "batch_norm" else {}
+
+        def function(x):
+            return (getattr(lib.nn.functional, name)(x, mean, var, **flags) * x).sin().sum()
+
+        def of_transform():
+            if transform == "jvp":
+                return lib.func.jvp(function, (x,), (x * 2,))
+            if transform == "jvp of grad":
+                return lib.func.jvp(lib.func.grad(function), (x,), (x * x,))
+            if transform == "vjp":
+                return lib.func.vjp(function, x)[1](lib.ones((), dtype=lib.float64))
+            return lib.func.grad(function)(x)
+
+        return of_transform(), mean, var
+
+    found, expected = run(aten), run(torch)
+    _same(found, expected)
+    # Other tensors of before are protected after it, too.
+    other = aten.ones(3)
+    with pytest.raises(RuntimeError, match="did not make"):
+        aten.func.grad(lambda x: (run(aten), other.add_(1), x.sum())[-1])(aten.ones(3))
+
+
 def test_what_rows_stand_for():
     shapes = []
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 from derivative_lines import CALLS
 
+import aten
 from aten.autograd import gradcheck, gradgradcheck, rules
 from aten.autograd._generated import DERIVATIVES
 
@@ -41,3 +43,20 @@ def test_line(line):
     assert line in lines_of(function(*inputs))
     assert gradcheck(function, inputs, check_forward_ad=True)
     assert gradgradcheck(function, inputs, check_undefined_grad=False, fast_mode=True)
+
+
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+@pytest.mark.parametrize("forward", [False, True])
+def test_sums_of_infinities_change_by_halves(name, forward):
+    # As what is equal does everywhere: where all is masked, that is times zero, and not NaN.
+    x = aten.tensor([[math.inf, -math.inf, math.inf, -math.inf, 1.0]]).mT.expand(5, 2).clone()
+    x[2, 1], x[3, 0] = 2.0, 3.0
+
+    def function(x):
+        return getattr(aten, name)(x[:, 0], x[:, 1])
+
+    if forward:
+        found = [aten.func.jvp(function, (x,), (one.expand(5, 2),))[1] for one in aten.eye(2)]
+    else:
+        found = list(aten.func.grad(lambda x: function(x).sum())(x).unbind(1))
+    assert [one.tolist() for one in found] == [[0.5, 0.5, 1, 1, 0.5], [0.5, 0.5, 0, 0, 0.5]]

@@ -467,26 +467,26 @@ def _functional_assert_async(input: Tensor, assert_msg: _str, dep_token: Tensor)
 def _functional_assert_scalar(input: _complex | Tensor, assert_msg: _str, dep_token: Tensor) -> Tensor:
     """An operator without a function of its own."""
 @overload
-def _fused_adagrad_(input: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+def _fused_adagrad_(input: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
 @overload
-def _fused_adagrad_(input: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+def _fused_adagrad_(input: Sequence[Tensor], grads: Sequence[Tensor], state_sums: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
     """`_fused_adagrad`, written into the tensor itself: a step of Adagrad. Duchi et al., Adaptive Subgradient Methods (2011)."""
 @overload
-def _fused_adam_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+def _fused_adam_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
 @overload
-def _fused_adam_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+def _fused_adam_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
     """`_fused_adam`, written into the tensor itself: a step of Adam. Kingma and Ba, Adam: A Method for Stochastic Optimization (2014)."""
 @overload
-def _fused_adamw_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+def _fused_adamw_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
 @overload
-def _fused_adamw_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+def _fused_adamw_(input: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor], exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], state_steps: Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
     """`_fused_adamw`, written into the tensor itself: a step of Adam whose decay is apart from the gradient."""
 def _fused_rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, eps: _float | None) -> tuple[Tensor, Tensor]:
     """`input` by the root of its mean square, and the reciprocal root, in the type computed in."""
 @overload
-def _fused_sgd_(input: Sequence[Tensor], grads: Sequence[Tensor], momentum_buffer_list: Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
+def _fused_sgd_(input: Sequence[Tensor], grads: Sequence[Tensor], momentum_buffer_list: Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None: ...
 @overload
-def _fused_sgd_(input: Sequence[Tensor], grads: Sequence[Tensor], momentum_buffer_list: Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
+def _fused_sgd_(input: Sequence[Tensor], grads: Sequence[Tensor], momentum_buffer_list: Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None) -> None:
     """`_fused_sgd`, written into the tensor itself: a step of gradient descent, with momentum if there are buffers for it."""
 @overload
 def _histogramdd_bin_edges(input: Tensor, bins: Sequence[_int], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> tuple[Tensor, ...]: ...
@@ -1165,9 +1165,9 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
 @overload
 def bernoulli(input: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bernoulli(input: Tensor, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
-@overload
 def bernoulli(input: Tensor, p: Tensor, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def bernoulli(input: Tensor, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
 @overload
 def bernoulli(input: Tensor, p: _float = 0.5, *, generator: _Generator | None = None, out: Tensor) -> Tensor:
     """1 with the probability that stands in its place, else 0.
@@ -2239,9 +2239,9 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
                 [0.5000, 0.5000]])
     """
 @overload
-def fake_quantize_per_tensor_affine(input: Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> Tensor: ...
+def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int) -> Tensor: ...
 @overload
-def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int) -> Tensor:
+def fake_quantize_per_tensor_affine(input: Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> Tensor:
     """Elements rounded to multiples of `scale` that a quantized type from `quant_min` to `quant_max` would hold.
 
     Example:

@@ -653,9 +653,9 @@ class TensorMethods:
     @overload
     def bernoulli(self, *, generator: _Generator | None = None) -> Tensor: ...
     @overload
-    def bernoulli(self, p: _float, *, generator: _Generator | None = None) -> Tensor: ...
+    def bernoulli(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor: ...
     @overload
-    def bernoulli(self, p: Tensor, *, generator: _Generator | None = None) -> Tensor:
+    def bernoulli(self, p: _float, *, generator: _Generator | None = None) -> Tensor:
         """1 with the probability that stands in its place, else 0.
 
         Example:

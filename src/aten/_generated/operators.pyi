@@ -887,72 +887,72 @@ class packet__functional_assert_scalar(_OpOverloadPacket):
     default: _Giving[_Tensor]
     def __call__(self, input: _complex | _Tensor, assert_msg: _str, dep_token: _Tensor) -> _Tensor: ...
 class packet__fused_adagrad(_OpOverloadPacket):
-    default: _Giving[_results._fused_adagrad]
     tensor_lr: _Giving[_results._fused_adagrad]
-    out: _Giving[None]
+    default: _Giving[_results._fused_adagrad]
     tensor_lr_out: _Giving[None]
-    @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adagrad: ...
+    out: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adagrad: ...
-class packet__fused_adagrad_(_OpOverloadPacket):
-    default: _Giving[None]
-    tensor_lr: _Giving[None]
     @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adagrad: ...
+class packet__fused_adagrad_(_OpOverloadPacket):
+    tensor_lr: _Giving[None]
+    default: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
-class packet__fused_adam(_OpOverloadPacket):
-    default: _Giving[_results._fused_adam]
-    tensor_lr: _Giving[_results._fused_adam]
-    out: _Giving[None]
-    tensor_lr_out: _Giving[None]
     @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adam: ...
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], state_sums: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+class packet__fused_adam(_OpOverloadPacket):
+    tensor_lr: _Giving[_results._fused_adam]
+    default: _Giving[_results._fused_adam]
+    tensor_lr_out: _Giving[None]
+    out: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adam: ...
-class packet__fused_adam_(_OpOverloadPacket):
-    default: _Giving[None]
-    tensor_lr: _Giving[None]
     @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adam: ...
+class packet__fused_adam_(_OpOverloadPacket):
+    tensor_lr: _Giving[None]
+    default: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
-class packet__fused_adamw(_OpOverloadPacket):
-    default: _Giving[_results._fused_adamw]
-    tensor_lr: _Giving[_results._fused_adamw]
-    out: _Giving[None]
-    tensor_lr_out: _Giving[None]
     @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adamw: ...
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+class packet__fused_adamw(_OpOverloadPacket):
+    tensor_lr: _Giving[_results._fused_adamw]
+    default: _Giving[_results._fused_adamw]
+    tensor_lr_out: _Giving[None]
+    out: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adamw: ...
-class packet__fused_adamw_(_OpOverloadPacket):
-    default: _Giving[None]
-    tensor_lr: _Giving[None]
     @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_adamw: ...
+class packet__fused_adamw_(_OpOverloadPacket):
+    tensor_lr: _Giving[None]
+    default: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _Tensor, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], exp_avgs: Sequence[_Tensor], exp_avg_sqs: Sequence[_Tensor], max_exp_avg_sqs: Sequence[_Tensor], state_steps: Sequence[_Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
 class packet__fused_rms_norm(_OpOverloadPacket):
     default: _Giving[tuple[_Tensor, _Tensor]]
     def __call__(self, input: _Tensor, normalized_shape: Sequence[_int], weight: _Tensor | None, eps: _float | None) -> tuple[_Tensor, _Tensor]: ...
 class packet__fused_sgd(_OpOverloadPacket):
-    default: _Giving[_results._fused_sgd]
     tensor_lr: _Giving[_results._fused_sgd]
-    out: _Giving[None]
+    default: _Giving[_results._fused_sgd]
     tensor_lr_out: _Giving[None]
-    @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_sgd: ...
+    out: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_sgd: ...
-class packet__fused_sgd_(_OpOverloadPacket):
-    default: _Giving[None]
-    tensor_lr: _Giving[None]
     @overload
-    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None, out: Sequence[_Tensor] | None = None) -> _results._fused_sgd: ...
+class packet__fused_sgd_(_OpOverloadPacket):
+    tensor_lr: _Giving[None]
+    default: _Giving[None]
     @overload
     def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _Tensor, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
+    @overload
+    def __call__(self, input: Sequence[_Tensor], grads: Sequence[_Tensor], momentum_buffer_list: Sequence[_Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool, grad_scale: _Tensor | None = None, found_inf: _Tensor | None = None) -> None: ...
 class packet__histogramdd_bin_edges(_OpOverloadPacket):
     default: _Giving[tuple[_Tensor, ...]]
     @overload
@@ -1646,17 +1646,17 @@ class packet_batch_norm(_OpOverloadPacket):
     def __call__(self, input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> _Tensor: ...
 class packet_bernoulli(_OpOverloadPacket):
     default: _Giving[_Tensor]
-    p: _Giving[_Tensor]
     Tensor: _Giving[_Tensor]
+    p: _Giving[_Tensor]
     out: _Giving[_Tensor]
     Tensor_out: _Giving[_Tensor]
     float_out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
     @overload
-    def __call__(self, input: _Tensor, p: _float, *, generator: _Generator | None = None) -> _Tensor: ...
-    @overload
     def __call__(self, input: _Tensor, p: _Tensor, *, generator: _Generator | None = None, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, p: _float, *, generator: _Generator | None = None) -> _Tensor: ...
     @overload
     def __call__(self, input: _Tensor, p: _float = 0.5, *, generator: _Generator | None = None, out: _Tensor) -> _Tensor: ...
 class packet_bernoulli_(_OpOverloadPacket):
@@ -2466,12 +2466,12 @@ class packet_fake_quantize_per_channel_affine_cachemask_backward(_OpOverloadPack
     default: _Giving[_Tensor]
     def __call__(self, grad: _Tensor, mask: _Tensor) -> _Tensor: ...
 class packet_fake_quantize_per_tensor_affine(_OpOverloadPacket):
-    default: _Giving[_Tensor]
     tensor_qparams: _Giving[_Tensor]
-    @overload
-    def __call__(self, input: _Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> _Tensor: ...
+    default: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: _int, quant_max: _int) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> _Tensor: ...
 class packet_fake_quantize_per_tensor_affine_cachemask(_OpOverloadPacket):
     default: _Giving[_results.fake_quantize_per_tensor_affine_cachemask]
     out: _Giving[tuple[_Tensor, _Tensor]]
@@ -3477,22 +3477,22 @@ class packet_linalg_matrix_power(_OpOverloadPacket):
     out: _Giving[_Tensor]
     def __call__(self, input: _Tensor, n: _int, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_matrix_rank(_OpOverloadPacket):
-    default: _Giving[_Tensor]
-    atol_rtol_float: _Giving[_Tensor]
     atol_rtol_tensor: _Giving[_Tensor]
+    atol_rtol_float: _Giving[_Tensor]
     tol_tensor: _Giving[_Tensor]
-    out: _Giving[_Tensor]
-    atol_rtol_float_out: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     atol_rtol_tensor_out: _Giving[_Tensor]
+    atol_rtol_float_out: _Giving[_Tensor]
     out_tol_tensor: _Giving[_Tensor]
-    @overload
-    def __call__(self, input: _Tensor, tol: _float, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
-    @overload
-    def __call__(self, input: _Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, atol: _Tensor | None = None, rtol: _Tensor | None = None, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
+    def __call__(self, input: _Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
     def __call__(self, input: _Tensor, tol: _Tensor, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, tol: _float, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_multi_dot(_OpOverloadPacket):
     default: _Giving[_Tensor]
     out: _Giving[_Tensor]
@@ -3507,22 +3507,22 @@ class packet_linalg_norm(_OpOverloadPacket):
     @overload
     def __call__(self, input: _Tensor, ord: _str, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_pinv(_OpOverloadPacket):
-    default: _Giving[_Tensor]
-    atol_rtol_float: _Giving[_Tensor]
     atol_rtol_tensor: _Giving[_Tensor]
+    atol_rtol_float: _Giving[_Tensor]
     rcond_tensor: _Giving[_Tensor]
-    out: _Giving[_Tensor]
-    atol_rtol_float_out: _Giving[_Tensor]
+    default: _Giving[_Tensor]
     atol_rtol_tensor_out: _Giving[_Tensor]
+    atol_rtol_float_out: _Giving[_Tensor]
     out_rcond_tensor: _Giving[_Tensor]
-    @overload
-    def __call__(self, input: _Tensor, rcond: _float, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
-    @overload
-    def __call__(self, input: _Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+    out: _Giving[_Tensor]
     @overload
     def __call__(self, input: _Tensor, *, atol: _Tensor | None = None, rtol: _Tensor | None = None, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
     @overload
+    def __call__(self, input: _Tensor, *, atol: _float | None = None, rtol: _float | None = None, hermitian: _bool = False, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
     def __call__(self, input: _Tensor, rcond: _Tensor, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
+    @overload
+    def __call__(self, input: _Tensor, rcond: _float, hermitian: _bool = False, *, out: _Tensor | None = None) -> _Tensor: ...
 class packet_linalg_qr(_OpOverloadPacket):
     default: _Giving[_results.linalg_qr]
     out: _Giving[_results.linalg_qr]

@@ -188,19 +188,19 @@ def special_xlog1py_other(gradient: Any, self: Any, other: Any) -> Any:
 
 
 def logaddexp_self(gradient: Any, other: Any, self: Any) -> Any:
-    return gradient / ops.aten.conj(1 + ops.aten.exp(other - self))
+    return gradient / ops.aten.conj(1 + ops.aten.exp(pointwise.apart(other, self)))
 
 
 def logaddexp_other(gradient: Any, self: Any, other: Any) -> Any:
-    return gradient / ops.aten.conj(1 + ops.aten.exp(self - other))
+    return gradient / ops.aten.conj(1 + ops.aten.exp(pointwise.apart(self, other)))
 
 
 def logaddexp2_self(gradient: Any, other: Any, self: Any) -> Any:
-    return gradient / (1 + ops.aten.exp2(other - self))
+    return gradient / (1 + ops.aten.exp2(pointwise.apart(other, self)))
 
 
 def logaddexp2_other(gradient: Any, self: Any, other: Any) -> Any:
-    return gradient / (1 + ops.aten.exp2(self - other))
+    return gradient / (1 + ops.aten.exp2(pointwise.apart(self, other)))
 
 
 def lgamma_self(gradient: Any, self: Any) -> Any:

@@ -14,6 +14,8 @@ from aten.schema import FunctionSchema, SchemaError
 # would take what is meant for the first: a number fits a Tensor's place less well than it fits a
 # Scalar's, but a tensor of one element fits both.
 _TRIED_FIRST = {
+    ("Tensor", "float"),
+    ("Tensor?", "float?"),
     ("Tensor", "Scalar"),
     ("Tensor?", "Scalar?"),
     ("Tensor", "int"),

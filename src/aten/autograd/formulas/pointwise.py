@@ -15,6 +15,11 @@ def or_nan(condition: Tensor, other: Tensor) -> Tensor:
     return condition | ops.aten.isnan(other)
 
 
+def apart(self: Tensor, other: Tensor) -> Tensor:
+    """`self` - `other`, 0 for equal ones: infinities that are equal add halves, too."""
+    return ops.aten.where(self == other, 0, self - other)
+
+
 def unkept(p: float, train: bool | None) -> float:
     """What dropout multiplies with what it keeps."""
     if train is False:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aten._core.autograd.operators import own_storages_from
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.memory import write_outs
 from aten._core.tensor.tensor import Tensor
@@ -277,7 +278,7 @@ def instance_norm(
         rows, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps
     )[0]
     if use_input_stats:
-        _store(
+        _store_whoever_made_them(
             [
                 (stored, moved.view((samples, channels)).mean([0]))
                 for stored, moved in ((running_mean, mean), (running_var, var))
@@ -285,3 +286,12 @@ def instance_norm(
             ]
         )
     return out.view(input.shape)
+
+
+def _store_whoever_made_them(moved: list[tuple[Tensor, Tensor]]) -> None:
+    """`_store`, in functions being differentiated, too: statistics have no gradients to lose."""
+    known = own_storages_from(0)
+    try:
+        _store(moved)
+    finally:
+        own_storages_from(known)
