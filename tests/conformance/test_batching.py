@@ -19,7 +19,8 @@ NAMES = """
     transpose narrow select diagonal unfold roll flip repeat tile matmul mm bmm mv dot addmm baddbmm
     linalg.solve linalg.cholesky linalg.inv linalg.svd linalg.pinv nn.functional.linear
     nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.max_pool2d
-    nn.functional.avg_pool2d nn.functional.interpolate.bilinear nn.functional.layer_norm nn.functional.embedding
+    nn.functional.avg_pool2d nn.functional.interpolate.bilinear nn.functional.layer_norm
+    nn.functional.embedding
     nn.functional.pad.constant nn.functional.cross_entropy fft.fft special.i0e as_strided new_zeros
 """.split()
 
