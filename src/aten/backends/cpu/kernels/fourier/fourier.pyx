@@ -16,7 +16,9 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor, count_write, data_pointer
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
-    FourierHalves, FourierPlan, Plan, aten_passes, is_alone, room_of, run_doubles, run_floats, table_for,
+    FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, is_alone, lines_abreast,
+    lone_doubles, lone_floats, room_of, run_doubles, run_floats, spectrum_doubles,
+    spectrum_floats, table_for,
 )
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder, run_walk)
@@ -29,22 +31,6 @@ cdef extern from "fourier_levels.h" nogil:
                           float* pairs) noexcept
     void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
                            double* pairs) noexcept
-
-    int aten_lanes(int wide) noexcept
-    void aten_floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
-                             const float* roots, float* out, int64_t out_apart, int swapped,
-                             float scale, float* a, float* b) noexcept
-    void aten_doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
-                              const double* roots, double* out, int64_t out_apart, int swapped,
-                              double scale, double* a, double* b) noexcept
-    int aten_lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
-                         float scale, float* a, float* b) noexcept
-    int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
-                          double scale, double* a, double* b) noexcept
-    void aten_spectrum_floats(const float* real, const float* imaginary, int64_t count,
-                              const float* roots, float halved, float* pairs) noexcept
-    void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
-                               const double* roots, double halved, double* pairs) noexcept
 
 cdef extern from *:
     void __builtin_prefetch(const void*, int, int) noexcept nogil
@@ -228,10 +214,10 @@ cdef void _store_spectrum(const Line* line, const Real* a, char* out, int64_t ap
             and line.steps[OUT] == 2 * line.width):
         # All but both ends, at once.
         if Real is float and Element is float:
-            aten_spectrum_floats(a, imaginary, count, roots, halved, <float*>out)
+            spectrum_floats(a, imaginary, count, roots, halved, <float*>out)
             first = half
         elif Real is double and Element is double:
-            aten_spectrum_doubles(a, imaginary, count, roots, halved, <double*>out)
+            spectrum_doubles(a, imaginary, count, roots, halved, <double*>out)
             first = half
         if first:
             _put_number(line, out, (a[0] + imaginary[0]) * scale, 0, element)
@@ -281,14 +267,14 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
     cdef bint whole = not line.real_input and line.steps[OUT] == 2 * line.width
     if lanes == 1 and _reads_pairs(line):
         if Real is float and Element is float:
-            if aten_lone_floats(&line.plan.passes, <const float*>data[GIVEN],
-                                <float*>data[OUT] if whole else NULL, line.inverse,
-                                <float>line.scale, a, b):
+            if lone_floats(&line.plan.passes, <const float*>data[GIVEN],
+                           <float*>data[OUT] if whole else NULL, line.inverse,
+                           <float>line.scale, a, b):
                 a = b
         elif Real is double and Element is double:
-            if aten_lone_doubles(&line.plan.passes, <const double*>data[GIVEN],
-                                 <double*>data[OUT] if whole else NULL, line.inverse,
-                                 line.scale, a, b):
+            if lone_doubles(&line.plan.passes, <const double*>data[GIVEN],
+                            <double*>data[OUT] if whole else NULL, line.inverse,
+                            line.scale, a, b):
                 a = b
         if line.real_input:
             _store_spectrum(line, a, data[OUT], apart[OUT], 1, element)
@@ -326,11 +312,11 @@ cdef void _transform_abreast(const Line* line, char** data, const int64_t* apart
     cdef int64_t given = apart[GIVEN] // line.width, out = apart[OUT] // line.width
     cdef Real scale = <Real>line.scale
     if Real is float:
-        aten_floats_abreast(&line.plan.passes, <const float*>data[GIVEN], given, roots,
-                            <float*>data[OUT], out, line.inverse, scale, a, a + held)
+        floats_abreast(&line.plan.passes, <const float*>data[GIVEN], given, roots,
+                       <float*>data[OUT], out, line.inverse, scale, a, a + held)
     else:
-        aten_doubles_abreast(&line.plan.passes, <const double*>data[GIVEN], given, roots,
-                             <double*>data[OUT], out, line.inverse, scale, a, a + held)
+        doubles_abreast(&line.plan.passes, <const double*>data[GIVEN], given, roots,
+                        <double*>data[OUT], out, line.inverse, scale, a, a + held)
 
 
 cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0, int64_t n1,
@@ -342,8 +328,8 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
     # Lines that lie side by side are gone through together; one by one, those that lie in rows.
     if line.steps[GIVEN] <= s0[GIVEN] and line.steps[OUT] <= s0[OUT] or is_alone(line.plan):
         lanes = 1
-    if lanes == 1 and _goes_abreast(line, s0) and n0 >= aten_lanes(sizeof(Real) == 8):
-        lanes = aten_lanes(sizeof(Real) == 8)
+    if lanes == 1 and _goes_abreast(line, s0) and n0 >= lines_abreast(sizeof(Real) == 8):
+        lanes = lines_abreast(sizeof(Real) == 8)
         abreast = True
     lanes = min(lanes, n0)
     held = 2 * line.plan.length * lanes

@@ -50,3 +50,20 @@ cdef bint is_alone(const Plan* plan) noexcept nogil
 cdef int run_floats(const Plan* plan, int64_t lanes, float* a, float* b, int* failed) noexcept nogil
 cdef int run_doubles(const Plan* plan, int64_t lanes, double* a, double* b,
                      int* failed) noexcept nogil
+# Lines of pairs. Not in the module of their callers: what is compiled for every level of vector
+# instructions is compiled once.
+cdef int lines_abreast(int wide) noexcept nogil
+cdef void floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
+                         const float* roots, float* out, int64_t out_apart, int swapped,
+                         float scale, float* a, float* b) noexcept nogil
+cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
+                          const double* roots, double* out, int64_t out_apart, int swapped,
+                          double scale, double* a, double* b) noexcept nogil
+cdef int lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
+                     float scale, float* a, float* b) noexcept nogil
+cdef int lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
+                      double scale, double* a, double* b) noexcept nogil
+cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,
+                          const float* roots, float halved, float* pairs) noexcept nogil
+cdef void spectrum_doubles(const double* real, const double* imaginary, int64_t count,
+                           const double* roots, double halved, double* pairs) noexcept nogil

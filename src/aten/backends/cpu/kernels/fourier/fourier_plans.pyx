@@ -38,6 +38,21 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_rows_of_doubles(const aten_passes* passes, int64_t rows, const double* given,
                               int64_t pitch, double* out, int64_t begin, int64_t count,
                               double* room) noexcept
+    int aten_lanes(int wide) noexcept
+    void aten_floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
+                             const float* roots, float* out, int64_t out_apart, int swapped,
+                             float scale, float* a, float* b) noexcept
+    void aten_doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
+                              const double* roots, double* out, int64_t out_apart, int swapped,
+                              double scale, double* a, double* b) noexcept
+    int aten_lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
+                         float scale, float* a, float* b) noexcept
+    int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
+                          double scale, double* a, double* b) noexcept
+    void aten_spectrum_floats(const float* real, const float* imaginary, int64_t count,
+                              const float* roots, float halved, float* pairs) noexcept
+    void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
+                               const double* roots, double halved, double* pairs) noexcept
 
 cdef enum:
     # Bytes of neighbouring columns that are transformed together.
@@ -417,3 +432,39 @@ cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unuse
             aten_columns_of_doubles(&plan.columns.passes, wide, turns, given, out, pitch, first,
                                     count, room)
     free(room)
+
+
+cdef int lines_abreast(int wide) noexcept nogil:
+    return aten_lanes(wide)
+
+
+cdef void floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
+                         const float* roots, float* out, int64_t out_apart, int swapped,
+                         float scale, float* a, float* b) noexcept nogil:
+    aten_floats_abreast(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+
+
+cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
+                          const double* roots, double* out, int64_t out_apart, int swapped,
+                          double scale, double* a, double* b) noexcept nogil:
+    aten_doubles_abreast(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+
+
+cdef int lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
+                     float scale, float* a, float* b) noexcept nogil:
+    return aten_lone_floats(passes, pairs, out, swapped, scale, a, b)
+
+
+cdef int lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
+                      double scale, double* a, double* b) noexcept nogil:
+    return aten_lone_doubles(passes, pairs, out, swapped, scale, a, b)
+
+
+cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,
+                          const float* roots, float halved, float* pairs) noexcept nogil:
+    aten_spectrum_floats(real, imaginary, count, roots, halved, pairs)
+
+
+cdef void spectrum_doubles(const double* real, const double* imaginary, int64_t count,
+                           const double* roots, double halved, double* pairs) noexcept nogil:
+    aten_spectrum_doubles(real, imaginary, count, roots, halved, pairs)

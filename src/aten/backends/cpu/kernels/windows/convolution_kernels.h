@@ -189,6 +189,7 @@ static const aten_window_kernels NAME(kernels) = {
 #undef GRID_OF
 #undef GRIDS_OF
 #undef GRID_NAMES
+#undef GRID_SHAPE
 #undef SLIDE_OF
 #undef TILE_OF
 #undef GLIDE_OF

@@ -115,13 +115,20 @@ NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_
             NAME(grid_block)(rows, height, grid, first,                                          \
                              column ? grid->columns - LANES : 0);                                \
     }
+/* Blocks of many lines are for what networks are made of; they take long to compile. */
+#if defined(CURVED) && LANES > 4
 #define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height) GRID_OF(7, height) GRID_OF(8, height)
+#define GRID_NAMES(height)                                                                       \
+    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
+#define GRID_SHAPE(rest) ((rest) % 8 == 0 || (rest) > 14 ? 3 : (rest) >= 7 ? 2 : (rest) >= 4)
+#else
+#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height)
+#define GRID_NAMES(height) {NAME(grid_1_##height), NAME(grid_4_##height)}
+#define GRID_SHAPE(rest) ((rest) >= 4)
+#endif
 GRIDS_OF(3)
 GRIDS_OF(5)
 GRIDS_OF(7)
-
-#define GRID_NAMES(height)                                                                       \
-    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
 
 /* Lines of positions, whose taps stand in 3, 5 or 7 lines. */
 static TARGET void NAME(slide_grid)(const aten_grid *grid)
@@ -133,7 +140,7 @@ static TARGET void NAME(slide_grid)(const aten_grid *grid)
     int64_t row = 0;
     while (row < grid->rows) {
         const int64_t rest = grid->rows - row;
-        const int shape = rest % 8 == 0 || rest > 14 ? 3 : rest >= 7 ? 2 : rest >= 4 ? 1 : 0;
+        const int shape = GRID_SHAPE(rest);
         static const int heights[4] = {1, 4, 7, 8};
         blocks[shape](grid, row);
         row += heights[shape];

@@ -6,12 +6,43 @@
 #define ADD_PRODUCTS(sum, left, right) ((sum) + (left) * (right))
 #endif
 
-/* One tile: `rows` channels times `vectors` vectors of positions, of which the last may be partial.
-   The next rows' weights come into the cache meanwhile. With `packs` what is multiplied comes from
-   the tile's source, and goes to the panel; with `glides` it lies at the tile's offsets. */
+/* Stores the sums of a tile, `vectors` for each of its rows, of which the last is partial, with what
+   is added to them before and done to them. Few tiles are such, so one loop serves all shapes. */
+static __attribute__((noinline)) TARGET void
+NAME(settle_partial)(int rows, int vectors, const NAME(vector) *sums, const aten_window_tile *tile)
+{
+    const ELEMENT *bias = tile->bias;
+    const aten_finish *finish = tile->finish;
+    ELEMENT *out = tile->out;
+    const ELEMENT *addend = tile->addend ? tile->addend : out;
+    const int64_t addend_row = tile->addend ? 0 : tile->out_row;
+    const int last = (int)(tile->columns - (int64_t)(vectors - 1) * LANES);
+    int i, j;
+    for (i = 0; i < rows; i++)
+        for (j = 0; j < vectors; j++) {
+            const MASK mask = MAKE_MASK(0, j < vectors - 1 ? LANES : last);
+            ELEMENT *to = out + i * tile->out_row + j * LANES;
+            NAME(vector) value = sums[i * vectors + j];
+            if (tile->adds)
+                value += (NAME(vector))LOAD_PART(addend + i * addend_row + j * LANES, mask);
+            else if (bias)
+                value += bias[i * tile->bias_step];
+            if (finish) {
+                if (finish->adds)
+                    value += (NAME(vector))LOAD_PART(NAME(residual_of)(finish, to), mask);
+                value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
+            }
+            STORE_PART(to, mask, value);
+        }
+}
+
+/* One tile: `rows` channels times `vectors` vectors of positions. The next rows' weights come into
+   the cache meanwhile. With `packs` what is multiplied comes from the tile's source, and goes to
+   the panel; with `glides` it lies at the tile's offsets. With neither the last vector may be
+   partial. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(tile)(const int rows, const int vectors, const int partial, const int packs,
-           const int glides, const aten_window_tile *tile)
+NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
+           const aten_window_tile *tile)
 {
     NAME(vector) total[ROWS][3];
     NAME(vector) line[3];
@@ -25,6 +56,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
     const aten_finish *finish = tile->finish;
     ELEMENT *out = tile->out;
     const ELEMENT *addend;
+    NAME(vector) sums[ROWS * 3];
     int64_t k = 0, end, addend_row;
     int i, j;
     /* What will be stored, and added before, is on its way while sums are made. */
@@ -68,29 +100,29 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
             source += source_row;
         }
     }
+    if (!packs && !glides && tile->columns != vectors * LANES) {
+        ATEN_UNROLL for (i = 0; i < rows; i++)
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                sums[i * vectors + j] = total[i][j];
+        NAME(settle_partial)(rows, vectors, sums, tile);
+        return;
+    }
     addend = tile->addend ? tile->addend : out;
     addend_row = tile->addend ? 0 : tile->out_row;
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++) {
-            const int cut = partial && j == vectors - 1;
-            const MASK mask = MAKE_MASK(0, tile->columns - (vectors - 1) * LANES);
             ELEMENT *to = out + i * tile->out_row + j * LANES;
             NAME(vector) value = total[i][j];
-            if (tile->adds) {
-                const ELEMENT *from = addend + i * addend_row + j * LANES;
-                value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
-            } else if (bias)
+            if (tile->adds)
+                value += NAME(load)(addend + i * addend_row + j * LANES);
+            else if (bias)
                 value += bias[i * tile->bias_step];
             if (finish) {
-                const ELEMENT *from = NAME(residual_of)(finish, to);
                 if (finish->adds)
-                    value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
+                    value += NAME(load)(NAME(residual_of)(finish, to));
                 value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
             }
-            if (cut)
-                STORE_PART(to, mask, value);
-            else
-                *(NAME(unaligned) *)to = value;
+            *(NAME(unaligned) *)to = value;
         }
 }
 
@@ -99,17 +131,15 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int packs
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
         if (tile->source)                                                                        \
-            NAME(tile)(rows, vectors, 0, 1, 0, tile);                                            \
-        else if (tile->columns != vectors * LANES)                                               \
-            NAME(tile)(rows, vectors, 1, 0, 0, tile);                                              \
+            NAME(tile)(rows, vectors, 1, 0, tile);                                               \
         else                                                                                     \
-            NAME(tile)(rows, vectors, 0, 0, 0, tile);                                              \
+            NAME(tile)(rows, vectors, 0, 0, tile);                                               \
     }
 #define GLIDE_OF(rows, vectors)                                                                  \
     static __attribute__((noinline)) TARGET void NAME(glide_##rows##_##vectors)(                 \
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
-        NAME(tile)(rows, vectors, 0, 0, 1, tile);                                                \
+        NAME(tile)(rows, vectors, 0, 1, tile);                                                   \
     }
 #define TILES_OF(rows)                                                                           \
     TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)                                           \
