@@ -345,6 +345,14 @@ def test_keys_in_use_slopes_and_factors():
     assert torch.allclose(to_torch(made[0]), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("sizes", [(2,), (2, 0), (2, 3), (2, 1, 1)])
+def test_factors_of_other_sizes_are_refused(sizes):
+    operands = [aten.ones(2, 3, 2, 4)] * 3
+    packet = aten.ops.aten._flash_attention_forward.quantized
+    with pytest.raises(RuntimeError, match="k_descale has a factor"):
+        packet(*operands, None, None, 3, 3, 0.0, False, False, None, aten.ones(sizes), None)
+
+
 def test_what_other_devices_kernels_are_not_asked_for_here():
     query = aten.zeros(1, 2, 3, 4)
     forward = aten.ops.aten._flash_attention_forward

@@ -95,16 +95,16 @@ def flash_attention_of_scaled(
 ) -> tuple[Tensor, ...]:
     """`_flash_attention_forward` of operands (N, rows, heads, width) that are multiplied first.
 
-    Each of the factors is (N, heads of key and value). Packed sequences with factors raise
-    NotImplementedError.
+    Each of the factors is (N, heads of key and value); raises RuntimeError for others. Packed
+    sequences with factors raise NotImplementedError.
     """
     factors = (q_descale, k_descale, v_descale)
     given = any(one is not None for one in factors)
     _refuse("_flash_attention_forward.quantized", {"cum_seq_q": given and cum_seq_q is not None})
     made, *others = ops.aten._flash_attention_forward.default(
-        _multiplied(query, q_descale),
-        _multiplied(key, k_descale),
-        _multiplied(value, v_descale),
+        _multiplied("q_descale", query, q_descale),
+        _multiplied("k_descale", key, k_descale),
+        _multiplied("v_descale", value, v_descale),
         cum_seq_q,
         cum_seq_k,
         max_q,
@@ -273,9 +273,14 @@ def _filled(logarithms: Tensor) -> Tensor:
     return ops.aten.constant_pad_nd(logarithms, (0, missing), float("inf"))
 
 
-def _multiplied(operand: Tensor, factor: Tensor | None) -> Tensor:
+def _multiplied(name: str, operand: Tensor, factor: Tensor | None) -> Tensor:
     if factor is None:
         return operand
+    if operand.dim() != 4 or factor.dim() != 2 or not 0 < factor.size(1) <= operand.size(2):
+        raise RuntimeError(
+            f"_flash_attention_forward: {name} has a factor (N, heads of key and value) for operands "
+            f"(N, rows, heads, width), but got {list(factor.shape)} for {list(operand.shape)}"
+        )
     each = factor.repeat_interleave(operand.size(2) // factor.size(1), 1)
     return wide(operand) * each.unsqueeze(1).unsqueeze(-1)
 
