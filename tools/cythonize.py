@@ -75,7 +75,7 @@ def cythonize(source: Path, output: Path) -> str:
     from Cython.Compiler import Options
     from Cython.Compiler.Main import compile as compiled
 
-    # Looking for what refers to itself, over and over, is a third of the time; the process ends soon.
+    # Looking for what refers to itself is a third of the time, and the process ends soon.
     gc.disable()
     Options.fast_fail = True
     options = Options.CompilationOptions(

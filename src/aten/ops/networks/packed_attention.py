@@ -278,8 +278,9 @@ def _multiplied(name: str, operand: Tensor, factor: Tensor | None) -> Tensor:
         return operand
     if operand.dim() != 4 or factor.dim() != 2 or not 0 < factor.size(1) <= operand.size(2):
         raise RuntimeError(
-            f"_flash_attention_forward: {name} has a factor (N, heads of key and value) for operands "
-            f"(N, rows, heads, width), but got {list(factor.shape)} for {list(operand.shape)}"
+            f"_flash_attention_forward: {name} has a factor (N, heads of key and value) for "
+            f"operands (N, rows, heads, width), but got {list(factor.shape)} for "
+            f"{list(operand.shape)}"
         )
     each = factor.repeat_interleave(operand.size(2) // factor.size(1), 1)
     return wide(operand) * each.unsqueeze(1).unsqueeze(-1)
