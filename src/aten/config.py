@@ -172,6 +172,12 @@ MEMORY_CACHE_LIMIT = Integer(
     1 << 30,
     "bytes of freed tensors to keep for new ones; `aten.memory.set_cache_limit` changes it",
 )
+VECTOR_BYTES = Choice(
+    "ATEN_VECTOR_BYTES",
+    ("16", "32", "64"),
+    "the widest vectors to use, in bytes, of those that the processor has: what other processors "
+    "compute is seen on one",
+)
 MEMORY_GUARD = Choice(
     "ATEN_MEMORY_GUARD",
     ("end", "start"),

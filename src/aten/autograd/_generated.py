@@ -187,20 +187,20 @@ def special_xlog1py_other(gradient: Any, self: Any, other: Any) -> Any:
     return gradient * self / (other + 1)
 
 
-def logaddexp_self(gradient: Any, other: Any, self: Any) -> Any:
-    return gradient / ops.aten.conj(1 + ops.aten.exp(pointwise.apart(other, self)))
+def logaddexp_self(gradient: Any, self: Any, other: Any) -> Any:
+    return gradient * ops.aten.conj(ops.aten.sigmoid(pointwise.apart(self, other)))
 
 
-def logaddexp_other(gradient: Any, self: Any, other: Any) -> Any:
-    return gradient / ops.aten.conj(1 + ops.aten.exp(pointwise.apart(self, other)))
+def logaddexp_other(gradient: Any, other: Any, self: Any) -> Any:
+    return gradient * ops.aten.conj(ops.aten.sigmoid(pointwise.apart(other, self)))
 
 
-def logaddexp2_self(gradient: Any, other: Any, self: Any) -> Any:
-    return gradient / (1 + ops.aten.exp2(pointwise.apart(other, self)))
+def logaddexp2_self(gradient: Any, self: Any, other: Any) -> Any:
+    return gradient * ops.aten.sigmoid(math.log(2) * pointwise.apart(self, other))
 
 
-def logaddexp2_other(gradient: Any, self: Any, other: Any) -> Any:
-    return gradient / (1 + ops.aten.exp2(pointwise.apart(self, other)))
+def logaddexp2_other(gradient: Any, other: Any, self: Any) -> Any:
+    return gradient * ops.aten.sigmoid(math.log(2) * pointwise.apart(other, self))
 
 
 def lgamma_self(gradient: Any, self: Any) -> Any:
@@ -1534,12 +1534,12 @@ DERIVATIVES: dict[str, Any] = {
         (('other',), ('gradient', 'self', 'other'), special_xlog1py_other, None, ()),
     ), (), ()),
     'logaddexp': ((
-        (('self',), ('gradient', 'other', 'self'), logaddexp_self, None, ()),
-        (('other',), ('gradient', 'self', 'other'), logaddexp_other, None, ()),
+        (('self',), ('gradient', 'self', 'other'), logaddexp_self, None, ()),
+        (('other',), ('gradient', 'other', 'self'), logaddexp_other, None, ()),
     ), (), ()),
     'logaddexp2': ((
-        (('self',), ('gradient', 'other', 'self'), logaddexp2_self, None, ()),
-        (('other',), ('gradient', 'self', 'other'), logaddexp2_other, None, ()),
+        (('self',), ('gradient', 'self', 'other'), logaddexp2_self, None, ()),
+        (('other',), ('gradient', 'other', 'self'), logaddexp2_other, None, ()),
     ), (), ()),
     'lgamma': ((
         (('self',), ('gradient', 'self'), lgamma_self, None, ()),

@@ -58,9 +58,11 @@ def _features() -> str:
         from llvmlite import binding
     except ImportError:
         return "unknown: llvmlite is not installed"
+    from aten.backends.cpu.widths import is_allowed
+
     features = binding.get_host_cpu_features()
     shown = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bf16", "avx512fp16", "neon")
-    present = [name for name in shown if features.get(name)]
+    present = [name for name in shown if features.get(name) and is_allowed(name)]
     return f"{binding.get_host_cpu_name()}: {' '.join(present) or 'none known'}"
 
 

@@ -14,7 +14,7 @@ from aten.codegen.entries import RegistryError
 
 _CUTS = "none"
 _REFUSED = "refused"
-_NUMBERS = {"pi": "math.pi"}
+_NUMBERS = {"ln_2": "math.log(2)", "pi": "math.pi"}
 
 
 @dataclass(frozen=True, slots=True)

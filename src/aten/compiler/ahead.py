@@ -24,6 +24,7 @@ from aten._core.memory.storage import Storage, storage_from_buffer
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import brought, images
+from aten.backends.cpu.widths import is_allowed
 from aten.compiler.frozen import FrozenProgram, decoded
 from aten.graph.errors import ArchiveError
 from aten.graph.mapping import map_file
@@ -65,14 +66,15 @@ class Processor:
 
 
 def this_processor() -> Processor:
-    """The processor of this process."""
+    """The processor of this process, without what `ATEN_VECTOR_BYTES` leaves out."""
     flags: list[str] = []
     try:
         with open("/proc/cpuinfo") as file:
             flags = next((one.partition(":")[2].split() for one in file if one[:5] == "flags"), [])
     except OSError:
         pass
-    return Processor(os.uname().machine, _FEATURES.intersection(flags))
+    usable = frozenset(filter(is_allowed, _FEATURES.intersection(flags)))
+    return Processor(os.uname().machine, usable)
 
 
 class AheadProgram:

@@ -17,6 +17,8 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
 
+    #include "_core/base/vector_widths.h"
+
     /* 16 normal floats from 16 uniform ones: Box & Muller (1958), with the logarithm, sine and
        cosine of Moshier's Cephes library in single precision. Which of the operations are fused
        decides about the last bits. */
@@ -80,7 +82,7 @@ cdef extern from *:
 
     static void aten_box_muller(float* values, float mean, float deviation) {
     #if defined(__x86_64__) && defined(__GNUC__)
-        if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
+        if (ATEN_MAY_USE_32) {
             aten_box_muller_avx2(values, mean, deviation);
             return;
         }

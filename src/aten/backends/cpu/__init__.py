@@ -5,12 +5,9 @@ from __future__ import annotations
 
 def get_cpu_capability() -> str:
     """The vector instructions that kernels use, in torch's words: "AVX512", "AVX2", "DEFAULT"."""
-    import llvmlite.binding
+    from aten.backends.cpu.jit import session
 
-    features = llvmlite.binding.get_host_cpu_features()
-    if features.get("avx512f"):
-        return "AVX512"
-    return "AVX2" if features.get("avx2") else "DEFAULT"
+    return {64: "AVX512", 32: "AVX2"}.get(session().vector_bytes, "DEFAULT")
 
 
 def explain(name: str) -> str:

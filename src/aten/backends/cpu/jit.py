@@ -15,7 +15,7 @@ import re
 import stat
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -26,6 +26,7 @@ from aten import config
 from aten._core.threads import forks
 from aten.backends.cpu import brought
 from aten.backends.cpu.variants import VARIANT
+from aten.backends.cpu.widths import is_allowed
 
 _MAGIC = b"ATENOBJ1"
 # A file in a kernel's place that is larger than any kernel is none.
@@ -80,7 +81,7 @@ class Session:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._cpu = llvm.get_host_cpu_name()
-        self._features = llvm.get_host_cpu_features().flatten()
+        self._features = _allowed(llvm.get_host_cpu_features())
         self._linker: Any = None
         self._libraries = count()
         self.machine = self._machine()
@@ -105,6 +106,11 @@ class Session:
         if "+avx512f" in self._features:
             return 64
         return 32 if "+avx2" in self._features else 16
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether there are instructions from float16 to float32 and back, as on all but x86."""
+        return "+f16c" in self._features or not self.triple.startswith(("x86_64", "i386", "i686"))
 
     @property
     def has_masks(self) -> bool:
@@ -187,6 +193,14 @@ class Session:
                 continue
             if self.llvm.address_of_symbol(name) is None:
                 raise NotImplementedError(f"the machine code calls {name}, which is not there")
+
+
+def _allowed(features: Mapping[str, bool]) -> str:
+    """The processor's features as LLVM reads them, those that may not be used switched off."""
+    return ",".join(
+        f"{'+' if has and is_allowed(name) else '-'}{name}"
+        for name, has in sorted(features.items())
+    )
 
 
 def _hold_library_lock() -> None:

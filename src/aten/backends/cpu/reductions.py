@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.folds import Folder, has_lanes
-from aten.backends.cpu.lanes import Part, groups_of, lanes_of, parts_of
+from aten.backends.cpu.lanes import FOLDED_BYTES, Part, groups_of, lanes_of, parts_of
 from aten.backends.cpu.loops import KernelEmitter
-from aten.backends.cpu.scalar import memory_type, register_type
+from aten.backends.cpu.scalar import calls_library, memory_type, register_type
 from aten.loops.program import Block, Instruction, Program
 
 _CHUNK = 4096
@@ -29,6 +29,11 @@ _STEPPED_CHUNK = 64
 def _in_lanes(body: list[Instruction]) -> bool:
     """Whether all that is computed has the width of the elements in memory."""
     return not any(one.operation == "position" or one.dtype.is_complex for one in body)
+
+
+def _is_whole(one: Instruction) -> bool:
+    """Whether both parts of complex numbers are needed at once, or a function takes single ones."""
+    return calls_library(one) or (one.operation == "prod" and one.dtype.is_complex)
 
 
 class Schedule:
@@ -216,8 +221,15 @@ class RowSchedule(Schedule):
         memory = {one.memory.name: one.memory for one in body if one.memory is not None}
         moving = [one for one in memory.values() if one.access != "zero"]
         together = all(one.access == "unit" for one in moving)
-        lanes = lanes_of(moving, body) if together and _in_lanes(body) else 0
-        return parts_of(self.writer, count, lanes, groups_of(body, lanes))
+        if any(one.dtype.is_complex for one in moving):
+            # Pairs come apart by twos of vectors, for which there are no masks.
+            in_pairs = together and not any(map(_is_whole, body))
+            size = max(one.dtype.itemsize for one in moving)
+            lanes = 2 * FOLDED_BYTES // size if in_pairs else 0
+            return parts_of(self.writer, count, lanes, min(lanes, 1), masked=False)
+        lanes = lanes_of(moving, body, FOLDED_BYTES) if together and _in_lanes(body) else 0
+        groups = groups_of(body, lanes, FOLDED_BYTES)
+        return parts_of(self.writer, count, lanes, groups, masked=True)
 
     def _part(
         self,

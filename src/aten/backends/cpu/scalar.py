@@ -14,7 +14,7 @@ from typing import Any
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.float8 import encode
-from aten.backends.cpu import estimates, float8, lookups
+from aten.backends.cpu import estimates, float8, halves, lookups
 from aten.backends.cpu.jit import session
 from aten.loops.program import Instruction
 
@@ -309,12 +309,16 @@ class ScalarEmitter:
 
     def _widen_half(self, value: str, source: dtype) -> str:
         if source.name == "float16":
+            if not session().has_halves:
+                return halves.widen(self, value)
             return self.let(f"fpext half {value} to float")
         wide = self.let(f"zext i16 {value} to i32")
         return self.let(f"bitcast i32 {self.let(f'shl i32 {wide}, 16')} to float")
 
     def _narrow_half(self, value: str, target: dtype) -> str:
         if target.name == "float16":
+            if not session().has_halves:
+                return halves.narrow(self, value)
             return self.let(f"fptrunc float {value} to half")
         bits = self.let(f"bitcast float {value} to i32")
         odd = self.let(f"and i32 {self.let(f'lshr i32 {bits}, 16')}, 1")

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_core/base/vector_widths.h"
+
 #define ATEN_FILL_LOOP(vector)                                                                     \
     {                                                                                              \
         const vector value = *(const vector *)pattern;                                             \
@@ -52,7 +54,7 @@ static inline void aten_fill(char *target, int64_t bytes, const uint64_t *elemen
         memcpy(pattern + place + 8, &second, 8);
     }
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (ATEN_MAY_USE(32, "avx2"))
         target = aten_fill_wide(target, bytes, pattern);
     else
         target = aten_fill_plain(target, bytes, pattern);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "_core/base/vector_widths.h"
+
 /* Longer prime factors are transformed as a convolution. */
 #define ATEN_LARGEST_RADIX 61
 /* Lanes that a pass of any odd radix sums in step. */
@@ -104,13 +106,12 @@ typedef struct {
 #undef TARGET
 #define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
     return aten_has_wide() ? aten_fourier_##stem##_##type##_64(__VA_ARGS__)                        \
-           : __builtin_cpu_supports("avx2") ? aten_fourier_##stem##_##type##_32(__VA_ARGS__)       \
+           : ATEN_MAY_USE(32, "avx2") ? aten_fourier_##stem##_##type##_32(__VA_ARGS__)       \
                                             : aten_fourier_##stem##_##type##_16(__VA_ARGS__);
 
 static int aten_has_wide(void)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-           && __builtin_cpu_supports("avx512dq");
+    return ATEN_MAY_USE_64;
 }
 #else
 #define ATEN_CALL_LEVEL(stem, type, ...) return aten_fourier_##stem##_##type##_16(__VA_ARGS__);
@@ -120,7 +121,7 @@ static int aten_has_wide(void)
 static int aten_lanes(int wide)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (ATEN_MAY_USE(32, "avx2"))
         return wide ? 4 : 8;
 #endif
     return wide ? 2 : 4;

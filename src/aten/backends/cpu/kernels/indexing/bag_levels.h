@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "_core/base/vector_widths.h"
+
 #if defined(__clang__)
 #define ATEN_BAG_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -58,9 +60,9 @@ typedef double aten_bag_double_64 __attribute__((vector_size(64), aligned(8), ma
 #include "bag_sums.h"
 #undef TARGET
 #define ATEN_BAG_BY_LEVEL(type, ...)                                                               \
-    if (__builtin_cpu_supports("avx512f"))                                                         \
+    if (ATEN_MAY_USE(64, "avx512f"))                                                               \
         aten_bag_sum_##type##_64(__VA_ARGS__);                                                     \
-    else if (__builtin_cpu_supports("avx2"))                                                       \
+    else if (ATEN_MAY_USE(32, "avx2"))                                                             \
         aten_bag_sum_##type##_32(__VA_ARGS__);                                                     \
     else                                                                                           \
         aten_bag_sum_##type##_16(__VA_ARGS__);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "_core/base/vector_widths.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
@@ -371,10 +373,9 @@ static int aten_widest_vectors(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512dq"))
+    if (ATEN_MAY_USE_64)
         return 64;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (ATEN_MAY_USE_32)
         return 32;
 #endif
     return 16;

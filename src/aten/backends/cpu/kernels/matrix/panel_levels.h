@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_core/base/vector_widths.h"
+
 #include "../moving/halves.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -478,8 +480,8 @@ static aten_panel_features aten_find_panel_features(void)
     aten_panel_features found = {0, 0};
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    found.byte_sums = __builtin_cpu_supports("avx512vnni") != 0;
-    found.brain_sums = __builtin_cpu_supports("avx512bf16") != 0;
+    found.byte_sums = ATEN_MAY_USE(64, "avx512vnni");
+    found.brain_sums = ATEN_MAY_USE(64, "avx512bf16");
 #endif
     return found;
 }
@@ -488,11 +490,9 @@ static int aten_widest_panels(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    if (ATEN_MAY_USE_64 && ATEN_MAY_USE(64, "avx512bw"))
         return 64;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-        && __builtin_cpu_supports("f16c"))
+    if (ATEN_MAY_USE_32 && ATEN_MAY_USE(32, "f16c"))
         return 32;
 #endif
     return 16;

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "_core/base/vector_widths.h"
+
 /* The most rows and columns. */
 #define ATEN_SIDE 32
 
@@ -59,8 +61,8 @@ typedef struct {
 #include "small_factors.h"
 #undef TARGET
 #define ATEN_SMALL(type, ...)                                                                      \
-    return __builtin_cpu_supports("avx2") ? aten_small_compute_##type##_32(__VA_ARGS__)           \
-                                          : aten_small_compute_##type##_16(__VA_ARGS__);
+    return ATEN_MAY_USE(32, "avx2") ? aten_small_compute_##type##_32(__VA_ARGS__)                 \
+                                    : aten_small_compute_##type##_16(__VA_ARGS__);
 #else
 #define ATEN_SMALL(type, ...) return aten_small_compute_##type##_16(__VA_ARGS__);
 #endif

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "_core/base/vector_widths.h"
+
 typedef struct {
     double sign;        /* of gradients: -1 to climb */
     double coupled;     /* what of the parameter its gradient gets */
@@ -47,7 +49,7 @@ typedef struct {
 #include "update_passes.h"
 #undef TARGET
 #define ATEN_BY_LEVEL(stem, type, ...)                                                             \
-    if (__builtin_cpu_supports("avx2"))                                                            \
+    if (ATEN_MAY_USE(32, "avx2"))                                                                  \
         aten_##stem##_##type##_32(__VA_ARGS__);                                                    \
     else                                                                                           \
         aten_##stem##_##type##_16(__VA_ARGS__);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_core/base/vector_widths.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
@@ -466,10 +468,9 @@ static int aten_widest_window_vectors(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512dq"))
+    if (ATEN_MAY_USE_64)
         return 64;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (ATEN_MAY_USE_32)
         return 32;
 #endif
     return 16;
@@ -481,8 +482,8 @@ static int aten_make_pair_kernels(aten_window_kernels *made)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (aten_widest_window_vectors() == 64 && __builtin_cpu_supports("avx512bf16")
-        && __builtin_cpu_supports("avx512bw")) {
+    if (aten_widest_window_vectors() == 64 && ATEN_MAY_USE(64, "avx512bf16")
+        && ATEN_MAY_USE(64, "avx512bw")) {
         *made = aten_window_kernels_float_64;
         made->multiply = aten_window_multiply_brain_64;
         made->dots = aten_window_dots_brain_64;

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_core/base/vector_widths.h"
+
 /* Points looked at together. */
 #define ATEN_RUN 256
 
@@ -116,7 +118,7 @@ static inline double aten_pair_of_floats(const float *place)
 #include "sampling_quads.h"
 #undef TARGET
 #define ATEN_SAMPLED(stem, type, ...)                                                              \
-    if (__builtin_cpu_supports("avx2"))                                                            \
+    if (ATEN_MAY_USE(32, "avx2"))                                                                  \
         aten_##stem##_##type##_32(__VA_ARGS__);                                                    \
     else                                                                                           \
         aten_##stem##_##type##_16(__VA_ARGS__);

@@ -1,0 +1,31 @@
+/* Which vector instructions kernels may use: the processor's, up to the width that the environment
+   variable ATEN_VECTOR_BYTES allows, which is there to see on one processor what others do. */
+
+#ifndef ATEN_VECTOR_WIDTHS
+#define ATEN_VECTOR_WIDTHS
+
+#include <stdlib.h>
+
+/* The bytes of the widest vectors that are allowed: 16, 32 or 64. */
+static inline int aten_allowed_vector_bytes(void)
+{
+    static int known;
+    int found = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (found == 0) {
+        const char *text = getenv("ATEN_VECTOR_BYTES");
+        const int given = text ? atoi(text) : 0;
+        found = given == 16 || given == 32 ? given : 64;
+        __atomic_store_n(&known, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+#if defined(__x86_64__)
+/* Whether instructions of a set, whose vectors have so many bytes, may be used. */
+#define ATEN_MAY_USE(bytes, set) (aten_allowed_vector_bytes() >= (bytes) && __builtin_cpu_supports(set))
+#define ATEN_MAY_USE_64                                                                            \
+    (ATEN_MAY_USE(64, "avx512f") && ATEN_MAY_USE(64, "avx512vl") && ATEN_MAY_USE(64, "avx512dq"))
+#define ATEN_MAY_USE_32 (ATEN_MAY_USE(32, "avx2") && ATEN_MAY_USE(32, "fma"))
+#endif
+
+#endif
