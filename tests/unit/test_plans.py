@@ -1,5 +1,7 @@
 """Plans of reductions: what is cut, edges of the cuts, replay on other tensors, metadata only."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -201,3 +203,26 @@ def test_what_follows_from_folds_may_use_a_value_many_times(order):
     expected = (x**order).sum() ** (1 / order)
     found = aten.linalg.vector_norm(aten.from_numpy(x), order).item()
     assert found == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("element", ["bool", "uint8", "int64", "float32", "bfloat16", "complex64"])
+@pytest.mark.parametrize("steps", [(3, 1), (1, 3, 1), (-1,), "expanded"], ids=str)
+def test_nothing_is_folded_at_once_whatever_the_other_sizes_are(element, steps):
+    # Loops around one that is not entered took 2^63 rounds.
+    huge, dtype = 2**63 - 1, getattr(aten, element)
+    if steps == "expanded":
+        x = aten.empty(1, 0, dtype=dtype).expand(5, 0)
+    elif steps == (-1,):
+        x = aten.empty(4, 0, dtype=dtype).t()
+    else:
+        sizes = {2: (0, huge), 3: (0, huge, 3)}[len(steps)]
+        x = aten.empty(0, dtype=dtype).as_strided(sizes, steps)
+    assert x.sum().item() == 0
+    assert x.prod().item() == 1
+    assert not x.any().item()
+    assert x.all().item()
+    assert x.eq(x).all().item()
+    if dtype.is_floating_point:
+        assert math.isnan(x.mean().item())
+        assert math.isnan(x.var().item())
+        assert x.norm().item() == 0

@@ -226,6 +226,12 @@ def dimensions(
         for axis, size in enumerate(space.shape)
     ]
     reduced = [every[axis] for axis in sorted(space.reduced)]
+    if any(one.size == 0 for one in reduced):
+        # One loop that is not entered: others around it would be, as often as their sizes say.
+        # What moves along any of them moves along it: there is nothing to read ahead of the loop.
+        steps = zip(*(one.strides for one in reduced), strict=True)
+        nearest = [min(filter(None, each), key=abs, default=0) for each in steps]
+        reduced = [Dimension(0, nearest)]
     kept = [dimension for axis, dimension in enumerate(every) if axis not in space.reduced]
     return joined(in_memory_order(kept, by_output=by_output)), joined(
         reduced if keep_order else in_memory_order(reduced, by_output=by_output)
