@@ -124,6 +124,46 @@ def test_read_only_memory_is_refused():
         storage.storage_from_buffer(b"abc")
 
 
+def test_storages_that_take_the_place_of_dead_ones_know_nothing_of_them():
+    dying = []
+    for place in range(200):
+        tensor = aten.ones(1 << 15)
+        if place % 4 == 0:
+            tensor.add_(1)
+        elif place % 4 == 1:
+            tensor.data_ptr()
+        elif place % 4 == 2:
+            tensor.clone()
+        else:
+            tensor.data = aten.ones(3)
+        dying.append(tensor)
+    births = {id(tensor.untyped_storage()) for tensor in dying}
+    del dying, tensor
+    made = [aten.zeros(1 << 15) for _ in range(200)]
+    assert births & {id(tensor.untyped_storage()) for tensor in made}
+    for tensor in made:
+        assert tensor._version == 0
+        assert tensor.untyped_storage().nbytes() == 4 << 15
+        copied = tensor.clone()
+        # Nobody knows the address: the copy is put off.
+        assert storage.shares_block(copied.untyped_storage())
+        tensor.add_(1)
+        assert tensor.sum().item() == 1 << 15
+        assert copied.sum().item() == 0
+    assert aten.empty(0).untyped_storage().nbytes() == 0
+
+
+def test_a_storage_that_dies_in_the_middle_of_an_error_keeps_the_error():
+    def fail():
+        held = aten.ones(3)
+        assert held.numel() == 3
+        raise KeyError("kept")
+
+    for _ in range(3):
+        with pytest.raises(KeyError, match="kept"):
+            fail()
+
+
 def test_storages_are_not_made_by_hand():
     with pytest.raises(TypeError, match="Storage objects come from tensors"):
         storage.Storage()

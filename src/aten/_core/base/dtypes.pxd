@@ -28,7 +28,12 @@ cdef class dtype:
     cdef int category       # 0 bool, 1 integral, 2 floating, 3 complex; -1 takes no part in promotion
 
 cdef dtype dtype_from_code(int code)
-cdef int item_size(int code) noexcept nogil
 cdef int category_of(int code) noexcept nogil
 cdef int promote_codes(int left, int right) noexcept nogil     # -1 where no common type exists
 cdef int default_dtype_code() noexcept nogil
+
+cdef int* item_sizes                # by code
+
+
+cdef inline int item_size(int code) noexcept nogil:
+    return item_sizes[code]

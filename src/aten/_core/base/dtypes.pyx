@@ -83,6 +83,7 @@ _COMPLEX_OF = {
 
 cdef list _BY_CODE = [None] * DTYPE_COUNT
 cdef int _ITEM_SIZE[DTYPE_COUNT]
+item_sizes = _ITEM_SIZE
 cdef int _CATEGORY[DTYPE_COUNT]
 cdef int _PROMOTION[DTYPE_COUNT][DTYPE_COUNT]
 cdef int _default_code = FLOAT32
@@ -159,10 +160,6 @@ cdef class dtype:
 
 cdef dtype dtype_from_code(int code):
     return <dtype>_BY_CODE[code]
-
-
-cdef int item_size(int code) noexcept nogil:
-    return _ITEM_SIZE[code]
 
 
 cdef int category_of(int code) noexcept nogil:

@@ -2,6 +2,9 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
+cdef extern from *:
+    int count_leading_zeros "__builtin_clzll"(unsigned long long) noexcept nogil
+
 cdef struct LocalState:
     uint64_t included
     uint64_t excluded
@@ -16,6 +19,7 @@ cdef enum:
     INFERENCE = 2
 
 cdef LocalState* local_state() noexcept nogil
+cdef int traces     # that are on in threads; 0: no thread has to look at its own
 cdef void trace_every_thread(int depth) noexcept nogil     # threads that dispatch for the first time, and this one
 
 # Sets are 64 bits: backend components in the low bits, functionalities above, highest bit first.
@@ -23,7 +27,6 @@ cdef uint64_t backend_bit(int device_type) noexcept nogil      # component bit o
 cdef uint64_t dense_keys(int device_type) noexcept nogil       # Dense + Autograd functionality + backend
 cdef uint64_t all_backend_bits() noexcept nogil
 cdef uint64_t without_highest(uint64_t keys) noexcept nogil    # the highest functionality taken off
-cdef int row_index(uint64_t keys) noexcept nogil               # the table slot of the highest key; 0 = Undefined
 cdef int row_length() noexcept nogil
 # Of tensors that gradients flow to, the bit that has operators recorded; the thread's state decides
 # whether it is excluded, and `settle_recording` carries out what it says.
@@ -53,3 +56,24 @@ cdef class DispatchKeySet:
     cdef uint64_t bits
 
 cdef DispatchKeySet key_set(uint64_t bits)
+
+cdef struct Rows:
+    uint64_t backends               # the bits of all backend components
+    int offset[64]                  # row slot of a functionality bit's first (or only) key
+    bint per_backend[64]
+
+cdef Rows rows
+
+
+cdef inline int row_index(uint64_t keys) noexcept nogil:
+    """The table slot of the highest key; 0: Undefined."""
+    cdef uint64_t backends = keys & rows.backends
+    cdef int bit
+    if keys == backends:
+        return 0
+    bit = 63 - count_leading_zeros(keys)
+    if not rows.per_backend[bit]:
+        return rows.offset[bit]
+    if backends == 0:
+        return 0
+    return rows.offset[bit] + 63 - count_leading_zeros(backends)

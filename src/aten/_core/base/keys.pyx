@@ -40,7 +40,6 @@ cdef extern from *:
         __attribute__((tls_model("initial-exec")));
     """
     uint64_t aten_thread_words[7]
-    int count_leading_zeros "__builtin_clzll"(unsigned long long) noexcept nogil
 
 cdef extern from "Python.h":
     void PyType_Modified(type)
@@ -119,12 +118,12 @@ cdef enum:
 
 cdef int backend_count = len(BACKENDS)
 cdef uint64_t backend_mask = ((<uint64_t> 1) << backend_count) - 1
+rows.backends = backend_mask
 cdef uint64_t backend_bits_of_device[DEVICE_TYPE_COUNT]
 cdef uint64_t dense_keys_of_device[DEVICE_TYPE_COUNT]
-cdef int slot_offset[64]            # row slot of a functionality bit's first (or only) key
-cdef bint bit_is_per_backend[64]
 cdef int slot_count = 1             # slot 0 is Undefined
 cdef int initial_tracing = 0
+cdef int traces = 0
 cdef uint64_t recording_key_bit = 0
 cdef uint64_t inference_key_bit = 0
 cdef int inference_threads = 0
@@ -140,7 +139,10 @@ cdef LocalState* local_state() noexcept nogil:
 
 cdef void trace_every_thread(int depth) noexcept nogil:
     global initial_tracing
+    global traces
     local_state().tracing += depth - initial_tracing
+    # Threads that have begun meanwhile go on tracing.
+    traces += max(depth - initial_tracing, 0)
     initial_tracing = depth
 
 
@@ -161,18 +163,6 @@ cdef uint64_t without_highest(uint64_t keys) noexcept nogil:
     if functionalities == 0:
         return keys
     return keys & ~((<uint64_t> 1) << (63 - count_leading_zeros(functionalities)))
-
-
-cdef int row_index(uint64_t keys) noexcept nogil:
-    if keys & ~backend_mask == 0:
-        return 0
-    cdef int bit = 63 - count_leading_zeros(keys)
-    if not bit_is_per_backend[bit]:
-        return slot_offset[bit]
-    cdef uint64_t backends = keys & backend_mask
-    if backends == 0:
-        return 0
-    return slot_offset[bit] + 63 - count_leading_zeros(backends)
 
 
 cdef int row_length() noexcept nogil:
@@ -282,8 +272,8 @@ cdef void build_tables() except *:
         functionality_bit = (<uint64_t> 1) << bit
         kind = "single" if prefix is None else "functionality"
         key = add_key(functionality, kind, functionality, "", functionality_bit)
-        slot_offset[bit] = slot_count
-        bit_is_per_backend[bit] = prefix is not None
+        rows.offset[bit] = slot_count
+        rows.per_backend[bit] = prefix is not None
         bit += 1
         if prefix is None:
             add_slot(key)
@@ -503,10 +493,12 @@ def thread_excluded():
 
 def change_tracing(int step, bint every_thread=False):
     """Adds to this thread's count of active dispatch traces; optionally to that of new threads."""
+    global traces
     if every_thread:
         trace_every_thread(initial_tracing + step)
     else:
         local_state().tracing += step
+        traces += step
 
 
 def set_overriding(bint every, bint none):

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
-from aten._core.base.keys cimport DispatchKeySet, local_state, row_index
+from aten._core.base.keys cimport DispatchKeySet, local_state, row_index, traces
 from aten._core.dispatch.arguments cimport ArgumentParser
 from aten._core.memory.storage cimport begin_call, end_call
 
@@ -114,7 +114,7 @@ cdef inline object dispatch(OpOverload op, uint64_t keys, PyObject** stack):
     cdef PyObject* served
     cdef Kernel kernel
     cdef int phase
-    if local_state().tracing == 0:
+    if traces == 0 or local_state().tracing == 0:
         served = op.row[row_index(keys & op.mask)]
         if served != NULL:
             # Owned for the length of the call: the kernel may take its own registration back.

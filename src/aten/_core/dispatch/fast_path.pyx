@@ -10,7 +10,7 @@ call.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from aten._core.base.keys cimport local_state
+from aten._core.base.keys cimport local_state, traces
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload, registration_epoch
 
 cdef class FastPath(Kernel):
@@ -39,7 +39,8 @@ cdef class FastPath(Kernel):
         return None
 
     cdef object call(self, OpOverload op, uint64_t keys, PyObject** stack):
-        if not self.replaces or (local_state().tracing == 0 and self.stands(op.keys_of(stack))):
+        if not self.replaces or ((traces == 0 or local_state().tracing == 0)
+                                 and self.stands(op.keys_of(stack))):
             made = self.ordinary(stack)
             if made is not None:
                 return made

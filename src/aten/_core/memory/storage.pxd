@@ -41,8 +41,26 @@ cdef int expose(Storage storage) except -1
 cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept
 cdef void exchange_memory(Storage left, Storage right) noexcept
 
-# Calls of operators that may be reading memory. What `begin_call` gives goes to `end_call`.
-cdef int begin_call() noexcept
-cdef void end_call(int phase) noexcept
+# Calls of operators that may be reading memory.
+cdef struct Calls:
+    int64_t running[2]      # by the phase they began in
+    int phase
+    bint waited_for         # whether there are retired blocks
+
+cdef Calls calls
+cdef void release_retired() noexcept
 # Keep a block, or a storage, until the calls that are running now are over.
 cdef int retire(object memory) except -1
+
+
+cdef inline int begin_call() noexcept:
+    """Counts a call that begins; what it gives goes to `end_call`."""
+    calls.running[calls.phase] += 1
+    return calls.phase
+
+
+cdef inline void end_call(int phase) noexcept:
+    if calls.running[phase] > 0:
+        calls.running[phase] -= 1
+    if calls.waited_for:
+        release_retired()

@@ -21,7 +21,7 @@ from _pickle import PickleBuffer
 import os
 
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 from cpython.buffer cimport (PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release,
@@ -34,6 +34,39 @@ from aten._core.threads.parallel cimport parallel_for
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*) noexcept
+    PyTypeObject* Py_TYPE(PyObject*) noexcept
+
+cdef extern from *:
+    """
+    /* Storages that died without anything but a block of their own, for the next ones: their
+       fields of objects stay None, and who lets them go says nothing to anybody. */
+    #define ATEN_KEPT_STORAGES 64
+    static PyTypeObject *aten_storage_type = NULL;
+    static PyObject *aten_kept[ATEN_KEPT_STORAGES];
+    static int aten_kept_count = 0;
+    static destructor aten_end_storage = NULL;
+
+    static inline int aten_keep(PyObject *object) {
+        if (aten_kept_count == ATEN_KEPT_STORAGES) return 0;
+        aten_kept[aten_kept_count++] = object;
+        return 1;
+    }
+    static inline PyObject *aten_kept_storage(void) {
+        return PyObject_Init(aten_kept[--aten_kept_count], aten_storage_type);
+    }
+    static void aten_recycle(PyTypeObject *type, destructor deallocate) {
+        aten_storage_type = type;
+        aten_end_storage = type->tp_dealloc;
+        type->tp_dealloc = deallocate;
+    }
+    """
+    ctypedef void (*destructor)(PyObject*) noexcept
+    PyTypeObject* aten_storage_type
+    int aten_kept_count
+    bint aten_keep(PyObject*) noexcept
+    object aten_kept_storage()
+    void aten_end_storage(PyObject*) noexcept
+    void aten_recycle(PyTypeObject*, destructor) noexcept
 
 cdef enum:
     # Bytes in one chunk of a copy for the threads.
@@ -245,10 +278,35 @@ cdef int64_t next_birth() noexcept:
 
 cdef inline Storage _new_storage():
     global _births
-    cdef Storage storage = Storage.__new__(Storage)
+    cdef Storage storage
+    if aten_kept_count == 0:
+        storage = Storage.__new__(Storage)
+    else:
+        storage = <Storage>aten_kept_storage()
+        storage.data = NULL
+        storage.bytes = storage.capacity = 0
+        storage.version = 0
+        storage.exposed = False
+        storage.exports = 0
     _births += 1
     storage.birth = _births
     return storage
+
+
+cdef void _deallocate(PyObject* dying) noexcept:
+    """Give the block back, and keep the object where nothing else hangs on it."""
+    if (Py_TYPE(dying) != aten_storage_type or (<Storage>dying).shared is not None
+            or (<Storage>dying).owner is not None or (<Storage>dying).left is not None):
+        aten_end_storage(dying)
+        return
+    if (<Storage>dying).capacity > 0:
+        give_block((<Storage>dying).data, (<Storage>dying).capacity)
+        (<Storage>dying).capacity = 0
+    if not aten_keep(dying):
+        aten_end_storage(dying)
+
+
+aten_recycle(<PyTypeObject*>Storage, _deallocate)
 
 
 cdef Storage allocate(int64_t nbytes, int device_type, int device_index):
@@ -422,59 +480,41 @@ cdef void exchange_memory(Storage left, Storage right) noexcept:
 
 # Calls, and blocks that wait for their end
 
-cdef struct Calls:
-    int64_t running[2]      # by the phase they began in
-    int phase
-    bint waited_for         # whether there are retired blocks
-
-cdef Calls _calls
 cdef list _retired = []             # since the phases last changed places
 cdef list _retired_before = []      # before that: these wait for the calls of the other phase
 
 
-cdef int begin_call() noexcept:
-    _calls.running[_calls.phase] += 1
-    return _calls.phase
-
-
-cdef void end_call(int phase) noexcept:
-    if _calls.running[phase] > 0:
-        _calls.running[phase] -= 1
-    if _calls.waited_for:
-        _release_retired()
-
-
 cdef int retire(object memory) except -1:
     """Keep a block or a storage, which somebody is about to let go of, for calls that have begun."""
-    if _calls.running[0] <= 0 and _calls.running[1] <= 0:
+    if calls.running[0] <= 0 and calls.running[1] <= 0:
         return 0
     _retired.append(memory)
-    _calls.waited_for = True
+    calls.waited_for = True
     return 0
 
 
-cdef void _release_retired() noexcept:
+cdef void release_retired() noexcept:
     """Let go of blocks if every call is over that was running when they were retired.
 
     The phases change places as soon as no call of the other one is left, so that those of the
     present one come to an end, however many begin.
     """
     global _retired, _retired_before
-    cdef int other = 1 - _calls.phase
-    if _calls.running[other] > 0:
+    cdef int other = 1 - calls.phase
+    if calls.running[other] > 0:
         return
     _retired_before, _retired = _retired, []
-    _calls.phase = other
-    if _calls.running[1 - other] <= 0:
+    calls.phase = other
+    if calls.running[1 - other] <= 0:
         _retired_before = []
-    _calls.waited_for = len(_retired_before) > 0
+    calls.waited_for = len(_retired_before) > 0
 
 
 def _forget_calls():
     """A child process has none of the threads whose calls were running."""
     global _retired, _retired_before
-    _calls.running[0] = _calls.running[1] = 0
-    _calls.waited_for = False
+    calls.running[0] = calls.running[1] = 0
+    calls.waited_for = False
     _retired, _retired_before = [], []
 
 

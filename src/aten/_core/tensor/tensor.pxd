@@ -3,8 +3,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from aten._core.base.dtypes cimport item_size
 from aten._core.base.sizes cimport INLINE_DIMS
-from aten._core.memory.storage cimport Storage, VersionCounter
+from aten._core.memory.storage cimport Storage, VersionCounter, make_own
 
 cdef extern from *:
     """
@@ -80,8 +81,16 @@ cdef uint64_t negative_bit() noexcept
 # The address of the first element: to write, with the memory no longer shared with lazy copies; to
 # read. An address to write is asked for before those to read: what is shared stays where it is, but
 # shows what was there before.
-cdef char* data_pointer(TensorImpl tensor) except? NULL
-cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil
+cdef inline char* data_pointer(TensorImpl tensor) except? NULL:
+    if tensor.storage.shared is not None:
+        make_own(tensor.storage)
+    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
+
+
+cdef inline const char* const_data_pointer(TensorImpl tensor) noexcept nogil:
+    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
+
+
 cdef int require_memory(TensorImpl tensor) except -1
 cdef bint is_tensor(object value) noexcept
 cdef int wrap_dim(int64_t dim, int ndim) except -1

@@ -101,16 +101,6 @@ cdef bint is_tensor(object value) noexcept:
     return isinstance(value, Tensor)
 
 
-cdef char* data_pointer(TensorImpl tensor) except? NULL:
-    if tensor.storage.shared is not None:
-        make_own(tensor.storage)
-    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
-
-
-cdef const char* const_data_pointer(TensorImpl tensor) noexcept nogil:
-    return tensor.storage.data + tensor.offset * item_size(tensor.dtype_code)
-
-
 cdef int require_memory(TensorImpl tensor) except -1:
     """Raises RuntimeError for a tensor without memory here; None is none."""
     if tensor is not None and tensor.count != 0 and tensor.storage.data == NULL:

@@ -12,6 +12,13 @@ cdef enum:
     # Signatures of ordinary calls: a power of two.
     REMEMBERED = 16
 
+# Spreads signatures over what is remembered: 2**64 over the golden ratio.
+cdef extern from *:
+    """
+    #define ATEN_SPREAD 0x9E3779B97F4A7C15ULL
+    """
+    const uint64_t SPREAD "ATEN_SPREAD"
+
 cdef struct Variant:
     uint64_t types[2]           # and accesses, of all operands
     KernelFunction function
@@ -36,4 +43,8 @@ cdef class Family:
 
     cdef KernelFunction find(self, const uint64_t* types) noexcept nogil
     cdef int keep(self, const uint64_t* types, size_t address, object owner) except -1
-    cdef Remembered* remembered_at(self, uint64_t signature) noexcept nogil
+
+
+cdef inline Remembered* remembered_at(Family family, uint64_t signature) noexcept nogil:
+    """Where what is known of a signature's calls has its place, whatever is there now."""
+    return &family.remembered[(signature * SPREAD) >> 60]

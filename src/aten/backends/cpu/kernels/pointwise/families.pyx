@@ -7,9 +7,6 @@ from libc.stdint cimport uint64_t
 from aten.backends.cpu.kernels.moving.iterator cimport KernelFunction
 from aten.backends.cpu.kernels.pointwise.ordinary cimport Remembered, forget
 
-# Spreads signatures over what is remembered: 2**64 over the golden ratio.
-cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
-
 
 cdef class Family:
     """The machine code of one operator for one set of attributes, by types and access patterns."""
@@ -39,7 +36,3 @@ cdef class Family:
         self.variant_count += 1
         self.kept.append(owner)
         return 0
-
-    cdef Remembered* remembered_at(self, uint64_t signature) noexcept nogil:
-        """Where what is known of a signature's calls has its place, whatever is there now."""
-        return &self.remembered[(signature * SPREAD) >> 60]

@@ -30,7 +30,7 @@ from aten.backends.cpu.kernels.moving.iterator cimport (KernelFunction, Walk, ad
                                                         add_operand, add_scalar, begin_walk,
                                                         coalesce, lengthen_rows, reorder, run_walk)
 from aten.backends.cpu.kernels.moving.tiles cimport Tiling, run_tiles, tile
-from aten.backends.cpu.kernels.pointwise.families cimport MAXIMUM_ARGUMENTS, Family
+from aten.backends.cpu.kernels.pointwise.families cimport MAXIMUM_ARGUMENTS, Family, remembered_at
 from aten.backends.cpu.kernels.pointwise.operands cimport (MAXIMUM_INPUTS, UNIT, Operands,
                                                            broadcast_operands, check_device,
                                                            find_accesses, promotion_code,
@@ -246,7 +246,7 @@ cdef class PointwiseKernel(Kernel):
         if (not self.executes or self.asks_for_format(stack)
                 or not arrange(&ordinary, stack, family.position, family.count, out)):
             return self.call_general(family, stack)
-        known = family.remembered_at(ordinary.signature)
+        known = remembered_at(family, ordinary.signature)
         if (known.signature != ordinary.signature or known.function == NULL
                 or known.checked
                 and not has_accepted(known, &ordinary, stack, family.position)):
