@@ -4,8 +4,6 @@ from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.dispatch.fast_path import FastPath
 from aten._core.tensor.tensor import Tensor
 
-MANY_SCORES: int
-
 def picked_and_weighed(
     values: Tensor,
     index: Tensor,

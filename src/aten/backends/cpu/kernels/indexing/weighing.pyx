@@ -28,7 +28,6 @@ cdef enum:
     # Scores from which on it takes less time not to write the logarithms of all.
     LEAST_OF_MANY = 1 << 16
 
-MANY_SCORES = LEAST_OF_MANY
 # Arguments of the logarithms of softmax.
 cdef object _CLASSES = 1
 cdef object _SAME_TYPE = False
