@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from loop_programs import program_of, run
 
-from aten.backends.cpu import jit
+from aten.backends.cpu import brought, jit
 from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.prims import elementwise as p
 
@@ -38,6 +38,8 @@ def switch(monkeypatch, session):
     monkeypatch.setattr(jit, "_session", session)
     monkeypatch.setattr(jit, "_loaded", {})
     monkeypatch.setattr(jit, "_made", {})
+    # Files that were loaded before brought kernels for this processor.
+    monkeypatch.setattr(brought, "kernels", {})
 
 
 def program_for(name):
@@ -75,3 +77,13 @@ def test_functions_are_the_same_to_the_last_bits(name, older, monkeypatch):
     # Each is within one unit of the exact value.
     apart = np.abs(found[finite].view(np.int32).astype(np.int64) - expected[finite].view(np.int32))
     assert apart.max() <= 2
+
+
+def test_files_that_brought_kernels_ask_for_no_wider_vectors(older, monkeypatch):
+    # An instruction that the processor does not have ends the process.
+    monkeypatch.setattr(brought, "vector_bytes", 64)
+    switch(monkeypatch, older)
+    assert jit.vector_bytes() == older.vector_bytes
+    assert jit.assembly(llvm_ir(program_for("sigmoid")))
+    monkeypatch.setattr(brought, "vector_bytes", 16)
+    assert jit.vector_bytes() == 16

@@ -271,9 +271,12 @@ def _from_file(key: bytes) -> Compiled | None:
 
 
 def vector_bytes() -> int:
-    """The size of the processor's vector registers. A file that brought kernels knows it."""
+    """The size of the vector registers that kernels are made for. A file that brought kernels knows
+    it, and code is made for no wider ones than the session has."""
     known = brought.vector_bytes
-    return session().vector_bytes if known is None else known
+    if known is None:
+        return session().vector_bytes
+    return known if _session is None else min(known, _session.vector_bytes)
 
 
 def _symbol(key: str) -> str:
