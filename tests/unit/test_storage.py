@@ -142,12 +142,14 @@ def test_storages_that_take_the_place_of_dead_ones_know_nothing_of_them():
     made = [aten.zeros(1 << 15) for _ in range(200)]
     assert births & {id(tensor.untyped_storage()) for tensor in made}
     for tensor in made:
-        assert tensor._version == 0 and tensor.untyped_storage().nbytes() == 4 << 15
+        assert tensor._version == 0
+        assert tensor.untyped_storage().nbytes() == 4 << 15
         copied = tensor.clone()
         # Nobody knows the address: the copy is put off.
         assert storage.shares_block(copied.untyped_storage())
         tensor.add_(1)
-        assert tensor.sum().item() == 1 << 15 and copied.sum().item() == 0
+        assert tensor.sum().item() == 1 << 15
+        assert copied.sum().item() == 0
     assert aten.empty(0).untyped_storage().nbytes() == 0
 
 

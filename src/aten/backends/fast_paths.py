@@ -16,6 +16,7 @@ from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
 from aten.backends.cpu.kernels.fourier import spectra
 from aten.backends.cpu.kernels.indexing import elements
+from aten.backends.cpu.kernels.indexing.weighing import CrossEntropyKernel
 from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
@@ -70,6 +71,12 @@ def _matmul(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: K
 
 def _linear(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel) -> FastPath:
     return LinearKernel(replaced, operator, otherwise)
+
+
+def _cross_entropy(
+    op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
+) -> FastPath:
+    return CrossEntropyKernel(operator("aten::_log_softmax"), replaced, operator, otherwise)
 
 
 def _convolution(
@@ -136,6 +143,7 @@ def _of_kind(kind: Callable[..., FastPath]) -> Maker:
 _MAKERS: dict[str, Maker] = {
     "matmul": _matmul,
     "linear": _linear,
+    "cross_entropy": _cross_entropy,
     "convolution": _convolution,
     "copy": _copy,
     "reorder": _reorder,

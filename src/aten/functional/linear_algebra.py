@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aten._core.base.dtypes import dtype
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.memory import write_out
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
@@ -12,6 +13,7 @@ from aten.registry import ops
 __all__ = ["lu", "norm", "pca_lowrank", "svd_lowrank"]
 
 
+@forwards("linalg_vector_norm(input, 2)")
 def norm(
     input: Tensor,
     p: float | str | None = "fro",

@@ -1,5 +1,9 @@
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+def forwards(call: str, *given: str) -> Callable[[_Function], _Function]: ...
 
 class OverridableFunction:
     __wrapped__: Callable[..., Any]

@@ -1,6 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, nonecheck=False, cdivision=True, freethreading_compatible=False
-"""Python functions of tensors, of which modes and classes of operands are asked as of operators."""
+"""Python functions of tensors, of which modes and classes of operands are asked as of operators.
 
+Many complete their arguments and call an operator with them. `forwards` says so of a function: the
+ordinary call then goes to the operator with no Python in between.
+"""
+
+from sys import intern
 from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -10,17 +15,124 @@ from aten._core.base.keys cimport LocalState, local_state, overriding_bit
 from aten._core.dispatch.dispatcher cimport (
     PyVectorcall_NARGS, call_with_tuple, make_vectorcallable, overridden,
 )
+from aten._core.dispatch.packets cimport OpOverloadPacket
 from aten._core.tensor.tensor cimport Tensor, TensorImpl
 
 from aten._core.dispatch import overriding
+from aten._core.dispatch.packets import packet_named
 
 cdef extern from "Python.h":
     object PyMethod_New(object, object)
     object PyObject_Vectorcall(object, PyObject* const*, size_t, PyObject*)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
 
 cdef uint64_t OVERRIDING = overriding_bit()
 # What has nothing to ask; most arguments that are no tensors are one of these.
 cdef frozenset _PLAIN = frozenset({bool, int, float, complex, str, type(None)})
+
+
+cdef dict _WORDS = {"None": None, "True": True, "False": False}
+
+cdef enum:
+    MAXIMUM_PARAMETERS = 16
+
+
+def forwards(str call not None, *given):
+    """Says that a function calls an operator, as written: "embedding(weight, input, -1, sparse)".
+
+    Arguments are parameters of the function, integers or None, True, False. That is what the
+    function does wherever all its other parameters are left at their defaults, and those in `given`
+    are not None; it serves every other call itself.
+    """
+
+    def mark(function):
+        function.forwarded = (call, given)
+        return function
+
+    return mark
+
+
+cdef class _Forwarding:
+    """The call of an operator that a function stands for, unless its arguments ask for more."""
+
+    cdef OpOverloadPacket packet
+    cdef tuple names                                # of the function's parameters
+    cdef tuple defaults                             # of the last of them
+    cdef tuple constants
+    cdef Py_ssize_t parameters
+    cdef Py_ssize_t required
+    cdef Py_ssize_t count                           # of the operator's arguments
+    cdef int sources[MAXIMUM_PARAMETERS]            # parameters, or -1 less the place of a constant
+    cdef bint is_handed_on[MAXIMUM_PARAMETERS]
+    cdef bint has_to_be_given[MAXIMUM_PARAMETERS]
+
+    def __init__(self, function, str call not None, tuple given not None):
+        cdef Py_ssize_t place
+        code = function.__code__
+        operator, _, arguments = call.removesuffix(")").partition("(")
+        self.packet = packet_named("aten", operator)
+        self.parameters = code.co_argcount
+        self.names = tuple([intern(name) for name in code.co_varnames[:self.parameters]])
+        self.defaults = function.__defaults__ or ()
+        self.required = self.parameters - len(self.defaults)
+        words = arguments.split(", ")
+        self.count = len(words)
+        if max(self.parameters, self.count) > MAXIMUM_PARAMETERS or code.co_kwonlyargcount:
+            raise ValueError(f"{function.__name__}: too many parameters to forward")
+        constants = []
+        for place, word in enumerate(words):
+            if word in self.names:
+                self.sources[place] = self.names.index(word)
+                self.is_handed_on[self.sources[place]] = True
+            else:
+                constants.append(_WORDS[word] if word in _WORDS else int(word))
+                self.sources[place] = -<int>len(constants)
+        self.constants = tuple(constants)
+        for name in given:
+            self.has_to_be_given[self.names.index(name)] = True
+
+    cdef bint arrange(self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
+                      PyObject** arranged) noexcept:
+        """Whether the call is forwarded, and with which arguments, all of them borrowed."""
+        cdef PyObject* values[MAXIMUM_PARAMETERS]
+        cdef Py_ssize_t place, word
+        if count > self.parameters:
+            return False
+        for place in range(count):
+            values[place] = args[place]
+        for place in range(count, self.parameters):
+            values[place] = NULL
+        if kwnames != NULL:
+            for word in range(PyTuple_GET_SIZE(kwnames)):
+                place = count
+                while (place < self.parameters and PyTuple_GET_ITEM(<PyObject*> self.names, place)
+                       != PyTuple_GET_ITEM(kwnames, word)):
+                    place += 1
+                if place == self.parameters or values[place] != NULL:
+                    return False
+                values[place] = args[count + word]
+        for place in range(self.parameters):
+            if not self.completes(place, &values[place]):
+                return False
+        for place in range(self.count):
+            if self.sources[place] >= 0:
+                arranged[place] = values[self.sources[place]]
+            else:
+                arranged[place] = PyTuple_GET_ITEM(<PyObject*> self.constants,
+                                                   -1 - self.sources[place])
+        return True
+
+    cdef inline bint completes(self, Py_ssize_t place, PyObject** value) noexcept:
+        """Whether a parameter has a value, and one with which the call is forwarded."""
+        cdef PyObject* default = NULL
+        if place >= self.required:
+            default = PyTuple_GET_ITEM(<PyObject*> self.defaults, place - self.required)
+        if value[0] == NULL:
+            value[0] = default
+        if value[0] == NULL or (not self.is_handed_on[place] and value[0] != default):
+            return False
+        return not self.has_to_be_given[place] or value[0] != <PyObject*> None
 
 
 cdef class OverridableFunction:
@@ -30,6 +142,8 @@ cdef class OverridableFunction:
 
     cdef void* vectorcall
     cdef readonly object __wrapped__
+    cdef object forwarded                           # what `forwards` said, till the first call
+    cdef _Forwarding forwarding
     cdef dict __dict__
     cdef object __weakref__
 
@@ -38,6 +152,7 @@ cdef class OverridableFunction:
 
     def __init__(self, function not None):
         self.__wrapped__ = function
+        self.forwarded = getattr(function, "forwarded", None)
         self.__name__ = function.__name__
         self.__qualname__ = function.__qualname__
         self.__module__ = function.__module__
@@ -61,9 +176,18 @@ cdef object _call(OverridableFunction self, PyObject* const* args, size_t nargsf
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     cdef Py_ssize_t all_of_them = count if kwnames == NULL else count + len(<tuple> kwnames)
     cdef LocalState* state = local_state()
+    cdef _Forwarding forwarding
+    cdef PyObject* arranged[MAXIMUM_PARAMETERS]
     if state.included & OVERRIDING or (not state.excluded & OVERRIDING
                                        and _have_classes_to_ask(args, all_of_them)):
         return overridden(self, args, count, kwnames)
+    if self.forwarded is not None:
+        self.forwarding = _Forwarding(self.__wrapped__, *self.forwarded)
+        self.forwarded = None
+    forwarding = self.forwarding
+    if forwarding is not None and forwarding.arrange(args, count, kwnames, arranged):
+        return forwarding.packet.call_arguments(arranged, forwarding.count, NULL,
+                                                forwarding.packet)
     return PyObject_Vectorcall(self.__wrapped__, args, nargsf, kwnames)
 
 

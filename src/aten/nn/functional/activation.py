@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aten._core.base.device import MEMORY_FORMATS
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 
+@forwards("relu(input)")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(0, x).
 
@@ -46,6 +48,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.relu_ if inplace else ops.aten.relu)(input)
 
 
+@forwards("relu6(input)")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(0, x), 6).
 
@@ -57,6 +60,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.relu6_ if inplace else ops.aten.relu6)(input)
 
 
+@forwards("elu(input, alpha)")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha × (exp(x) - 1)).
 
@@ -68,6 +72,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (ops.aten.elu_ if inplace else ops.aten.elu)(input, alpha)
 
 
+@forwards("selu(input)")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale × (max(0, x) + min(0, α (exp(x) - 1))), whose constants keep mean 0 and variance 1.
 
@@ -79,6 +84,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.selu_ if inplace else ops.aten.selu)(input)
 
 
+@forwards("celu(input, alpha)")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha × (exp(x / alpha) - 1)).
 
@@ -90,6 +96,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (ops.aten.celu_ if inplace else ops.aten.celu)(input, alpha)
 
 
+@forwards("leaky_relu(input, negative_slope)")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x, or negative_slope × x below 0.
 
@@ -116,6 +123,7 @@ def hardtanh(
     return (ops.aten.hardtanh_ if inplace else ops.aten.hardtanh)(input, min_val, max_val)
 
 
+@forwards("hardswish(input)")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x × hardsigmoid(x).
 
@@ -127,6 +135,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.hardswish_ if inplace else ops.aten.hardswish)(input)
 
 
+@forwards("hardsigmoid(input)")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(x + 3) / 6, a sigmoid of three lines.
 
@@ -138,6 +147,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.hardsigmoid_ if inplace else ops.aten.hardsigmoid)(input)
 
 
+@forwards("silu(input)")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x / (1 + exp(-x)).
 
@@ -149,6 +159,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.silu_ if inplace else ops.aten.silu)(input)
 
 
+@forwards("mish(input)")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh(log(1 + exp(x))).
 
@@ -160,6 +171,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.aten.mish_ if inplace else ops.aten.mish)(input)
 
 
+@forwards("threshold(input, threshold, value)")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Each element, or `value` where it is at most `threshold`.
 
@@ -193,6 +205,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
+@forwards("glu(input, dim)")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim`, gated by the sigmoid of the second.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
 from aten.nn.functional.reduction import reduction_number
 from aten.ops.definition import operation_type
@@ -38,6 +39,7 @@ def nll_loss(
     return ops.aten.nll_loss_nd(input, target, weight, number, ignore_index)
 
 
+@forwards("cross_entropy_loss(input, target, weight, 1, ignore_index, label_smoothing)")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

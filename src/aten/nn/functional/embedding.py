@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -10,6 +11,7 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
+@forwards("one_hot(tensor, num_classes)")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at the place that each element names.
 
@@ -22,6 +24,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return ops.aten.one_hot(tensor, num_classes)
 
 
+@forwards("embedding(weight, input, -1, scale_grad_by_freq, sparse)")
 def embedding(
     input: Tensor,
     weight: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
@@ -95,6 +96,7 @@ def group_norm(
     return ops.aten.group_norm(input, num_groups, weight, bias, eps)
 
 
+@forwards("layer_norm(input, normalized_shape, weight, bias, eps)")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -112,6 +114,7 @@ def layer_norm(
     return ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@forwards("rms_norm(input, normalized_shape, weight, eps)")
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 
 from aten._core.base.dtypes import dtype
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 __all__ = ["log_softmax", "softmax", "softmin"]
 
 
+@forwards("softmax(input, dim, dtype)", "dim")
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
@@ -41,6 +43,7 @@ def softmin(
     return ops.aten.softmax(-input, dim, dtype)
 
 
+@forwards("log_softmax(input, dim, dtype)", "dim")
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:

@@ -9,6 +9,7 @@ import math
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.indexing.weighing import MANY_SCORES
 from aten.ops.definition import op
 from aten.ops.losses.loss import MEAN, NONE
 from aten.ops.losses.similarity import reduced_tensor
@@ -18,7 +19,6 @@ from aten.prims import Number
 from aten.registry import operator, ops
 
 _INT64 = DTYPES["int64"]
-_MANY = 1 << 16
 # The logarithm of zero counts as this much, so that certain mistakes have a finite loss.
 _LEAST_LOGARITHM = -100
 
@@ -261,7 +261,7 @@ def _are_many_with_classes(scores: Tensor, target: Tensor) -> bool:
     The logarithms of few are written and read again in less time than two more calls take.
     """
     return (
-        scores.numel() >= _MANY
+        scores.numel() >= MANY_SCORES
         and scores.dim() == 2
         and target.dim() == 1
         and scores.shape[0] == target.shape[0]

@@ -1,4 +1,10 @@
+from collections.abc import Callable
+
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.fast_path import FastPath
 from aten._core.tensor.tensor import Tensor
+
+MANY_SCORES: int
 
 def picked_and_weighed(
     values: Tensor,
@@ -8,3 +14,12 @@ def picked_and_weighed(
     summed: bool,
     averaged: bool,
 ) -> tuple[Tensor, Tensor] | None: ...
+
+class CrossEntropyKernel(FastPath):
+    def __init__(
+        self,
+        logarithms: OpOverload,
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
+        otherwise: Kernel,
+    ) -> None: ...

@@ -2,13 +2,21 @@
 # cython: nonecheck=False, cdivision=True
 """One element of each row, chosen by an index, weighed and summed: in one pass, for few rows."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from aten._core.base.bounded cimport wide_index
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64
+from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor, const_data_pointer, data_pointer
+
+cdef extern from "Python.h":
+    bint PyFloat_CheckExact(PyObject*) noexcept
+    bint PyLong_CheckExact(PyObject*) noexcept
+    double PyFloat_AS_DOUBLE(PyObject*) noexcept
 
 ctypedef fused real:
     float
@@ -17,6 +25,13 @@ ctypedef fused real:
 cdef enum:
     # Rows at most: what one thread goes through.
     MAXIMUM_ROWS = 16384
+    # Scores from which on it takes less time not to write the logarithms of all.
+    LEAST_OF_MANY = 1 << 16
+
+MANY_SCORES = LEAST_OF_MANY
+# Arguments of the logarithms of softmax.
+cdef object _CLASSES = 1
+cdef object _SAME_TYPE = False
 
 cdef struct Rows:
     # Strides in elements; an index for each row.
@@ -109,3 +124,41 @@ cdef bint _pick(const Rows* rows, const real* values, const real* weights, real*
         if averaged:
             picked[0] = picked[0] / total[0]
     return True
+
+
+cdef class CrossEntropyKernel(FastPath):
+    """Cross entropy between few scores (N, C) and one class for each row of them.
+
+    `logarithms` is the operator of the logarithms of softmax.
+    """
+
+    cdef OpOverload logarithms
+
+    def __init__(self, OpOverload logarithms not None, tuple replaced not None, find,
+                 Kernel otherwise not None):
+        FastPath.__init__(self, "cross entropy of classes", replaced, find, otherwise)
+        self.logarithms = logarithms
+
+    cdef object ordinary(self, PyObject** stack):
+        cdef PyObject* given[3]
+        cdef Tensor scores, target
+        if (not isinstance(<object>stack[0], Tensor) or not isinstance(<object>stack[1], Tensor)
+                or not PyLong_CheckExact(stack[3]) or not PyLong_CheckExact(stack[4])
+                or not PyFloat_CheckExact(stack[5]) or PyFloat_AS_DOUBLE(<PyObject*>stack[5]) != 0):
+            return None
+        scores = <Tensor>stack[0]
+        target = <Tensor>stack[1]
+        if (scores.rank != 2 or target.rank != 1 or scores.count == 0
+                or scores.count >= LEAST_OF_MANY or scores.sizes[0] != target.sizes[0]
+                or scores.dtype_code not in (FLOAT32, FLOAT64) or target.dtype_code != INT64
+                or scores.device_type != CPU or target.device_type != CPU):
+            return None
+        reduction = <object>stack[3]
+        if not 0 <= reduction <= 2:
+            return None
+        given[0] = stack[0]
+        given[1] = <PyObject*>_CLASSES
+        given[2] = <PyObject*>_SAME_TYPE
+        found = picked_and_weighed(self.logarithms.call_stack(given), target, <object>stack[2],
+                                   <object>stack[4], reduction != 0, reduction == 1)
+        return None if found is None else (<tuple>found)[0]
