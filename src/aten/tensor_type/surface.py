@@ -12,6 +12,7 @@ from aten import interop, registry
 from aten._core.base.device import device
 from aten._core.dispatch import legacy_calls, overriding
 from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.functions import CompletingFunction
 from aten._core.tensor import python_numbers
 from aten._core.tensor.tensor import Tensor, install_attribute, install_constructor, install_slot
 from aten.backends.cpu.kernels.indexing import indexing
@@ -281,7 +282,7 @@ _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
     **attributes.ATTRIBUTES,
-    "norm": norm,
+    "norm": CompletingFunction(norm),
     "lu": lu,
     "new_tensor": new_tensor,
     "new": _new,
