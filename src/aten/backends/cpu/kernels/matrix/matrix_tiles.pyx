@@ -162,18 +162,24 @@ cdef void multiply_vector_tiles(const Product* product) noexcept nogil:
 
 
 cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) noexcept nogil:
-    cdef Product product = given[0]
+    # What was just written is copied only where it is changed: a copy would wait for the writes.
+    cdef Product changed
+    cdef const Product* product = given
     cdef Tiling tiling
     cdef int64_t matrices, batch = nesting.sizes[0] * nesting.sizes[1]
-    cdef bint turned = product.columns == 1 and _suits_as_row(&product)
+    cdef bint turned = given.columns == 1 and _suits_as_row(given)
     if turned:
-        transpose(&product)
-    _choose_way(&tiling, &product, given.columns == 1)
+        changed = given[0]
+        transpose(&changed)
+        product = &changed
+    _choose_way(&tiling, product, given.columns == 1)
     if (product.addend.data != NULL and product.addend.column_stride != 1
             and product.columns != 1 and not tiling.dots):
-        transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
-        product.addend = product.out
-    _describe(&tiling, &product)
+        changed = product[0]
+        product = &changed
+        transfer(&changed.addend, &changed.out, changed.batch, changed.rows, changed.columns)
+        changed.addend = changed.out
+    _describe(&tiling, product)
     tiling.inner = nesting.sizes[0]
     tiling.left_outer = nesting.right[1] if turned else nesting.left[1]
     tiling.right_outer = nesting.left[1] if turned else nesting.right[1]
@@ -305,8 +311,15 @@ cdef int64_t _even_share(int64_t total, int64_t wanted, int64_t unit,
 cdef void _run_few(Tiling* tiling, const Nesting* nesting) noexcept nogil:
     """Products that are not worth a piece each, one after the other."""
     cdef const aten_block* whole = &tiling.block
-    cdef aten_block block = whole[0]
+    cdef aten_block block
     cdef int64_t outer, inner, place = 0
+    if nesting.sizes[0] == 1 and nesting.sizes[1] == 1:
+        if tiling.dots:
+            tiling.kernels.dots(whole)
+        else:
+            tiling.kernels.multiply(whole)
+        return
+    block = whole[0]
     for outer in range(nesting.sizes[1]):
         for inner in range(nesting.sizes[0]):
             block.left = <char*>whole.left + (outer * tiling.left_outer
