@@ -419,6 +419,10 @@ static TARGET void NAME(multiply)(const aten_block *whole)
     }
     if (whole->right_column == 1)
         together = ATEN_KEPT / sizeof(ELEMENT) / whole->rows / (3 * LANES) * (3 * LANES);
+    if (whole->columns <= together) {
+        NAME(multiply_whole)(whole, sums);
+        return;
+    }
     block = *whole;
     for (column = 0; column < whole->columns; column += together) {
         block.columns = whole->columns - column < together ? whole->columns - column : together;
