@@ -1,5 +1,6 @@
 """Functions that complete their arguments: the compiled call is the one that is written."""
 
+import pickle
 from typing import Any
 
 import pytest
@@ -117,6 +118,12 @@ def test_norm_as_a_method_and_as_a_function():
     x = X.clone().requires_grad_()
     x.norm().backward()
     assert aten.allclose(x.grad, X / X.norm())
+
+
+def test_functions_and_methods_are_pickled_by_name():
+    for function in (F.relu, aten.norm, aten.Tensor.norm):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert aten.Tensor.norm.__qualname__ == "Tensor.norm"
 
 
 def test_modes_are_asked_for_the_function_and_then_for_nothing():

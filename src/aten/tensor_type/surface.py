@@ -278,11 +278,18 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
     return registry.ops.aten.polygamma(n, self)
 
 
+def _method(function: Callable[..., Any]) -> CompletingFunction:
+    """A function that completes its arguments, as a method of that name."""
+    made = CompletingFunction(function)
+    made.__module__, made.__qualname__ = "aten", f"Tensor.{made.__name__}"
+    return made
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
     **attributes.ATTRIBUTES,
-    "norm": CompletingFunction(norm),
+    "norm": _method(norm),
     "lu": lu,
     "new_tensor": new_tensor,
     "new": _new,
