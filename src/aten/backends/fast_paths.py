@@ -76,7 +76,10 @@ def _linear(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: K
 def _cross_entropy(
     op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
 ) -> FastPath:
-    return CrossEntropyKernel(operator("aten::_log_softmax"), replaced, operator, otherwise)
+    from aten.ops.losses.classification_loss import MANY_SCORES
+
+    logarithms = operator("aten::_log_softmax")
+    return CrossEntropyKernel(logarithms, MANY_SCORES, replaced, operator, otherwise)
 
 
 def _convolution(

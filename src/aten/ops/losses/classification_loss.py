@@ -9,7 +9,6 @@ import math
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.indexing.weighing import MANY_SCORES
 from aten.ops.definition import op
 from aten.ops.losses.loss import MEAN, NONE
 from aten.ops.losses.similarity import reduced_tensor
@@ -19,6 +18,8 @@ from aten.prims import Number
 from aten.registry import operator, ops
 
 _INT64 = DTYPES["int64"]
+# Scores from which on it takes less time not to write the logarithms of all.
+MANY_SCORES = 1 << 16
 # The logarithm of zero counts as this much, so that certain mistakes have a finite loss.
 _LEAST_LOGARITHM = -100
 

@@ -4,8 +4,6 @@ from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.dispatch.fast_path import FastPath
 from aten._core.tensor.tensor import Tensor
 
-MANY_SCORES: int
-
 def picked_and_weighed(
     values: Tensor,
     index: Tensor,
@@ -19,6 +17,7 @@ class CrossEntropyKernel(FastPath):
     def __init__(
         self,
         logarithms: OpOverload,
+        many: int,
         replaced: tuple[str, ...],
         find: Callable[[str], OpOverload],
         otherwise: Kernel,

@@ -26,10 +26,7 @@ ctypedef fused real:
 cdef enum:
     # Rows at most: what one thread goes through.
     MAXIMUM_ROWS = 16384
-    # Scores from which on it takes less time not to write the logarithms of all.
-    LEAST_OF_MANY = 1 << 16
 
-MANY_SCORES = LEAST_OF_MANY
 # Arguments of the logarithms of softmax.
 cdef object _CLASSES = 1
 cdef object _SAME_TYPE = False
@@ -138,17 +135,19 @@ cdef bint _pick(const Rows* rows, const real* values, const real* weights, real*
 
 
 cdef class CrossEntropyKernel(FastPath):
-    """Cross entropy between few scores (N, C) and one class for each row of them.
+    """Cross entropy between less than `many` scores (N, C) and one class for each row of them.
 
     `logarithms` is the operator of the logarithms of softmax.
     """
 
     cdef OpOverload logarithms
+    cdef int64_t many
 
-    def __init__(self, OpOverload logarithms not None, tuple replaced not None, find,
+    def __init__(self, OpOverload logarithms not None, int64_t many, tuple replaced not None, find,
                  Kernel otherwise not None):
         FastPath.__init__(self, "cross entropy of classes", replaced, find, otherwise)
         self.logarithms = logarithms
+        self.many = many
 
     cdef object ordinary(self, PyObject** stack):
         cdef PyObject* given[3]
@@ -167,7 +166,7 @@ cdef class CrossEntropyKernel(FastPath):
         scores = <Tensor>stack[0]
         target = <Tensor>stack[1]
         if (scores.rank != 2 or target.rank != 1 or scores.count == 0
-                or scores.count >= LEAST_OF_MANY or scores.sizes[0] != target.sizes[0]
+                or scores.count >= self.many or scores.sizes[0] != target.sizes[0]
                 or scores.dtype_code not in (FLOAT32, FLOAT64) or target.dtype_code != INT64
                 or scores.device_type != CPU or target.device_type != CPU):
             return None
