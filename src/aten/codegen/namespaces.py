@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from aten._core.dispatch.functions import OverridableFunction
+from aten._core.dispatch.functions import CompletingFunction
 from aten.codegen.annotations import declarations
 from aten.codegen.operators import Operator
 from aten.codegen.stubs import HEADER, by_packet, definition, documented, quoted
@@ -76,8 +76,8 @@ def _is_packet(value: object) -> bool:
 
 
 def _written(value: Any) -> Any:
-    """The function behind one that may be overridden: it is what has a place and annotations."""
-    return value.__wrapped__ if isinstance(value, OverridableFunction) else value
+    """The function behind one that is compiled: it is what has a place and annotations."""
+    return value.__wrapped__ if isinstance(value, CompletingFunction) else value
 
 
 def _object_line(name: str, value: Any) -> str:
@@ -201,6 +201,7 @@ def _installed(tensor: type) -> Iterator[tuple[str, Any]]:
     for name, value in vars(tensor).items():
         if name.startswith("_") or name in by_hand:
             continue
+        value = _written(value)
         if isinstance(value, (FunctionType, property)) or type(value) in _ANSWERS:
             yield name, value
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from types import FunctionType
 
 from aten._core.base.dtypes import can_cast
-from aten._core.dispatch.functions import OverridableFunction
+from aten._core.dispatch.functions import CompletingFunction, OverridableFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Functions of Python and of Cython, and those that may be overridden.
-_FUNCTIONS = (FunctionType, type(can_cast), OverridableFunction)
+# Functions of Python and of Cython, and compiled ones in the place of Python's.
+_FUNCTIONS = (FunctionType, type(can_cast), CompletingFunction, OverridableFunction)
 # Of classes, that they are made by a class statement, or as if: the others have no room for names.
 _MADE_AT_RUN_TIME = 1 << 9
 

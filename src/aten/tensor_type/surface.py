@@ -12,6 +12,7 @@ from aten import interop, registry
 from aten._core.base.device import device
 from aten._core.dispatch import legacy_calls, overriding
 from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.functions import CompletingFunction
 from aten._core.tensor import python_numbers
 from aten._core.tensor.tensor import Tensor, install_attribute, install_constructor, install_slot
 from aten.backends.cpu.kernels.indexing import indexing
@@ -277,11 +278,18 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
     return registry.ops.aten.polygamma(n, self)
 
 
+def _method(function: Callable[..., Any]) -> CompletingFunction:
+    """A function that completes its arguments, as a method of that name."""
+    made = CompletingFunction(function)
+    made.__module__, made.__qualname__ = "aten", f"Tensor.{made.__name__}"
+    return made
+
+
 _ATTRIBUTES: dict[str, Any] = {
     **methods.ATTRIBUTES,
     **interop.ATTRIBUTES,
     **attributes.ATTRIBUTES,
-    "norm": norm,
+    "norm": _method(norm),
     "lu": lu,
     "new_tensor": new_tensor,
     "new": _new,

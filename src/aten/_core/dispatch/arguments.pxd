@@ -36,6 +36,7 @@ cdef class ArgumentParser:
                               PyObject** stack) except -1
     cdef int parse_keywords(self, PyObject* const* values, PyObject* kwnames, PyObject** stack,
                             Py_ssize_t filled) except -1
+    cdef bint may_take(self, tuple keywords) except -1
     cdef bint says_nothing(self, object keyword, PyObject* value)
     cdef bint takes_outs(self, object keyword, PyObject* value, PyObject** stack) except -1
     cdef int fill_defaults(self, PyObject** stack, Py_ssize_t start) except -1

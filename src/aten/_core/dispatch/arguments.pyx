@@ -69,6 +69,8 @@ _OTHER_NAMES = {
     "dim": ("axis",),
     "keepdim": ("keepdims",),
 }
+# Keywords that schemas take without having them: see `says_nothing` and `takes_outs`.
+cdef tuple _SCHEMALESS = ("out", "requires_grad")
 cdef object _MISMATCH = MISMATCH
 
 
@@ -253,6 +255,13 @@ cdef class ArgumentParser:
             _own(stack[position])
         return 0
 
+    cdef bint may_take(self, tuple keywords) except -1:
+        """Whether there may be values with which the schema takes just these keywords."""
+        for keyword in keywords:
+            if keyword not in self.positions and keyword not in _SCHEMALESS:
+                return False
+        return True
+
     cdef bint says_nothing(self, object keyword, PyObject* value):
         """Whether an argument of no schema asks for what happens anyway.
 
@@ -295,6 +304,9 @@ cdef class ArgumentParser:
     cdef int convert(self, Py_ssize_t position, PyObject* value, PyObject** stack) except -1:
         """A value that is not taken as it is; leaves stack[position] alone where it does not fit."""
         cdef ParameterSlot* slot = &self.slots[position]
+        if slot.code == INT_LIST and slot.repeat == 1 and _exact_int(value):
+            stack[position] = _tuple_of(&value, 1)
+            return 0
         given = <object> value
         if isinstance(given, (list, tuple)):
             # The conversion of one element may change the list that the next one is taken from.

@@ -407,10 +407,15 @@ cdef class OpOverload:
 
     cdef uint64_t keys_of(self, PyObject** stack) except? 0:
         cdef uint64_t keys = 0
+        cdef PyObject* value
         cdef Py_ssize_t position
         cdef LocalState* state = local_state()
         for position in range(self.tensor_count):
-            keys |= keys_of_value(stack[self.tensor_positions[position]])
+            value = stack[self.tensor_positions[position]]
+            if Py_TYPE(value) == <PyTypeObject*> Tensor:
+                keys |= (<TensorImpl> value).keys
+            elif value != <PyObject*> None:
+                keys |= keys_of_value(value)
         if keys & all_backend_bits() == 0:
             keys |= self.keys_without_tensors(stack)
         return (keys | state.included) & ~state.excluded

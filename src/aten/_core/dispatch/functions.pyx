@@ -22,6 +22,7 @@ from aten._core.dispatch import overriding
 from aten._core.dispatch.packets import packet_named
 
 cdef extern from "Python.h":
+    const unsigned long TPFLAGS_METHOD_DESCRIPTOR "Py_TPFLAGS_METHOD_DESCRIPTOR"
     object PyMethod_New(object, object)
     object PyObject_Vectorcall(object, PyObject* const*, size_t, PyObject*)
     Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
@@ -79,7 +80,8 @@ cdef class _Forwarding:
         words = arguments.split(", ")
         self.count = len(words)
         if max(self.parameters, self.count) > MAXIMUM_PARAMETERS or code.co_kwonlyargcount:
-            raise ValueError(f"{function.__name__}: too many parameters to forward")
+            raise ValueError(f"{function.__name__}: parameters by keyword only, or more than "
+                             f"{MAXIMUM_PARAMETERS}, cannot be forwarded")
         constants = []
         for place, word in enumerate(words):
             if word in self.names:
@@ -135,9 +137,10 @@ cdef class _Forwarding:
         return not self.has_to_be_given[place] or value[0] != <PyObject*> None
 
 
-cdef class OverridableFunction:
-    """A function of tensors: `__torch_function__` of modes and of its operands' classes is asked
-    what it gives before it is called. Operands are its arguments, and members of lists among them.
+cdef class CompletingFunction:
+    """A function of tensors that completes its arguments; `forwards` says what for.
+
+    On a class it is a method.
     """
 
     cdef void* vectorcall
@@ -148,7 +151,7 @@ cdef class OverridableFunction:
     cdef object __weakref__
 
     def __cinit__(self):
-        self.vectorcall = <void*> _call
+        self.vectorcall = <void*> _call_completing
 
     def __init__(self, function not None):
         self.__wrapped__ = function
@@ -171,24 +174,39 @@ cdef class OverridableFunction:
         return self.__qualname__
 
 
+cdef class OverridableFunction(CompletingFunction):
+    """A function of tensors: `__torch_function__` of modes and of its operands' classes is asked
+    what it gives before it is called. Operands are its arguments, and members of lists among them.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = <void*> _call
+
+
+cdef inline object _call_completing(CompletingFunction self, PyObject* const* args, size_t nargsf,
+                             PyObject* kwnames):
+    cdef PyObject* arranged[MAXIMUM_PARAMETERS]
+    cdef _Forwarding forwarding
+    if self.forwarded is not None:
+        self.forwarding = _Forwarding(self.__wrapped__, *self.forwarded)
+        self.forwarded = None
+    forwarding = self.forwarding
+    if (forwarding is not None
+            and forwarding.arrange(args, PyVectorcall_NARGS(nargsf), kwnames, arranged)):
+        return forwarding.packet.call_arguments(arranged, forwarding.count, NULL,
+                                                forwarding.packet)
+    return PyObject_Vectorcall(self.__wrapped__, args, nargsf, kwnames)
+
+
 cdef object _call(OverridableFunction self, PyObject* const* args, size_t nargsf,
                   PyObject* kwnames):
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     cdef Py_ssize_t all_of_them = count if kwnames == NULL else count + len(<tuple> kwnames)
     cdef LocalState* state = local_state()
-    cdef _Forwarding forwarding
-    cdef PyObject* arranged[MAXIMUM_PARAMETERS]
     if state.included & OVERRIDING or (not state.excluded & OVERRIDING
                                        and _have_classes_to_ask(args, all_of_them)):
         return overridden(self, args, count, kwnames)
-    if self.forwarded is not None:
-        self.forwarding = _Forwarding(self.__wrapped__, *self.forwarded)
-        self.forwarded = None
-    forwarding = self.forwarding
-    if forwarding is not None and forwarding.arrange(args, count, kwnames, arranged):
-        return forwarding.packet.call_arguments(arranged, forwarding.count, NULL,
-                                                forwarding.packet)
-    return PyObject_Vectorcall(self.__wrapped__, args, nargsf, kwnames)
+    return _call_completing(self, args, nargsf, kwnames)
 
 
 cdef bint _have_classes_to_ask(PyObject* const* args, Py_ssize_t count) except -1:
@@ -219,6 +237,11 @@ def let_override(dict namespace not None, names):
             namespace[name] = OverridableFunction(namespace[name])
 
 
-cdef OverridableFunction _shape = OverridableFunction.__new__(OverridableFunction)
-make_vectorcallable(<PyTypeObject*> OverridableFunction,
-                    <char*> &_shape.vectorcall - <char*> <PyObject*> _shape, 0)
+cdef void _make_callable() except *:
+    cdef CompletingFunction shape = CompletingFunction.__new__(CompletingFunction)
+    cdef Py_ssize_t offset = <char*> &shape.vectorcall - <char*> <PyObject*> shape
+    make_vectorcallable(<PyTypeObject*> CompletingFunction, offset, TPFLAGS_METHOD_DESCRIPTOR)
+    make_vectorcallable(<PyTypeObject*> OverridableFunction, offset, TPFLAGS_METHOD_DESCRIPTOR)
+
+
+_make_callable()

@@ -15,9 +15,14 @@ cdef class OpOverloadPacket:
     cdef tuple binary_defaults              # its arguments after the two
     cdef int binary_state                   # 0: not looked at yet; 1: `binary` is set; -1: there is none
     cdef int number_state                   # the same for a tensor and a Python number
+    # The keywords of the last call that had some, and the first candidate of these that may take them.
+    cdef tuple keywords
+    cdef tuple of_keywords
+    cdef Py_ssize_t first_of_keywords
     cdef object __weakref__
     cdef dict __dict__
 
+    cdef Py_ssize_t first_with(self, tuple candidates, PyObject* kwnames) except -1
     cdef object as_method(self)
     cdef int resolve(self) except -1        # fills `candidates`; once
     # `named` is what the caller called, the packet or its descriptor: errors say it.

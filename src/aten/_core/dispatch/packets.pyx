@@ -94,6 +94,7 @@ cdef class OpOverloadPacket:
     def refresh(self):
         """Asks the resolver again when next called, after an overload was added or taken away."""
         self.candidates = None
+        self.keywords = self.of_keywords = None
         self.binary = None
         self.binary_state = 0
         self.number_state = 0
@@ -117,8 +118,13 @@ cdef class OpOverloadPacket:
         cdef LargeStack larger
         cdef OpOverload op
         cdef uint64_t keys
-        for candidate in candidates:
-            op = <OpOverload> candidate
+        cdef Py_ssize_t place
+        cdef Py_ssize_t first = 0
+        cdef Py_ssize_t count = PySequence_Fast_GET_SIZE(<PyObject*> candidates)
+        if kwnames != NULL and count > 1:
+            first = self.first_with(candidates, kwnames)
+        for place in range(first, count):
+            op = <OpOverload> PySequence_Fast_ITEMS(<PyObject*> candidates)[place]
             if op.row == NULL:
                 op.prepare()
             if op.count > INLINE_ARGUMENTS:
@@ -129,6 +135,12 @@ cdef class OpOverloadPacket:
         else:
             if has_overriding(args, nargs, kwnames):
                 return overridden(named, args, nargs, kwnames)
+            # For what they have to say about it.
+            for place in range(first):
+                op = <OpOverload> candidates[place]
+                larger = LargeStack(op.count)
+                if op.parser.parse(args, nargs, kwnames, larger.values) == 0:
+                    release(larger.values, op.count)
             return call_without_match(named, candidates, args, nargs, kwnames)
         try:
             keys = op.keys_of(stack)
@@ -140,6 +152,23 @@ cdef class OpOverloadPacket:
         if op.results is None or type(result) is op.results or not isinstance(result, tuple):
             return result
         return named_tuple(op.results, tuple(result))
+
+    cdef Py_ssize_t first_with(self, tuple candidates, PyObject* kwnames) except -1:
+        """The place of the first candidate whose schema has these keywords; 0 where none has."""
+        cdef Py_ssize_t place = 0
+        if <PyObject*> self.keywords == kwnames and self.of_keywords is candidates:
+            return self.first_of_keywords
+        for candidate in candidates:
+            (<OpOverload> candidate).prepare()
+            if (<OpOverload> candidate).parser.may_take(<tuple> kwnames):
+                break
+            place += 1
+        else:
+            place = 0
+        self.keywords = <tuple> kwnames
+        self.of_keywords = candidates
+        self.first_of_keywords = place
+        return place
 
     cdef object as_method(self):
         """The method of Tensor that it is, which is what number slots stand for; else itself."""

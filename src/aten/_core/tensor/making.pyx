@@ -53,23 +53,30 @@ cdef extern from *:
             PyGC_Enable();
         return object;
     }
-    static inline PyObject *aten_bare_tensor(void) {
-        PyObject *object;
-        if (aten_kept_count == 0)
-            return aten_new_tensor();
-        object = aten_kept[--aten_kept_count];
-        memset((char *)object + sizeof(PyObject), 0,
-               (size_t)aten_tensor_type->tp_basicsize - sizeof(PyObject));
-        PyObject_Init(object, aten_tensor_type);
-        PyObject_GC_Track(object);
-        return object;
-    }
+    #define ATEN_KEPT_TENSOR() ((void *)aten_kept[--aten_kept_count])
+    /* A macro, for the size is known only where it is used, and then it takes no call. */
+    #define ATEN_REVIVE(tensor) \\
+        (memset((char *)(tensor) + sizeof(PyObject), 0, sizeof(*(tensor)) - sizeof(PyObject)), \\
+         PyObject_Init((PyObject *)(tensor), aten_tensor_type), PyObject_GC_Track(tensor))
     #define ATEN_SET_FIRST(field, value) (Py_INCREF((PyObject *)(value)), (field) = (value))
     #define ATEN_SET_STORAGE(tensor, value) ATEN_SET_FIRST((tensor)->storage, value)
     """
     void aten_recycle(PyTypeObject*) noexcept
-    object aten_bare_tensor()
+    int aten_kept_count
+    object aten_new_tensor()
+    Tensor kept_tensor "ATEN_KEPT_TENSOR"()
+    void revive "ATEN_REVIVE"(Tensor) noexcept
     void set_first_storage "ATEN_SET_STORAGE"(TensorImpl, Storage) noexcept
+
+cdef inline Tensor _bare_tensor():
+    """A tensor whose fields are zero, those of objects NULL."""
+    cdef Tensor tensor
+    if aten_kept_count == 0:
+        return <Tensor>aten_new_tensor()
+    tensor = kept_tensor()
+    revive(tensor)
+    return tensor
+
 
 cdef uint64_t _KEYS_OF_DEVICE[DEVICE_TYPE_COUNT]
 cdef Storage _no_memory = allocate(0, CPU, -1)
@@ -78,7 +85,7 @@ cdef Storage _no_memory = allocate(0, CPU, -1)
 cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
                         const int64_t* strides, int64_t offset):
     """A tensor over `storage`; the caller vouches that the geometry stays inside it."""
-    cdef Tensor tensor = aten_bare_tensor()
+    cdef Tensor tensor = _bare_tensor()
     cdef int dim
     set_first_storage(tensor, storage)
     reserve(tensor, ndim)
@@ -98,7 +105,7 @@ cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t
 
 cdef Tensor make_alias(TensorImpl base):
     """Another tensor that is the same window."""
-    cdef Tensor tensor = aten_bare_tensor()
+    cdef Tensor tensor = _bare_tensor()
     set_first_storage(tensor, base.storage)
     share_versions(tensor, base)
     reserve(tensor, base.rank)
@@ -126,7 +133,7 @@ cdef _hand_on_symbols(Tensor tensor, TensorImpl base):
 cdef Tensor make_contiguous(int dtype_code, int ndim, const int64_t* sizes, int device_type,
                             int device_index):
     """An uninitialized row-major tensor. Sizes must not be negative."""
-    cdef Tensor tensor = aten_bare_tensor()
+    cdef Tensor tensor = _bare_tensor()
     cdef int64_t stride = 1, nbytes
     cdef int dim
     cdef bint empty = False, overflowed = False

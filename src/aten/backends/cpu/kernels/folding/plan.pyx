@@ -238,6 +238,19 @@ cdef class Kept:
     def __dealloc__(self):
         PyMem_Free(self.words)
 
+    cdef bint repeats(self, const Key* key) noexcept:
+        """Whether the call is one for the plan, with the very same arguments but for tensors."""
+        cdef int place
+        if self.word_count != key.word_count:
+            return False
+        for place in range(key.word_count):
+            if self.words[place] != key.words[place]:
+                return False
+        for place in range(key.other_count):
+            if PyTuple_GET_ITEM(<PyObject*>self.others, place) != key.others[place]:
+                return False
+        return True
+
     cdef bint serves(self, const Key* key) except -1:
         cdef int place
         if self.hash != key.hash or self.word_count != key.word_count:
@@ -283,6 +296,15 @@ cdef uint64_t _mixed_argument(uint64_t hash, PyObject* value) noexcept:
     return hash
 
 
+cdef void _hash(Key* key) noexcept:
+    cdef int place
+    key.hash = 0
+    for place in range(key.other_count):
+        key.hash = _mixed_argument(key.hash, key.others[place])
+    for place in range(key.word_count):
+        key.hash = _mixed(key.hash, <uint64_t>key.words[place])
+
+
 cdef class PlanKernel(Kernel):
     """Runs an operator by plans. `backend.plan(kernel, arguments)` makes one when it is missing.
 
@@ -294,6 +316,7 @@ cdef class PlanKernel(Kernel):
     cdef readonly str label
     cdef Py_ssize_t count
     cdef int plans                  # how many are kept
+    cdef Kept recent                # the plan found last
     cdef list buckets               # for each, the plan used last, or None; None before any
 
     def __init__(self, OpOverload op not None, backend, Py_ssize_t count):
@@ -316,7 +339,6 @@ cdef class PlanKernel(Kernel):
         cdef int64_t changes
         cdef Plan plan
         cdef list arguments
-        key.hash = 0
         key.words[0] = default_dtype_code()
         key.word_count = 1
         key.other_count = 0
@@ -328,11 +350,12 @@ cdef class PlanKernel(Kernel):
                 count += 1
                 _add_tensor(&key, value, position)
             else:
-                key.hash = _mixed_argument(key.hash, value)
                 key.others[key.other_count] = value
                 key.other_count += 1
-        for position in range(key.word_count):
-            key.hash = _mixed(key.hash, <uint64_t>key.words[position])
+        if self.recent is not None and self.recent.repeats(&key):
+            plan = self.recent.plan
+            return plan.run(tensors, self.label, changes)
+        _hash(&key)
         plan = self.kept_plan(&key)
         if plan is not None:
             return plan.run(tensors, self.label, changes)
@@ -360,6 +383,7 @@ cdef class PlanKernel(Kernel):
                     before.next = found.next
                     found.next = <Kept>self.buckets[bucket]
                     self.buckets[bucket] = found
+                self.recent = found
                 return found.plan
             before = found
             found = found.next

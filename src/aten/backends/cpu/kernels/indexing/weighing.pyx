@@ -17,6 +17,7 @@ cdef extern from "Python.h":
     bint PyFloat_CheckExact(PyObject*) noexcept
     bint PyLong_CheckExact(PyObject*) noexcept
     double PyFloat_AS_DOUBLE(PyObject*) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) noexcept
 
 ctypedef fused real:
     float
@@ -56,8 +57,16 @@ def picked_and_weighed(Tensor values not None, Tensor index not None, Tensor wei
     Gives None for operands of other kinds and for indices out of range: the caller knows what to
     make of those.
     """
-    cdef Tensor picked, total
+    return _weighed(values, index, weight, ignored, summed, averaged, True)
+
+
+cdef object _weighed(Tensor values, Tensor index, Tensor weight, int64_t ignored, bint summed,
+                     bint averaged, bint with_total):
+    """The same, or what has been picked alone."""
+    cdef Tensor picked, total = None
     cdef Rows rows
+    cdef double unused
+    cdef char* sum = <char*>&unused
     cdef int code = values.dtype_code
     cdef int outer = values.rank - 1
     if (outer not in (0, 1) or index.rank != outer or code not in (FLOAT32, FLOAT64)
@@ -82,18 +91,20 @@ def picked_and_weighed(Tensor values not None, Tensor index not None, Tensor wei
     rows.index_stride = index.strides[0] if outer == 1 else 0
     rows.ignored = ignored
     picked = make_contiguous(code, 0 if summed else outer, index.sizes, CPU, -1)
-    total = make_contiguous(code, 0, index.sizes, CPU, -1)
+    if with_total:
+        total = make_contiguous(code, 0, index.sizes, CPU, -1)
+        sum = data_pointer(total)
     if code == FLOAT32:
         found = _pick[float](&rows, <const float*>const_data_pointer(values),
                              NULL if weight is None else <const float*>const_data_pointer(weight),
-                             <float*>data_pointer(picked), <float*>data_pointer(total), summed,
-                             averaged)
+                             <float*>data_pointer(picked), <float*>sum, summed, averaged)
     else:
         found = _pick[double](&rows, <const double*>const_data_pointer(values),
                               NULL if weight is None else <const double*>const_data_pointer(weight),
-                              <double*>data_pointer(picked), <double*>data_pointer(total), summed,
-                              averaged)
-    return (picked, total) if found else None
+                              <double*>data_pointer(picked), <double*>sum, summed, averaged)
+    if not found:
+        return None
+    return (picked, total) if with_total else picked
 
 
 cdef bint _pick(const Rows* rows, const real* values, const real* weights, real* picked,
@@ -140,10 +151,17 @@ cdef class CrossEntropyKernel(FastPath):
 
     cdef object ordinary(self, PyObject** stack):
         cdef PyObject* given[3]
-        cdef Tensor scores, target
-        if (not isinstance(<object>stack[0], Tensor) or not isinstance(<object>stack[1], Tensor)
-                or not PyLong_CheckExact(stack[3]) or not PyLong_CheckExact(stack[4])
-                or not PyFloat_CheckExact(stack[5]) or PyFloat_AS_DOUBLE(<PyObject*>stack[5]) != 0):
+        cdef Tensor scores, target, logarithms, weight = <object>stack[2]
+        cdef long long reduction, ignored
+        cdef int overflows = 0
+        if (not PyLong_CheckExact(stack[3]) or not PyLong_CheckExact(stack[4])
+                or not PyFloat_CheckExact(stack[5]) or PyFloat_AS_DOUBLE(stack[5]) != 0):
+            return None
+        reduction = PyLong_AsLongLongAndOverflow(stack[3], &overflows)
+        if overflows or not 0 <= reduction <= 2:
+            return None
+        ignored = PyLong_AsLongLongAndOverflow(stack[4], &overflows)
+        if overflows:
             return None
         scores = <Tensor>stack[0]
         target = <Tensor>stack[1]
@@ -152,12 +170,8 @@ cdef class CrossEntropyKernel(FastPath):
                 or scores.dtype_code not in (FLOAT32, FLOAT64) or target.dtype_code != INT64
                 or scores.device_type != CPU or target.device_type != CPU):
             return None
-        reduction = <object>stack[3]
-        if not 0 <= reduction <= 2:
-            return None
         given[0] = stack[0]
         given[1] = <PyObject*>_CLASSES
         given[2] = <PyObject*>_SAME_TYPE
-        found = picked_and_weighed(self.logarithms.call_stack(given), target, <object>stack[2],
-                                   <object>stack[4], reduction != 0, reduction == 1)
-        return None if found is None else (<tuple>found)[0]
+        logarithms = <Tensor?>self.logarithms.call_stack(given)
+        return _weighed(logarithms, target, weight, ignored, reduction != 0, reduction == 1, False)

@@ -145,6 +145,9 @@ cdef int multiply_vectors(Product* product) except -1:
         product.addend.data = NULL
     if product.apart or not takes_tiles(product) or _steps_along_a_vector(product):
         return _multiply_prepared(product, False)
+    if product.depth < RELEASE_THRESHOLD:
+        multiply_vector_tiles(product)
+        return 0
     with nogil:
         multiply_vector_tiles(product)
     return 0
@@ -175,6 +178,10 @@ cdef int multiply_nested(Product* product, const Nesting* nesting) except -1:
     cdef char* out = product.out.data
     cdef int size = item_size(product.out.code)
     if takes_tiles(product) and not _steps_along_a_vector(product):
+        if (nesting.sizes[0] * nesting.sizes[1] * product.rows * product.columns * product.depth
+                < RELEASE_THRESHOLD):
+            multiply_nested_tiles(product, nesting)
+            return 0
         with nogil:
             multiply_nested_tiles(product, nesting)
         return 0

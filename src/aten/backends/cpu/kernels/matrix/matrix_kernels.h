@@ -411,15 +411,19 @@ static TARGET void NAME(multiply_whole)(const aten_block *block, ELEMENT *sums)
 static TARGET void NAME(multiply)(const aten_block *whole)
 {
     ELEMENT sums[ATEN_KEPT / sizeof(ELEMENT)] __attribute__((aligned(64)));
-    int64_t together = ATEN_KEPT / sizeof(ELEMENT) / whole->rows / (3 * LANES) * (3 * LANES);
-    aten_block block = *whole;
-    int64_t column;
+    int64_t together = whole->width, column;
+    aten_block block;
     if (whole->rows > ATEN_FEW_ROWS || (whole->steps == ATEN_STRETCH && whole->right_column == 1)) {
         NAME(multiply_whole)(whole, NULL);
         return;
     }
-    if (whole->right_column != 1)
-        together = whole->width;
+    if (whole->right_column == 1)
+        together = ATEN_KEPT / sizeof(ELEMENT) / whole->rows / (3 * LANES) * (3 * LANES);
+    if (whole->columns <= together) {
+        NAME(multiply_whole)(whole, sums);
+        return;
+    }
+    block = *whole;
     for (column = 0; column < whole->columns; column += together) {
         block.columns = whole->columns - column < together ? whole->columns - column : together;
         block.right = (const ELEMENT *)whole->right + column * whole->right_column;

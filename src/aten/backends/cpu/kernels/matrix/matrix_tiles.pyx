@@ -162,21 +162,30 @@ cdef void multiply_vector_tiles(const Product* product) noexcept nogil:
 
 
 cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) noexcept nogil:
-    cdef Product product = given[0]
+    # What was just written is copied only where it is changed: a copy would wait for the writes.
+    cdef Product changed
+    cdef const Product* product = given
     cdef Tiling tiling
     cdef int64_t matrices, batch = nesting.sizes[0] * nesting.sizes[1]
-    cdef bint turned = product.columns == 1 and _suits_as_row(&product)
+    cdef bint turned = given.columns == 1 and _suits_as_row(given)
     if turned:
-        transpose(&product)
-    _choose_way(&tiling, &product, given.columns == 1)
+        changed = given[0]
+        transpose(&changed)
+        product = &changed
+    _choose_way(&tiling, product, given.columns == 1)
     if (product.addend.data != NULL and product.addend.column_stride != 1
             and product.columns != 1 and not tiling.dots):
-        transfer(&product.addend, &product.out, product.batch, product.rows, product.columns)
-        product.addend = product.out
-    _describe(&tiling, &product)
+        changed = product[0]
+        product = &changed
+        transfer(&changed.addend, &changed.out, changed.batch, changed.rows, changed.columns)
+        changed.addend = changed.out
+    _describe(&tiling, product)
     tiling.inner = nesting.sizes[0]
     tiling.left_outer = nesting.right[1] if turned else nesting.left[1]
     tiling.right_outer = nesting.left[1] if turned else nesting.right[1]
+    if batch * _work(&tiling.block) <= PIECE_WORK:
+        _run_few(&tiling, nesting)
+        return
     matrices = _cut(&tiling, batch)
     parallel_for(batch * tiling.down * tiling.across, matrices, _run_pieces, &tiling)
 
@@ -213,10 +222,14 @@ cdef void _choose_way(Tiling* tiling, const Product* product, bint of_vector) no
     block.fetch = block.pack and product.rows >= FETCHING_ROWS
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
         block.steps = STREAM if product.rows > 1 else ATEN_STREAMS
-    vectors = (columns + lanes - 1) // lanes
-    vectors = (vectors + VECTORS - 1) // VECTORS
     block.width = 1
-    if not tiling.dots:
+    if tiling.dots:
+        return
+    block.width = lanes
+    # Small products are over in the time of some divisions.
+    if columns > lanes:
+        vectors = (columns + lanes - 1) // lanes
+        vectors = (vectors + VECTORS - 1) // VECTORS
         block.width = ((columns + lanes - 1) // lanes + vectors - 1) // vectors * lanes
 
 
@@ -247,10 +260,15 @@ cdef void _describe(Tiling* tiling, const Product* product) noexcept nogil:
     tiling.out_batch = product.out.batch_stride
 
 
+cdef inline int64_t _work(const aten_block* block) noexcept nogil:
+    """What a product costs, in multiplications."""
+    return OVERHEAD + (block.rows + READING) * block.columns * block.depth
+
+
 cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
     """Choose the pieces, and return how many are worth a thread's claim."""
     cdef aten_block* block = &tiling.block
-    cdef int64_t work = OVERHEAD + (block.rows + READING) * block.columns * block.depth
+    cdef int64_t work = _work(block)
     cdef int64_t threads = thread_count()
     cdef int64_t pieces, rows = block.rows, columns = block.columns
     tiling.rows = rows
@@ -288,6 +306,34 @@ cdef int64_t _even_share(int64_t total, int64_t wanted, int64_t unit,
     share = (share + unit - 1) // unit * unit
     parts[0] = (total + share - 1) // share
     return share
+
+
+cdef void _run_few(Tiling* tiling, const Nesting* nesting) noexcept nogil:
+    """Products that are not worth a piece each, one after the other."""
+    cdef const aten_block* whole = &tiling.block
+    cdef aten_block block
+    cdef int64_t outer, inner, place = 0
+    if nesting.sizes[0] == 1 and nesting.sizes[1] == 1:
+        if tiling.dots:
+            tiling.kernels.dots(whole)
+        else:
+            tiling.kernels.multiply(whole)
+        return
+    block = whole[0]
+    for outer in range(nesting.sizes[1]):
+        for inner in range(nesting.sizes[0]):
+            block.left = <char*>whole.left + (outer * tiling.left_outer
+                                              + inner * tiling.left_batch) * tiling.size
+            block.right = <char*>whole.right + (outer * tiling.right_outer
+                                                + inner * tiling.right_batch) * tiling.size
+            block.out = <char*>whole.out + place * tiling.out_batch * tiling.size
+            if whole.addend != NULL:
+                block.addend = <char*>whole.addend + place * tiling.addend_batch * tiling.size
+            if tiling.dots:
+                tiling.kernels.dots(&block)
+            else:
+                tiling.kernels.multiply(&block)
+            place += 1
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:

@@ -237,7 +237,16 @@ cdef inline void _advance(Walk* walk, int64_t* index, int64_t count, int64_t row
 
 cdef void run_walk(Walk* walk, int64_t grain) noexcept nogil:
     """Run the kernel over all points, in chunks of at least `grain` where threads are free."""
-    if walk.total > 0:
+    cdef int64_t zeros[MAXIMUM_OPERANDS]
+    cdef int place
+    if walk.rank == 2 and 0 < walk.total <= grain:
+        walk.kernel(walk.data, walk.sizes[0], walk.strides[0], walk.sizes[1], walk.strides[1],
+                    walk.reduced)
+    elif walk.rank == 1 and 0 < walk.total <= grain:
+        for place in range(walk.operands):
+            zeros[place] = 0
+        walk.kernel(walk.data, walk.sizes[0], walk.strides[0], 1, zeros, walk.reduced)
+    elif walk.total > 0:
         parallel_for(walk.total, grain, _run_range, walk)
 
 

@@ -309,7 +309,7 @@ cdef class PointwiseKernel(Kernel):
         cdef Geometry kept
         cdef TensorImpl out = None
         cdef int code
-        cdef list copies = []       # alive until the walk is over
+        cdef list copies = None     # alive until the walk is over
         operands.rank = 0
         operands.device_type = -1
         _collect(self, family, stack, &operands)
@@ -320,6 +320,7 @@ cdef class PointwiseKernel(Kernel):
             out = <TensorImpl>stack[self.out_position]
         if (out is not None or family.promotion == SAME or family.check is not None
                 or family.integer_check is not None):
+            copies = []
             _freeze(&operands, family.count, copies)
         broadcast_operands(&operands, family.count)
         code = self.result_code(family, &operands)

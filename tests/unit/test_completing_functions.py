@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import warnings
 from typing import Any
 
 import pytest
 
 import aten
-from aten._core.dispatch.functions import OverridableFunction, forwards
+from aten._core.dispatch.functions import CompletingFunction, OverridableFunction, forwards
+from aten.dispatch import DispatchKey
 from aten.nn import functional
 from aten.overrides import TorchFunctionMode
 from aten.utils._python_dispatch import TorchDispatchMode
@@ -202,5 +204,75 @@ def test_what_cannot_be_forwarded_is_refused() -> None:
     def many(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q):  # noqa: E741
         """More parameters than there is room for."""
 
-    with pytest.raises(ValueError, match="too many parameters"):
+    with pytest.raises(ValueError, match="cannot be forwarded"):
         OverridableFunction(forwards("relu(a)")(many))(X)
+
+
+def test_what_is_not_handed_on_is_for_the_function() -> None:
+    x = X.clone()
+    assert functional.relu(x, inplace=True) is x
+    assert functional.relu(x, True) is x
+    with pytest.warns(UserWarning, match="dim should be given"):
+        functional.softmax(X)
+    table = aten.ones(2, 4)
+    functional.embedding(WHOLE % 2, table, max_norm=1.0)
+    assert table.norm(dim=1).max().item() == pytest.approx(1)
+
+
+def test_norm_as_a_method_and_as_a_function() -> None:
+    for given in (X.norm(), aten.norm(X), aten.Tensor.norm(X), X.norm(2), X.norm(p=2.0)):
+        assert given.item() == pytest.approx((X * X).sum().sqrt().item())
+    assert X.norm(dim=1).shape == (3,)
+    assert X.norm(dim=1, keepdim=True).shape == (3, 1)
+    assert X.norm(dtype=aten.float64).dtype is aten.float64
+    method = X.norm
+    assert method().item() == X.norm().item()
+    with pytest.raises(RuntimeError):
+        aten.tensor([1, 2]).norm()
+    x = X.clone().requires_grad_()
+    x.norm().backward()
+    assert aten.allclose(x.grad, X / X.norm())
+
+
+def test_functions_and_methods_are_pickled_by_name() -> None:
+    for function in (functional.relu, aten.norm, aten.Tensor.norm):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert aten.Tensor.norm.__qualname__ == "Tensor.norm"
+
+
+def test_a_kernel_that_is_registered_is_met() -> None:
+    with pytest.warns(UserWarning, match="overridden"):
+        handle = aten.ops.aten.relu.default.register(DispatchKey.CPU, lambda self: self + 1)
+    try:
+        assert aten.equal(functional.relu(X), X + 1)
+    finally:
+        handle.destroy()
+    assert aten.equal(functional.relu(X), X.clamp_min(0))
+
+
+def test_constants_and_parameters_that_have_to_be_given() -> None:
+    @forwards("add(first, second)", "second")
+    def added(first, second=None, unused=3):
+        return "by hand"
+
+    completing = OverridableFunction(added)
+    assert isinstance(completing, CompletingFunction)
+    assert aten.equal(completing(X, X), X + X)
+    assert aten.equal(completing(X, second=X, unused=3), X + X)
+    assert completing(X) == "by hand"
+    assert completing(X, X, 4) == "by hand"
+
+    @forwards("clamp(given, 0, None)")
+    def clamped(given):
+        return "by hand"
+
+    assert aten.equal(CompletingFunction(clamped)(X), X.clamp(0))
+
+
+def test_parameters_by_keyword_only_are_not_forwarded() -> None:
+    @forwards("relu(input)")
+    def function(input, *, other=1):
+        return input
+
+    with pytest.raises(ValueError, match="cannot be forwarded"):
+        CompletingFunction(function)(X)
