@@ -192,7 +192,7 @@ def run() -> list[Result]:
     return [
         *results,
         beside_numpy(results),
-        *_means(results, "", 6, 5),
+        *_means(results, "", 9, 9),
         *_means(in_inference, ", both in inference mode", 4, 5),
     ]
 

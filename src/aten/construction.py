@@ -41,6 +41,10 @@ def tensor(
         tensor([[1, 2],
                 [3, 4]])
     """
+    plain = type(data) in _PLAIN and dtype is None and device is None
+    if plain and not requires_grad and not pin_memory and thread_device() is None:
+        # What all below comes to then.
+        return construct.tensor_from_data(data)
     return data_as_tensor("tensor", data, dtype, device, requires_grad, pin_memory)
 
 

@@ -237,6 +237,7 @@ def test_float8_conversions(dtype) -> None:
     compare(lambda t, x, f: x.view(f).tolist(), every_code[:120], dtype)
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
 @pytest.mark.parametrize("dtype", FLOAT8, ids=str)
 def test_float8_tensors(dtype) -> None:
     def expression(t, f):

@@ -103,6 +103,22 @@ def test_threads_share_a_generator_without_drawing_twice():
     assert set(pieces) == expected
 
 
+def test_small_draws_between_large_ones_of_other_threads():
+    def filled(sizes):
+        for size in sizes:
+            aten.empty(size).normal_(generator=generator)
+
+    many, few = [20_000] * 20, [8] * 2_000
+    generator = aten.Generator().manual_seed(3)
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(filled, [many, few, few]))
+    drawn = generator.get_state()
+    generator.manual_seed(3)
+    filled(many + few + few)
+    # How far the engine has come does not depend on the order.
+    assert drawn.tolist() == generator.get_state().tolist()
+
+
 def test_nothing_is_drawn_for_meta():
     state = aten.get_rng_state().tolist()
     made = aten.randn((3, 4), device="meta").uniform_()

@@ -88,6 +88,11 @@ _INDEXING = {
 }
 
 
+# What methods in Python call: asking the registry takes longer than they do.
+_NONZERO = registry.packet("aten", "nonzero")
+_WHERE = registry.packet("aten", "where")
+
+
 def _reflected(name: str) -> Callable[[Tensor, Any], Any]:
     """`number op tensor` for operators whose first argument may be a number."""
     packet = registry.packet("aten", name)
@@ -227,7 +232,8 @@ def _where(self: Tensor, condition: Tensor, other: Tensor | complex) -> Tensor:
         >>> aten.tensor([1, 2]).where(aten.tensor([True, False]), 0)
         tensor([1, 0])
     """
-    return registry.ops.aten.where(condition, self, other)
+    chosen: Tensor = _WHERE(condition, self, other)
+    return chosen
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> ModuleType:
@@ -264,7 +270,7 @@ def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
         tensor([[1],
                 [2]])
     """
-    return registry.ops.aten.where(self) if as_tuple else registry.ops.aten.nonzero(self)
+    return _WHERE(self) if as_tuple else _NONZERO(self)
 
 
 def _polygamma(self: Tensor, n: int) -> Tensor:

@@ -10,6 +10,7 @@ cdef class Generator:
     cdef Engine engine
     cdef uint64_t first_seed
     cdef PyThread_type_lock lock            # of whoever draws
+    cdef bint taken                         # whether somebody has it: said under the interpreter lock
     cdef object __weakref__
 
     cdef bint take(self, bint waits=*) noexcept

@@ -79,9 +79,12 @@ cdef class Generator:
         if not taken and waits:
             with nogil:
                 taken = PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        if taken:
+            self.taken = True
         return taken != 0
 
     cdef void give(self) noexcept:
+        self.taken = False
         PyThread_release_lock(self.lock)
 
     def __init__(self, device="cpu"):
@@ -231,21 +234,22 @@ cdef class Generator:
         _require_floating(out)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
-        self.take()
-        if single and count <= FEW and not blocks:
+        if single and count <= FEW and not blocks and not self.taken:
+            # Done before another thread has the interpreter lock.
             fill_normal(&self.engine, <float*>data, count, mean, deviation)
-        else:
-            with nogil:
-                if blocks and single:
-                    fill_normal_blocks(&self.engine, <float*>data, count, mean, deviation,
-                                       draws_rest)
-                elif blocks:
-                    fill_normal_blocks(&self.engine, <double*>data, count, mean, deviation,
-                                       draws_rest)
-                elif single:
-                    fill_normal(&self.engine, <float*>data, count, mean, deviation)
-                else:
-                    fill_normal(&self.engine, <double*>data, count, mean, deviation)
+            return 0
+        self.take()
+        with nogil:
+            if blocks and single:
+                fill_normal_blocks(&self.engine, <float*>data, count, mean, deviation,
+                                   draws_rest)
+            elif blocks:
+                fill_normal_blocks(&self.engine, <double*>data, count, mean, deviation,
+                                   draws_rest)
+            elif single:
+                fill_normal(&self.engine, <float*>data, count, mean, deviation)
+            else:
+                fill_normal(&self.engine, <double*>data, count, mean, deviation)
         self.give()
 
     def draw(self, str distribution not None, Tensor out not None, first, second=0.0):

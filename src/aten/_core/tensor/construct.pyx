@@ -6,14 +6,14 @@ import sys
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.complex cimport PyComplex_CheckExact
-from cpython.float cimport PyFloat_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.sequence cimport PySequence_Check
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU, META, device
-from aten._core.base.dtypes cimport (BOOL, INT64, UINT64, default_dtype_code, dtype,
-                                     dtype_from_code, item_size, promote_codes)
+from aten._core.base.dtypes cimport (BOOL, FLOAT32, FLOAT64, INT64, UINT64, default_dtype_code,
+                                     dtype, dtype_from_code, item_size, promote_codes)
 from aten._core.base.dtypes import DTYPES, promote_types
 from aten._core.base.errors import DataDependentOutputException
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
@@ -220,6 +220,29 @@ def _plain_number(value):
     raise TypeError(f"must be real number, not {type(value).__name__}")
 
 
+cdef Tensor _of_floats(list numbers):
+    """A vector of the default type, if that is float32 or float64, and all are Python's floats."""
+    cdef int64_t count = len(numbers)
+    cdef int code = default_dtype_code()
+    cdef int64_t index
+    cdef double number
+    cdef Tensor made
+    if count == 0 or code != FLOAT32 and code != FLOAT64:
+        return None
+    for index in range(count):
+        if not PyFloat_CheckExact(numbers[index]):
+            return None
+    # No code runs in here that could change the list.
+    made = make_contiguous(code, 1, &count, CPU, -1)
+    for index in range(count):
+        number = PyFloat_AS_DOUBLE(numbers[index])
+        if code == FLOAT64:
+            (<double*>made.storage.data)[index] = number
+        else:
+            (<float*>made.storage.data)[index] = <float>number
+    return made
+
+
 def tensor_from_data(data, element=None):
     """A CPU tensor with a copy of nested sequences of numbers.
 
@@ -232,6 +255,10 @@ def tensor_from_data(data, element=None):
     cdef int64_t values[MAXIMUM_DIMS]
     cdef Tensor made
     cdef int code, rank, dim
+    if element is None and type(data) is list:
+        made = _of_floats(<list>data)
+        if made is not None:
+            return made
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     _measure(data, sizes)

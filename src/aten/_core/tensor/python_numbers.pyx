@@ -20,6 +20,9 @@ from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is
 cdef extern from "Python.h":
     double PyFloat_Unpack2(const char*, int) except? -1.0
     int PyFloat_Pack2(double, char*, int) except -1
+    list PyList_New(Py_ssize_t)
+    void PyList_SET_ITEM(object, Py_ssize_t, object) noexcept
+    void Py_INCREF(object) noexcept
 
 
 cdef object read_element(const char* place, int code):
@@ -202,6 +205,26 @@ cdef object _nested(TensorImpl tensor, int dim, int64_t offset):
     return [_nested(tensor, dim + 1, offset + index * step) for index in range(tensor.sizes[dim])]
 
 
+cdef list _flat(TensorImpl tensor):
+    """The elements of a vector; None where making the list has run code that changed the tensor."""
+    cdef Py_ssize_t count = tensor.count
+    cdef int code = tensor.dtype_code
+    cdef int64_t step
+    cdef Py_ssize_t index
+    cdef const char* place
+    # The collector of garbage may run here, which it does not for numbers.
+    made = PyList_New(count)
+    if tensor.rank != 1 or tensor.count != count or tensor.dtype_code != code:
+        return None
+    step = tensor.strides[0] * item_size(code)
+    place = const_data_pointer(tensor)
+    for index in range(count):
+        value = read_element(place + index * step, code)
+        Py_INCREF(value)
+        PyList_SET_ITEM(made, index, value)
+    return made
+
+
 def tolist(Tensor tensor not None):
     """Nested lists of Python numbers; a number for a 0-d tensor.
 
@@ -213,6 +236,10 @@ def tolist(Tensor tensor not None):
     if tensor.count == 0 and tensor.device_type != META:
         return _empty_lists(tensor.shape)
     tensor = _readable("tolist", tensor)
+    if tensor.rank == 1 and (tensor.dtype_code <= BOOL or tensor.dtype_code == BFLOAT16):
+        made = _flat(tensor)
+        if made is not None:
+            return made
     # A window of our own: nobody changes its sizes.
     tensor = make_alias(tensor)
     return _nested(tensor, 0, tensor.offset * item_size(tensor.dtype_code))

@@ -19,9 +19,8 @@ from aten._core.base.dtypes cimport BOOL, INT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer)
+                                       data_pointer, set_geometry)
 from aten._core.threads.parallel cimport parallel_for
-from aten._core.views.views cimport view_of
 from aten.backends.cpu.kernels.indexing.locating cimport require_memory
 
 cdef enum:
@@ -199,7 +198,8 @@ cdef object nonzero_ordinary(PyObject** stack):
     found = true_positions(self, False)
     sizes[0], sizes[1] = found.sizes[1], found.sizes[0]
     strides[0], strides[1] = found.strides[1], found.strides[0]
-    return view_of(found, 2, sizes, strides, found.offset)
+    set_geometry(found, 2, sizes, strides)
+    return found
 
 
 cdef object masked_select_ordinary(PyObject** stack):
