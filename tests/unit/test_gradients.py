@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import pickle
 import threading
 import warnings
@@ -33,6 +34,53 @@ def test_leaves_do_not_share_their_gradients():
     (x + y).sum().backward()
     x.grad.mul_(10)
     assert y.grad.tolist() == [1, 1]
+
+
+def test_gradients_that_somebody_has_are_not_added_to():
+    x = leaf(1, 2, 3)
+    kept, given = [], aten.ones(3, dtype=aten.float64)
+    doubled, squared = x * 2, x * x
+    for one in (doubled, squared):
+        one.register_hook(kept.append)
+        one.retain_grad()
+    between = doubled + squared
+    (between + between * between).backward(given)
+    assert given.tolist() == [1, 1, 1]
+    assert kept[0].tolist() == kept[1].tolist() == [7, 17, 31]
+    assert doubled.grad.tolist() == squared.grad.tolist() == [7, 17, 31]
+    assert x.grad.tolist() == [7 * 4, 17 * 6, 31 * 8]
+
+
+def test_gradients_that_functions_keep_are_not_added_to():
+    class Keeps(Function):
+        @staticmethod
+        def forward(context, operand):
+            return operand * 3
+
+        @staticmethod
+        def backward(context, gradient):
+            grown = gradient * 3
+            kept.append(grown if len(kept) % 2 else grown.view(-1))
+            return grown
+
+    kept = []
+    x = leaf(1, 2)
+    y = x * 1.5
+    (Keeps.apply(y) + Keeps.apply(y) + y.sin()).sum().backward()
+    assert [one.tolist() for one in kept] == [[3, 3], [3, 3]]
+    assert x.grad.tolist() == pytest.approx([1.5 * (6 + math.cos(one)) for one in (1.5, 3)])
+
+
+@pytest.mark.parametrize("factor", [1, 1.0, 2, -1, 1j])
+@pytest.mark.parametrize("name", ["add", "sub", "rsub"])
+def test_factors_of_sums(name, factor):
+    x, y = (leaf(1, 2).to(aten.complex128).detach().requires_grad_() for _ in range(2))
+    result = getattr(aten, name)(x, y, alpha=factor)
+    result.backward(aten.tensor([1 + 2j, 3]))
+    signs = {"add": (1, factor), "sub": (1, -factor), "rsub": (-factor, 1)}[name]
+    for one, sign in zip((x, y), signs, strict=True):
+        conjugate = complex(sign).conjugate()
+        assert one.grad.tolist() == [(1 + 2j) * conjugate, 3 * conjugate]
 
 
 def test_what_broadcasting_repeats_is_summed():

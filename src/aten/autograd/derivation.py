@@ -262,7 +262,8 @@ class Derived:
     """An operator that gives a gradient, and the names of what it is called with.
 
     The gradient comes first, then, with `from_result`, the result, then arguments of these names.
-    `operator` is None where the gradient is zero, or, with `passes`, the result's own.
+    `operator` is None where the gradient is zero, or, with `passes`, the result's own. It is that,
+    too, where the number called `factor` is 1.
     """
 
     def __init__(
@@ -272,11 +273,13 @@ class Derived:
         *,
         from_result: bool = False,
         passes: bool = False,
+        factor: str | None = None,
     ) -> None:
         self.operator = operator
         self.from_result = from_result
         self.names = names
         self.passes = passes
+        self.factor = factor
 
 
 def derived(op: OpOverload, wanted: str) -> Derived:
@@ -289,7 +292,7 @@ def derived(op: OpOverload, wanted: str) -> Derived:
     needed = _needed(whole)
     if needed is not None and not needed:
         return Derived(None)
-    if needed == {whole.gradient} and _is_passed_on(whole):
+    if needed == {whole.gradient} and _is_passed_on(whole, {}):
         return Derived(None, passes=True)
     function = whole
     if needed is None:
@@ -300,7 +303,8 @@ def derived(op: OpOverload, wanted: str) -> Derived:
         fewer = _needed(shorter)
         if fewer is not None and shorter.result in fewer and len(fewer) <= len(needed):
             function, needed = shorter, fewer
-    return _defined(op, definition, function, needed)
+    factor = _factor(whole) if needed == {whole.gradient} else None
+    return _defined(op, definition, function, needed, factor)
 
 
 def _needed(function: GradientFunction) -> set[str] | None:
@@ -340,11 +344,20 @@ def _example(function: GradientFunction, element: dtype) -> dict[str, Any]:
     return named
 
 
-def _is_passed_on(function: GradientFunction) -> bool:
-    """Whether the gradient is the result's own, whatever the type."""
+def _factor(function: GradientFunction) -> str | None:
+    """The number which the result's gradient is only multiplied by, if it has one."""
+    for parameter in function.definition.parameters:
+        number = parameter.kind in ("number", "scalar") and parameter.has_default
+        if number and parameter.default == 1 and _is_passed_on(function, {parameter.name: 1}):
+            return parameter.name
+    return None
+
+
+def _is_passed_on(function: GradientFunction, numbers: Mapping[str, int]) -> bool:
+    """Whether the gradient is the result's own, whatever the type, for these numbers."""
     for element in (DTYPES["float32"], DTYPES["complex64"]):
         try:
-            graph, inputs = function.graph(_example(function, element))
+            graph, inputs = function.graph({**_example(function, element), **numbers})
         except (NoDerivativeError, RuntimeError, TypeError, ValueError, AttributeError):
             continue
         if graph is None or graph.outputs[0] is not inputs[function.gradient]:
@@ -353,7 +366,11 @@ def _is_passed_on(function: GradientFunction) -> bool:
 
 
 def _defined(
-    op: OpOverload, definition: Definition, function: GradientFunction, needed: set[str]
+    op: OpOverload,
+    definition: Definition,
+    function: GradientFunction,
+    needed: set[str],
+    factor: str | None,
 ) -> Derived:
     from_result = function.result in needed
     leading = [function.gradient, *([function.result] if from_result else [])]
@@ -371,7 +388,7 @@ def _defined(
     names = tuple(argument.name for argument in arguments)
     found = registry.find_operator(f"gradient::{name}")
     if found is not None:
-        return Derived(found, names, from_result=from_result)
+        return Derived(found, names, from_result=from_result, factor=factor)
     made = registry.define("gradient", f"{name}({', '.join(texts)}) -> Tensor", kind="pointwise")
     made.entry.options["promotion"] = "default"
     # Operands may have been numbers, and are saved as such.
@@ -388,4 +405,4 @@ def _defined(
     own.options = Options(constants=definition.options.constants)
     structured.install_loops_pointwise(made)
     made.register(DispatchKey.Structured, decomposing_kernel(made, own), definition.place)
-    return Derived(made, names, from_result=from_result)
+    return Derived(made, names, from_result=from_result, factor=factor)

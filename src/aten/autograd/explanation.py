@@ -33,7 +33,10 @@ def _formulas(op: OpOverload, formulas: list[Formula]) -> Iterator[str]:
     names = [argument.name for argument in op._schema.arguments]
     for formula in formulas:
         operands = ", ".join(names[place] for place in formula.positions)
-        yield f"{operands}: {_text(formula)}"
+        passes = ""
+        if formula.one >= 0:
+            passes = f"; the gradient as it is where {names[formula.sources[formula.one]]} is 1"
+        yield f"{operands}: {_text(formula)}{passes}"
 
 
 def _text(formula: Formula) -> str:

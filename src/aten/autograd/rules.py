@@ -224,7 +224,9 @@ def _derived_formula(op: OpOverload, wanted: str, positions: dict[str, int]) -> 
     if found.operator is None:
         return Formula(place, _passed if found.passes else _zeros, (codes.GRADIENTS,))
     leading = (codes.GRADIENTS, codes.RESULTS) if found.from_result else (codes.GRADIENTS,)
-    return Formula(place, found.operator, leading + tuple(positions[name] for name in found.names))
+    one = -1 if found.factor is None else len(leading) + found.names.index(found.factor)
+    sources = leading + tuple(positions[name] for name in found.names)
+    return Formula(place, found.operator, sources, (), one)
 
 
 def recorded_operators() -> Iterable[str]:

@@ -19,8 +19,10 @@ from aten._core.autograd.node cimport (
     AccumulateGrad, Node, OutputInfo, checks_nan, detects_anomalies, edge_of, info_of, nexts_of,
     takes_gradients,
 )
-from aten._core.base.keys cimport NO_GRAD, LocalState, local_state, settle_recording
-from aten._core.tensor.tensor cimport AutogradMeta, Tensor, TensorImpl, is_view
+from aten._core.base.device cimport CPU
+from aten._core.base.keys cimport (NO_GRAD, LocalState, dense_keys, local_state,
+                                   settle_recording)
+from aten._core.tensor.tensor cimport AutogradMeta, Tensor, TensorImpl, has_autograd, is_view
 
 cdef extern from "Python.h":
     Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept
@@ -255,8 +257,30 @@ cdef int _receive(_Run run, object end, Py_ssize_t output, object gradient) exce
     if gradient is None:
         return 0
     earlier = arrived[output]
-    arrived[output] = gradient if earlier is None else _added(earlier, gradient)
+    if earlier is None:
+        arrived[output] = gradient
+    elif run.creates_graph:
+        arrived[output] = _added(earlier, gradient)
+    # Two: the list and this name; the caller's and this one.
+    elif _is_nobody_elses(earlier, 2) and _is_alike(<TensorImpl>gradient, <TensorImpl>earlier):
+        _add_in_place(earlier, gradient)
+    elif _is_nobody_elses(gradient, 2) and _is_alike(<TensorImpl>earlier, <TensorImpl>gradient):
+        arrived[output] = _add_in_place(gradient, earlier)
+    else:
+        arrived[output] = _added(earlier, gradient)
     return 0
+
+
+cdef bint _is_nobody_elses(object gradient, Py_ssize_t names) except -1:
+    """Whether it may be written to: a plain tensor that has no other names than so many."""
+    if reference_count(<PyObject*>gradient) > names or type(gradient) is not Tensor:
+        return False
+    cdef TensorImpl tensor = <TensorImpl>gradient
+    if _add_in_place is None:
+        _find_sums()
+    return (tensor.keys == dense_keys(CPU) and tensor.contiguous and not is_view(tensor)
+            and not has_autograd(tensor) and tensor.storage.shared is None
+            and reference_count(<PyObject*>tensor.storage) == 1)
 
 
 cdef list _nothing_at(object end):

@@ -87,6 +87,8 @@ cdef class OperatorNode(Node):
     cdef object computed(self, Formula formula, list gradients):
         cdef PyObject* stack[INLINE_ARGUMENTS]
         cdef int filled = 0
+        if formula.one >= 0 and _is_one(self.value(formula, formula.codes[formula.one], gradients)):
+            return self.gradient(gradients, 0)
         try:
             while filled < formula.count:
                 value = self.value(formula, formula.codes[filled], gradients)
@@ -218,3 +220,7 @@ cdef object _forgotten(object kept, int count):
     if count > 1 and kept is not None:
         return tuple([_forgotten(one, 1) for one in <tuple>kept])
     return _FORGOTTEN if isinstance(kept, (SavedTensor, SavedResult, SavedList)) else kept
+
+
+cdef bint _is_one(object factor) except -1:
+    return (type(factor) is int or type(factor) is float) and factor == 1

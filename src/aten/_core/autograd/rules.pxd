@@ -21,6 +21,7 @@ cdef class Formula:
     cdef int count
     cdef int codes[INLINE_ARGUMENTS]
     cdef Py_ssize_t position        # the only one of `positions`, or -1
+    cdef readonly int one           # the source that, if it is 1, has the gradient passed on, or -1
 
 cdef class Rule:
     cdef readonly str title

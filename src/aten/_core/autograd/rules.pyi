@@ -15,12 +15,14 @@ class Formula:
     compute: Any
     sources: tuple[int, ...]
     constants: tuple[Any, ...]
+    one: int
     def __init__(
         self,
         positions: tuple[int, ...],
         compute: Any,
         sources: tuple[int, ...],
         constants: tuple[Any, ...] = (),
+        one: int = -1,
     ) -> None: ...
 
 class Rule:

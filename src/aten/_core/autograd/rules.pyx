@@ -11,17 +11,19 @@ cdef class Formula:
     """The gradients of operands at `positions`, from what `sources` name.
 
     `compute` is an OpOverload, which gets one argument for each source, or a function. A formula of
-    several positions gives a tuple.
+    several positions gives a tuple. If source number `one`, a factor, is 1, the first result's
+    gradient is the operand's, and nothing is computed.
     """
 
     def __init__(self, tuple positions not None, compute not None, tuple sources not None,
-                 tuple constants=()):
+                 tuple constants=(), int one=-1):
         if len(sources) > INLINE_ARGUMENTS:
             raise ValueError("a formula has too many arguments")
         self.positions = positions
         self.compute = compute
         self.sources = sources
         self.constants = constants
+        self.one = one
         self.operator = compute if isinstance(compute, OpOverload) else None
         self.count = <int>len(sources)
         self.position = positions[0] if len(positions) == 1 else -1
