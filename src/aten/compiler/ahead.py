@@ -13,11 +13,9 @@ not malice.
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.memory.storage import Storage, storage_from_buffer
@@ -25,12 +23,14 @@ from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import brought, images
 from aten.backends.cpu.widths import is_allowed
+from aten.compiler.description import parsed
 from aten.compiler.frozen import FrozenProgram, decoded
 from aten.graph.errors import ArchiveError
 from aten.graph.mapping import map_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from aten.compiler.functions import CompiledFunction
@@ -272,7 +272,7 @@ def _sections(
         raise ArchiveError(f"{name}: damaged: the checksum of its weights does not match")
     content = buffer[first:second]
     try:
-        found = json.loads(bytes(buffer[HEADER.size : HEADER.size + described]))
+        found = parsed(bytes(buffer[HEADER.size : HEADER.size + described]))
         _require(found, content)
     except (*_WRONG, RecursionError):
         raise ArchiveError(f"{name}: damaged: its description is none") from None
