@@ -13,10 +13,12 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import aten
 from aten.compiler import ahead
+from aten.compiler.description import parsed
 from aten.graph.errors import ArchiveError, ExportError
 
 DIGITS = Path(aten.__file__).parent / "examples" / "digits" / "digits_cnn.pt2"
@@ -35,6 +37,8 @@ for batch in (4, 9):
 STARTED = """
 import sys
 import aten
+# An editable installation has some of them.
+before = set(sys.modules)
 from aten.compiler import ahead
 loaded = ahead.load(sys.argv[1])
 x = aten.frombuffer(bytearray(1024), dtype=aten.float32).view(4, 1, 8, 8)
@@ -47,9 +51,21 @@ for name in (
     "aten.graph.interpreter",
     "aten.graph.reader",
     "llvmlite",
+    "json",
     "numpy",
+    "re",
 ):
-    assert name not in sys.modules, name
+    assert name not in sys.modules or name in before, name
+"""
+# The same of the command.
+COMMANDED = """
+import sys
+import aten
+before = set(sys.modules)
+from aten.cli import main
+assert main(["run", sys.argv[1], "--input", sys.argv[2]]) == 0
+for name in ("aten.graph.reader", "argparse", "json", "llvmlite", "locale", "numpy", "re"):
+    assert name not in sys.modules or name in before, name
 """
 ODD = [0, -1, 3, 2**31, 2**63, 2**70, 1.5, float("nan"), "", "x", "float32", None, True, [], {}]
 pytestmark = pytest.mark.skipif(
@@ -85,6 +101,30 @@ def test_nothing_is_captured_or_looked_up_for_inputs_it_was_compiled_for(path: P
     command = [sys.executable, "-c", STARTED, str(path)]
     said = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert said.returncode == 0, said.stderr
+
+
+def test_the_command_imports_little(path: Path, tmp_path: Path) -> None:
+    images = tmp_path / "x.npy"
+    np.save(images, np.zeros((4, 1, 8, 8), "f4"))
+    command = [sys.executable, "-c", COMMANDED, str(path), str(images)]
+    said = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert said.returncode == 0, said.stderr
+
+
+@pytest.mark.parametrize(
+    "value", [{}, [], {"a": [1, -2.5, "\u00e9", None, True, {"b": []}]}, "text", 7, False]
+)
+def test_descriptions_are_read_as_json(value: Any) -> None:
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False) + " \n"):
+        assert parsed(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[1,]", b"{} {}", b'{"a" 1}', b"NaN", b"[-Infinity]", b"\xff", b'"\n"']
+)
+def test_what_is_no_json_is_no_description(text: bytes) -> None:
+    with pytest.raises(ValueError):
+        parsed(text)
 
 
 def test_what_was_changed_since_is_not_what_was_compiled(path: Path) -> None:

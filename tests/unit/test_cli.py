@@ -16,6 +16,8 @@ from test_export import keep_sizes_only
 
 import aten
 from aten.cli import main
+from aten.cli.parsing import parsed
+from aten.cli.run import plain_options
 
 
 @pytest.fixture
@@ -376,3 +378,39 @@ def test_every_operator_has_code_to_show() -> None:
         op = operator(name)
         is_there = bool(op.entry.function or op.registrations.kernels)
         assert ("there is no code" not in code_text(op)) == is_there, name
+
+
+LINES = [
+    "m.pt2",
+    "m.pt2 --input a.npz --input b.npz",
+    "--seed 3 --random m.pt2 --batch 7 --repeat 2",
+    "m.pt2 --profile --profile-trace t.json --flame-graph f.svg --trace",
+    "m.pt2 --graph --plan --device reference --backend b.py",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_ordinary_lines_are_read_as_argparse_reads_them(line: str) -> None:
+    words = line.split()
+    plain, expected = plain_options(words), parsed(["run", *words])
+    assert vars(plain) == vars(expected)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "m.pt2 other.pt2",
+        "m.pt2 --input",
+        "m.pt2 --input --random",
+        "m.pt2 --seed x",
+        "m.pt2 --seed -1",
+        "m.pt2 --seed=1",
+        "m.pt2 --rand",
+        "m.pt2 -- --x",
+        "m.pt2 --help",
+        "m.pt2 --nothing",
+    ],
+)
+def test_all_other_lines_are_argparses(line: str) -> None:
+    assert plain_options(line.split()) is None

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import aten
+from aten.graph import numpy_format
 from aten.graph.errors import ArchiveError, ExportError
 from aten.graph.tensor_files import read_tensors
 
@@ -101,3 +102,34 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
             continue
         assert all(isinstance(one, aten.Tensor) for one in found.values())
     assert 300 < refused < 600
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }   \n",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }\n",
+        "{'descr': '|b1', 'fortran_order': False, 'shape': (), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }",
+    ],
+)
+def test_headers_of_numpy_are_read_without_regular_expressions(header: str) -> None:
+    assert numpy_format._as_written(header) == numpy_format._in_parts(header)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }",
+        "{'descr':'<f4','fortran_order':False,'shape':(3,)}",
+        "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3 2), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }",
+        "{'descr': '<f'4', 'fortran_order': False, 'shape': (3,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x",
+        " {'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+    ],
+)
+def test_other_headers_go_the_long_way(header: str) -> None:
+    assert numpy_format._as_written(header) is None

@@ -8,14 +8,14 @@ the bundled examples.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Callable
 from time import perf_counter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
     from typing import Any
 
     from aten._core.tensor.tensor import Tensor
@@ -30,44 +30,90 @@ _LISTED = 1 << 14  # elements: up to so many, outputs are looked at as lists
 _NOT_INPUTS = ("labels", "expected")
 
 
+# What may be given beside MODEL, as argparse takes it.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--input": {
+        "metavar": "FILE",
+        "action": "append",
+        "default": [],
+        "help": ".npz, .npy or .safetensors; may be given several times",
+    },
+    "--device": {"metavar": "NAME", "help": "where to run: cpu, reference, your own"},
+    "--backend": {"metavar": "FILE", "help": "a Python file that registers a device"},
+    "--random": {"action": "store_true", "help": "make the inputs up"},
+    "--batch": {
+        "metavar": "N",
+        "type": int,
+        "help": "with --random, --plan: the size of dynamic dimensions",
+    },
+    "--seed": {"type": int, "default": 0, "help": "with --random: where to start"},
+    "--repeat": {"metavar": "N", "type": int, "default": 1, "help": "run N times, for the timings"},
+    "--profile": {
+        "action": "store_true",
+        "help": "a table of the last run's time by operator",
+    },
+    "--profile-trace": {
+        "metavar": "FILE",
+        "help": "write the last run for chrome://tracing, Perfetto",
+    },
+    "--flame-graph": {
+        "metavar": "FILE",
+        "help": "draw who called what in the last run, as SVG",
+    },
+    "--trace": {"action": "store_true", "help": "print the path of every call"},
+    "--plan": {
+        "action": "store_true",
+        "help": "print FLOPs, bytes and memory by operator, and compute nothing",
+    },
+    "--graph": {"action": "store_true", "help": "print the program, and do not run it"},
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a .pt2 or .atenc file")
-    parser.add_argument(
-        "--input",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help=".npz, .npy or .safetensors; may be given several times",
-    )
-    parser.add_argument("--device", metavar="NAME", help="where to run: cpu, reference, your own")
-    parser.add_argument("--backend", metavar="FILE", help="a Python file that registers a device")
-    parser.add_argument("--random", action="store_true", help="make the inputs up")
-    parser.add_argument(
-        "--batch",
-        metavar="N",
-        type=int,
-        help="with --random, --plan: the size of dynamic dimensions",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="with --random: where to start")
-    parser.add_argument(
-        "--repeat", metavar="N", type=int, default=1, help="run N times, for the timings"
-    )
-    parser.add_argument(
-        "--profile", action="store_true", help="a table of the last run's time by operator"
-    )
-    parser.add_argument(
-        "--profile-trace", metavar="FILE", help="write the last run for chrome://tracing, Perfetto"
-    )
-    parser.add_argument(
-        "--flame-graph", metavar="FILE", help="draw who called what in the last run, as SVG"
-    )
-    parser.add_argument("--trace", action="store_true", help="print the path of every call")
-    parser.add_argument(
-        "--plan",
-        action="store_true",
-        help="print FLOPs, bytes and memory by operator, and compute nothing",
-    )
-    parser.add_argument("--graph", action="store_true", help="print the program, and do not run it")
+    for name, described in _OPTIONS.items():
+        parser.add_argument(name, **described)
+
+
+class _PlainOptions:
+    """The options of a command line, as argparse would give them."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+
+
+def plain_options(given: list[str]) -> Any:
+    """The options of a command line of whole words, without argparse. None for all others: what is
+    wrong, abbreviated or asks for help is argparse's to answer."""
+    values: dict[str, Any] = {
+        _attribute(name): one.get("default", False if "action" in one else None)
+        for name, one in _OPTIONS.items()
+    }
+    values |= {"command": "run", "traceback": False, "execute": execute, "input": []}
+    words = iter(given)
+    for word in words:
+        if not word.startswith("-") and "model" not in values:
+            values["model"] = word
+            continue
+        described = _OPTIONS.get(word)
+        if described is None:
+            return None
+        if described.get("action") == "store_true":
+            values[_attribute(word)] = True
+            continue
+        value = next(words, "-")
+        is_number = "type" in described
+        if value.startswith("-") or (is_number and not (value.isascii() and value.isdecimal())):
+            return None
+        if described.get("action") == "append":
+            values[_attribute(word)].append(value)
+        else:
+            values[_attribute(word)] = int(value) if is_number else value
+    return _PlainOptions(values) if "model" in values else None
+
+
+def _attribute(name: str) -> str:
+    return name.removeprefix("--").replace("-", "_")
 
 
 def execute(options: argparse.Namespace) -> None:

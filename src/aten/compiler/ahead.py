@@ -2,7 +2,8 @@
 
     0       header: magic, version, lengths, CRC-32 of what follows in three parts
     …       a description in JSON: processor, functions of the C library, kernels by hash, and the
-            program as it was captured for inputs of certain sizes (`aten.compiler.frozen`)
+            program as it was captured for inputs of certain sizes (`aten.compiler.frozen`), and
+            of all sizes of a range (`aten.compiler.frozen_sizes`)
     page    machine code
     …       constants that were computed of weights, each aligned to 64 bytes
     page    the program, as `aten.export.save` writes it, which has the other constants
@@ -13,11 +14,9 @@ not malice.
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.memory.storage import Storage, storage_from_buffer
@@ -25,12 +24,15 @@ from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import brought, images
 from aten.backends.cpu.widths import is_allowed
+from aten.compiler.description import parsed
 from aten.compiler.frozen import FrozenProgram, decoded
+from aten.compiler.frozen_sizes import FrozenSizes
 from aten.graph.errors import ArchiveError
 from aten.graph.mapping import map_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from aten.compiler.functions import CompiledFunction
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"ATENC\r\n\x1a"
 # Goes up with every change of this format, of kernels' signature and of programs' texts.
-VERSION = 2
+VERSION = 3
 HEADER = struct.Struct("<8sIIQQQQIII")
 # The bytes of the header that are not under a checksum: the checksums.
 CHECKSUM_BYTES = 12
@@ -90,7 +92,7 @@ class AheadProgram:
         self,
         saved: memoryview,
         description: Mapping[str, Any],
-        plans: list[FrozenProgram],
+        plans: list[FrozenProgram | FrozenSizes],
     ) -> None:
         self.input_names: list[str] = list(description["input_names"])
         self.output_names: list[str] = list(description["output_names"])
@@ -152,7 +154,8 @@ def compile_program(
     """Write a program with the machine code that it runs. Gives the number of kernels.
 
     The program runs with zeros, once for each of the sizes that its dynamic dimensions are to have;
-    None is a size that it was exported for. It must be the first thing that its process runs: what
+    None is a size that it was exported for. Where one size is dynamic and what follows from it are
+    polynomials, the file serves all sizes. It must be the first thing that its process runs: what
     was loaded before is not written.
 
     Raises:
@@ -167,7 +170,7 @@ def compile_program(
 def load(path: str | os.PathLike[str], verify: bool = True) -> AheadProgram:
     """A program from a file that `aten compile` wrote, its machine code in memory.
 
-    Called with inputs of the sizes that it was compiled for, it captures and optimizes nothing, and
+    Called with inputs of sizes that it was compiled for, it captures and optimizes nothing, and
     asks LLVM for nothing. The file is mapped: nobody may make it shorter meanwhile.
 
     Args:
@@ -212,7 +215,7 @@ def _plans(
     loaded: object,
     constants: memoryview,
     saved: memoryview,
-) -> list[FrozenProgram]:
+) -> list[FrozenProgram | FrozenSizes]:
     storages: dict[bool, Storage] = {}
     made: list[Tensor] = []
     for is_apart, place, element, sizes, strides in description["constants"]:
@@ -220,7 +223,12 @@ def _plans(
             storages[is_apart] = storage_from_buffer(constants if is_apart else saved)
         storage = storages[is_apart]
         made.append(tensor_from_buffer(storage, DTYPES[element], sizes, strides, place))
-    return [FrozenProgram(one, made, kernels, loaded) for one in description["plans"]]
+
+    def make(written: Mapping[str, Any]) -> FrozenProgram:
+        return FrozenProgram(written, made, kernels, loaded)
+
+    plans: list[FrozenProgram | FrozenSizes] = [make(one) for one in description["plans"]]
+    return [*plans, *(FrozenSizes(one, make) for one in description["sizes"])]
 
 
 def is_compiled(path: str | os.PathLike[str]) -> bool:
@@ -272,7 +280,7 @@ def _sections(
         raise ArchiveError(f"{name}: damaged: the checksum of its weights does not match")
     content = buffer[first:second]
     try:
-        found = json.loads(bytes(buffer[HEADER.size : HEADER.size + described]))
+        found = parsed(bytes(buffer[HEADER.size : HEADER.size + described]))
         _require(found, content)
     except (*_WRONG, RecursionError):
         raise ArchiveError(f"{name}: damaged: its description is none") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from typing import Any
 from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu import jit, linking
 from aten.compiler import ahead
-from aten.compiler.freezing import Constants, UnwritableProgramError, encoded, frozen
+from aten.compiler.freezing import Constants, UnwritableProgramError, Written, encoded, frozen
+from aten.compiler.freezing_sizes import frozen_sizes, is_covered
 from aten.graph.ir import TensorMeta, concrete
 from aten.graph.program import ExportedProgram, ProgramModule
+from aten.graph.symbolic import ValueRange
 from aten.graph.writing.program import save_program
 from aten.registry import ops
 
@@ -34,16 +36,20 @@ def write_program(
     def call(*inputs: Any) -> Any:
         return module.program.flat_call(inputs)
 
-    plans = []
-    for size in sizes:
+    general = _of_all_sizes(program, call, constants)
+    plans: list[Written] = []
+    for size in _with_one(program, sizes, general):
         inputs = zeros(program, size)
         program.flat_call(inputs)
         ahead.compiled_function(program)(*inputs)
         try:
             # What files do not keep is captured when it is loaded.
-            plans.append(frozen(call, inputs, constants))
+            made = frozen(call, inputs, constants)
         except UnwritableProgramError:
             continue
+        known = next(iter(program.example_sizes(size).values()), 0)
+        if made not in plans and not any(is_covered(one, made, int(known)) for one in general):
+            plans.append(made)
     kernels = {text: name for text, (name, _) in objects.items()}
     image = linking.linked(dict(objects.values()))
     processor = ahead.this_processor()
@@ -60,6 +66,7 @@ def write_program(
         "fixed_inputs": {name: encoded(concrete(one, {})) for name, one in fixed if _is_plain(one)},
         "constants": constants.written,
         "plans": plans,
+        "sizes": general,
     }
     _write(
         path,
@@ -69,6 +76,31 @@ def write_program(
         saved,
     )
     return len(kernels)
+
+
+def _of_all_sizes(
+    program: ExportedProgram, call: Callable[..., Any], constants: Constants
+) -> list[Written]:
+    """The program for inputs of all sizes, where it has one size and files keep it."""
+    symbols = list(program.example_sizes())
+    if len(symbols) != 1:
+        return []
+    allowed = program.range_constraints.get(symbols[0], ValueRange(None, None))
+    try:
+        return [frozen_sizes(call, lambda size: zeros(program, size), allowed, constants)]
+    except UnwritableProgramError:
+        return []
+
+
+def _with_one(
+    program: ExportedProgram, sizes: Iterable[int | None], general: list[Written]
+) -> list[int | None]:
+    """The sizes to run with. No symbol stands for one, so that a size of one is among them."""
+    given = list(sizes)
+    allowed = map(program.range_constraints.get, program.example_sizes())
+    if general and 1 not in given and all(one is None or 1 in one for one in allowed):
+        given.append(1)
+    return given
 
 
 def zeros(program: ExportedProgram, size: int | None) -> list[Any]:

@@ -58,6 +58,7 @@ class DynamicProgram:
     Attributes:
         program: what runs, for all of them.
         environment: the symbols, and what the program relies on.
+        expressions: what numbers and sizes of it are computed of symbols.
     """
 
     def __init__(self, recording: Recording, environment: ShapeEnvironment, count: int) -> None:
@@ -65,7 +66,11 @@ class DynamicProgram:
         self.records: list[TensorMeta] = [
             node.meta["val"] for node in recording.graph.placeholders[:count]
         ]
+        self.expressions: set[Expression] = set()
+        for node in recording.graph.nodes:
+            _note(node.meta.get("val"), self.expressions)
         graph, self._numbers = _with_inputs_for_numbers(recording.graph, count, environment)
+        self.expressions.update(self._numbers)
         self._results = recording.results
         self.program = CompiledProgram(graph, recording.constants, recording.results)
         self.program.sizes = str(self)
@@ -193,6 +198,18 @@ def _with_inputs_for_numbers(
     given = [node for _, node in numbers.values()]
     made.nodes = [*inputs[:count], *given, *inputs[count:], *others]
     return made, [expression for expression, _ in numbers.values()]
+
+
+def _note(record: Any, found: set[Expression]) -> None:
+    """Add the sizes, strides and offsets that are no numbers."""
+    if isinstance(record, TensorMeta):
+        every = (*record.shape, *record.stride, record.storage_offset)
+        found.update(one for one in every if isinstance(one, Expression))
+    elif isinstance(record, (list, tuple)):
+        for one in record:
+            _note(one, found)
+    elif isinstance(record, Expression):
+        found.add(record)
 
 
 def _for_hints(record: Any, environment: ShapeEnvironment) -> Any:

@@ -85,8 +85,10 @@ class Constants:
         content = bytes(bytes_of(tensor))
         is_apart, place = self._place(content, tensor.itemsize)
         meta = tensor.dtype.name, list(tensor.shape), list(tensor.stride())
-        self.written.append([is_apart, place, *meta])
-        return len(self.written) - 1
+        entry = [is_apart, place, *meta]
+        if entry not in self.written:
+            self.written.append(entry)
+        return self.written.index(entry)
 
     def _place(self, content: bytes, alignment: int) -> tuple[bool, int]:
         key = len(content), zlib.crc32(content)
@@ -110,7 +112,7 @@ def frozen(function: Any, inputs: Sequence[Any], constants: Constants) -> Writte
     compiled = CompiledFunction(function, dynamic=False)
     # Files hold no trained tensors: nothing of them requires gradients.
     with no_grad():
-        compiled(*inputs)
+        compiled.capture(*inputs)
     programs = compiled.programs()
     if len(programs) != 1 or not isinstance(programs[0], CompiledProgram) or programs[0].writes:
         raise UnwritableProgramError("; ".join(compiled.breaks) or "it writes to what it is given")

@@ -302,8 +302,10 @@ def _python_function(name: str) -> Callable[..., Any]:
 
 
 def _direct(name: str) -> Callable[..., Any]:
-    kind, _, form = name.partition(":")
-    return _DIRECT[kind](form)
+    if name not in _made:
+        kind, _, form = name.partition(":")
+        _made[name] = _DIRECT[kind](form)
+    return _made[name]
 
 
 def _listed(name: str) -> Callable[..., Any]:
@@ -371,6 +373,8 @@ def _window(_: str) -> Callable[..., Any]:
     return call
 
 
+# Those that there are: they are the same for all programs.
+_made: dict[str, Callable[..., Any]] = {}
 _DIRECT = {
     "convolution": _convolution,
     "max_pool": _max_pool,

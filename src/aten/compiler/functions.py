@@ -134,17 +134,25 @@ class CompiledFunction:
         # Modes and autocast are keys of the thread: they decide what each operator is.
         if state.capturing or thread_included():
             return self.function(*args, **kwargs)
+        entry, tensors = self._entry(args, kwargs)
+        if isinstance(entry.program, Break):
+            return self.function(*args, **kwargs)
+        if not kwargs:
+            self._expect(args, tensors, entry)
+        return entry.program(tensors)
+
+    def capture(self, *args: Any) -> None:
+        """Have a program for these arguments, which is not run."""
+        self._entry(args, {})
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Entry, list[Tensor]]:
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
         key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
         entry = self._entries.get(key) or self._bound.get(key)
         if entry is None or not entry.holds():
             entry = self._found(key, leaves, structure, tensors)
-        if isinstance(entry.program, Break):
-            return self.function(*args, **kwargs)
-        if not kwargs:
-            self._expect(args, tensors, entry)
-        return entry.program(tensors)
+        return entry, tensors
 
     def _expect(self, args: tuple[Any, ...], tensors: list[Tensor], entry: _Entry) -> None:
         """Let calls like this one find the program at once, if nothing else is to be looked at."""
@@ -184,6 +192,10 @@ class CompiledFunction:
         for kind in self._kinds.values():
             found += [program.program for program, _ in kind.programs]
         return found
+
+    def dynamic_programs(self) -> list[DynamicProgram]:
+        """The programs for many sizes that are in use."""
+        return [program for kind in self._kinds.values() for program, _ in kind.programs]
 
     def _found(self, key: Any, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> _Entry:
         """The entry for calls like this one: of a program of many sizes, or captured now."""

@@ -7,7 +7,6 @@ files. Objects would have to be unpickled, and are refused.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import zlib
 
@@ -25,11 +24,10 @@ _MAGIC = b"\x93NUMPY"
 _ZIP = b"PK"
 # The longest header that is read: shapes have few numbers.
 _LONGEST_HEADER = 1 << 16
-_HEADER = re.compile(
+_HEADER = (
     r"\s*\{\s*'descr':\s*(?:'(?P<type>[^']*)'|(?P<fields>\[.*\]))\s*,"
     r"\s*'fortran_order':\s*(?P<by_columns>True|False)\s*,"
-    r"\s*'shape':\s*\((?P<shape>[0-9,\s]*)\)\s*,?\s*\}\s*",
-    re.DOTALL,
+    r"\s*'shape':\s*\((?P<shape>[0-9,\s]*)\)\s*,?\s*\}\s*"
 )
 # What the library raises for damaged archives; their places in the file may be none, too.
 _DAMAGE = (ValueError, EOFError, OSError, zlib.error, NotImplementedError)
@@ -86,17 +84,13 @@ def _read_member(archive: ZipFile, member: ZipInfo, path: str) -> Tensor:
 
 def _read_array(file: IO[bytes], where: str) -> Tensor:
     text = _read_header(file)
-    found = _HEADER.fullmatch(text)
-    if found is None:
-        raise ValueError(f"the header {text[:80]!r} describes no array")
-    described = found["type"] or found["fields"]
+    element_type, described, by_columns, shape = _as_written(text) or _in_parts(text)
     if described[1:] == "O" or "'|O'" in described:
         raise ValueError("objects would have to be unpickled")
-    name, swapped = _element(found["type"] or "")
+    name, swapped = _element(element_type)
     if name not in DTYPES:
         raise FormatError(f"{where}: arrays of {described} have no tensor type")
     element = DTYPES[name]
-    shape = [int(size) for size in found["shape"].split(",") if size.strip()]
     count = 1
     for size in shape:
         count *= size
@@ -105,10 +99,40 @@ def _read_array(file: IO[bytes], where: str) -> Tensor:
     data = _read_exactly(file, count * element.itemsize)
     if swapped:
         data = _swapped(data, element.itemsize // (2 if element.is_complex else 1))
-    if found["by_columns"] == "False" or len(shape) < 2:
+    if not by_columns or len(shape) < 2:
         return tensor_from_buffer(data, element, shape)
     turned = tensor_from_buffer(data, element, shape[::-1])
     return turned.permute(tuple(range(len(shape)))[::-1]).contiguous()
+
+
+def _as_written(text: str) -> tuple[str, str, bool, list[int]] | None:
+    """What `_in_parts` finds in a header as NumPy writes it, without regular expressions, which
+    take longer to import than an array to read. None for all other headers."""
+    start, quoted, rest = text.partition("', 'fortran_order': ")
+    order, between, rest = rest.partition(", 'shape': (")
+    sizes, end, padding = rest.partition("), }")
+    described = start.removeprefix("{'descr': '")
+    numbers = [size.strip(" ") for size in sizes.split(",")]
+    as_expected = (
+        quoted and between and end and not padding.strip() and order in ("True", "False")
+    ) and (start != described and "'" not in described and sizes.isascii())
+    if not as_expected or not all(one.isdecimal() for one in numbers if one):
+        return None
+    shape = [int(one) for one in numbers if one]
+    return described, described, order == "True", shape
+
+
+def _in_parts(text: str) -> tuple[str, str, bool, list[int]]:
+    """The element type, if it is one of a word; the type in full; whether columns lie together;
+    the shape. Raises ValueError for a header that describes no array."""
+    import re
+
+    found = re.fullmatch(_HEADER, text, re.DOTALL)
+    if found is None:
+        raise ValueError(f"the header {text[:80]!r} describes no array")
+    shape = [int(size) for size in found["shape"].split(",") if size.strip()]
+    described = found["type"] or found["fields"] or ""
+    return found["type"] or "", described, found["by_columns"] == "True", shape
 
 
 def _read_header(file: IO[bytes]) -> str:
