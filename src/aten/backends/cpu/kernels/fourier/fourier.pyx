@@ -16,21 +16,12 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor, count_write, data_pointer
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
-    FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, is_alone, lines_abreast,
-    lone_doubles, lone_floats, room_of, run_doubles, run_floats, spectrum_doubles,
-    spectrum_floats, table_for,
+    FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, is_alone, join_doubles,
+    join_floats, lines_abreast, lone_doubles, lone_floats, part_doubles, part_floats, room_of,
+    run_doubles, run_floats, spectrum_doubles, spectrum_floats, table_for,
 )
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder, run_walk)
-
-cdef extern from "fourier_levels.h" nogil:
-    void aten_part_floats(const float* pairs, int64_t count, float* real, float* imaginary) noexcept
-    void aten_part_doubles(const double* pairs, int64_t count, double* real,
-                           double* imaginary) noexcept
-    void aten_join_floats(const float* real, const float* imaginary, int64_t count, float scale,
-                          float* pairs) noexcept
-    void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
-                           double* pairs) noexcept
 
 cdef extern from *:
     void __builtin_prefetch(const void*, int, int) noexcept nogil
@@ -93,23 +84,23 @@ cdef void _load(const Line* line, const char* given, int64_t apart, int64_t lane
         real, imaginary = imaginary, real
     if lanes == 1 and step == 2 * line.width and beside == line.width:
         if Real is float and Element is float:
-            aten_part_floats(<const float*>given, length, real, imaginary)
+            part_floats(<const float*>given, length, real, imaginary)
             return
         elif Real is double and Element is double:
-            aten_part_doubles(<const double*>given, length, real, imaginary)
+            part_doubles(<const double*>given, length, real, imaginary)
             return
     if apart == 2 * line.width and beside == line.width:
         if Real is float and Element is float:
             for place in range(length):
                 __builtin_prefetch(given + (place + AHEAD) * step, 0, 3)
-                aten_part_floats(<const float*>(given + place * step), lanes,
-                                 real + place * lanes, imaginary + place * lanes)
+                part_floats(<const float*>(given + place * step), lanes,
+                            real + place * lanes, imaginary + place * lanes)
             return
         elif Real is double and Element is double:
             for place in range(length):
                 __builtin_prefetch(given + (place + AHEAD) * step, 0, 3)
-                aten_part_doubles(<const double*>(given + place * step), lanes,
-                                  real + place * lanes, imaginary + place * lanes)
+                part_doubles(<const double*>(given + place * step), lanes,
+                             real + place * lanes, imaginary + place * lanes)
             return
     for place in range(length):
         for lane in range(lanes):
@@ -176,23 +167,23 @@ cdef void _store(const Line* line, const Real* a, char* out, int64_t apart, int6
         step *= 2
     if lanes == 1 and step == 2 * line.width and beside == line.width:
         if Real is float and Element is float:
-            aten_join_floats(real, imaginary, length, scale, <float*>out)
+            join_floats(real, imaginary, length, scale, <float*>out)
             return
         elif Real is double and Element is double:
-            aten_join_doubles(real, imaginary, length, scale, <double*>out)
+            join_doubles(real, imaginary, length, scale, <double*>out)
             return
     if apart == 2 * line.width and beside == line.width:
         if Real is float and Element is float:
             for place in range(length):
                 __builtin_prefetch(out + (place + AHEAD) * step, 1, 3)
-                aten_join_floats(real + place * lanes, imaginary + place * lanes, lanes, scale,
-                                 <float*>(out + place * step))
+                join_floats(real + place * lanes, imaginary + place * lanes, lanes, scale,
+                            <float*>(out + place * step))
             return
         elif Real is double and Element is double:
             for place in range(length):
                 __builtin_prefetch(out + (place + AHEAD) * step, 1, 3)
-                aten_join_doubles(real + place * lanes, imaginary + place * lanes, lanes, scale,
-                                  <double*>(out + place * step))
+                join_doubles(real + place * lanes, imaginary + place * lanes, lanes, scale,
+                             <double*>(out + place * step))
             return
     for place in range(length):
         for lane in range(lanes):

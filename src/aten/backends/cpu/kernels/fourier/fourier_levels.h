@@ -6,21 +6,10 @@
 #include <stdint.h>
 
 #include "_core/base/vector_widths.h"
+#include "fourier_structures.h"
 
-/* Longer prime factors are transformed as a convolution. */
-#define ATEN_LARGEST_RADIX 61
 /* Lanes that a pass of any odd radix sums in step. */
 #define ATEN_STRIP 16
-#define ATEN_MOST_PASSES 64
-
-typedef struct {
-    int64_t length;
-    int count;                            /* passes; their radices multiply to `length` */
-    int radices[ATEN_MOST_PASSES];
-    int64_t begins[ATEN_MOST_PASSES];     /* of each pass's roots, in elements */
-    int64_t tables[ATEN_MOST_PASSES];     /* of cosines and sines of each odd radix */
-    const void *roots;
-} aten_passes;
 
 /* Two vectors' numbers by turns: those of the lower halves, and of the upper ones. */
 #define ATEN_LOW_2(a, b) __builtin_shufflevector(a, b, 0, 2)

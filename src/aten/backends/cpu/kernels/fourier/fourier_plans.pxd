@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from aten._core.memory.storage cimport Storage
 
-cdef extern from "fourier_levels.h" nogil:
+cdef extern from "fourier_structures.h" nogil:
     ctypedef struct aten_passes:
         int64_t length
         int count
@@ -67,3 +67,12 @@ cdef void spectrum_floats(const float* real, const float* imaginary, int64_t cou
                           const float* roots, float halved, float* pairs) noexcept nogil
 cdef void spectrum_doubles(const double* real, const double* imaginary, int64_t count,
                            const double* roots, double halved, double* pairs) noexcept nogil
+# Pairs become planes, and planes pairs.
+cdef void part_floats(const float* pairs, int64_t count, float* real,
+                      float* imaginary) noexcept nogil
+cdef void part_doubles(const double* pairs, int64_t count, double* real,
+                       double* imaginary) noexcept nogil
+cdef void join_floats(const float* real, const float* imaginary, int64_t count,
+                      float scale, float* pairs) noexcept nogil
+cdef void join_doubles(const double* real, const double* imaginary, int64_t count,
+                       double scale, double* pairs) noexcept nogil

@@ -49,6 +49,13 @@ cdef extern from "fourier_levels.h" nogil:
                          float scale, float* a, float* b) noexcept
     int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
                           double scale, double* a, double* b) noexcept
+    void aten_part_floats(const float* pairs, int64_t count, float* real, float* imaginary) noexcept
+    void aten_part_doubles(const double* pairs, int64_t count, double* real,
+                           double* imaginary) noexcept
+    void aten_join_floats(const float* real, const float* imaginary, int64_t count, float scale,
+                          float* pairs) noexcept
+    void aten_join_doubles(const double* real, const double* imaginary, int64_t count, double scale,
+                           double* pairs) noexcept
     void aten_spectrum_floats(const float* real, const float* imaginary, int64_t count,
                               const float* roots, float halved, float* pairs) noexcept
     void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
@@ -468,3 +475,23 @@ cdef void spectrum_floats(const float* real, const float* imaginary, int64_t cou
 cdef void spectrum_doubles(const double* real, const double* imaginary, int64_t count,
                            const double* roots, double halved, double* pairs) noexcept nogil:
     aten_spectrum_doubles(real, imaginary, count, roots, halved, pairs)
+
+
+cdef void part_floats(const float* pairs, int64_t count, float* real,
+                      float* imaginary) noexcept nogil:
+    aten_part_floats(pairs, count, real, imaginary)
+
+
+cdef void part_doubles(const double* pairs, int64_t count, double* real,
+                       double* imaginary) noexcept nogil:
+    aten_part_doubles(pairs, count, real, imaginary)
+
+
+cdef void join_floats(const float* real, const float* imaginary, int64_t count,
+                      float scale, float* pairs) noexcept nogil:
+    aten_join_floats(real, imaginary, count, scale, pairs)
+
+
+cdef void join_doubles(const double* real, const double* imaginary, int64_t count,
+                       double scale, double* pairs) noexcept nogil:
+    aten_join_doubles(real, imaginary, count, scale, pairs)

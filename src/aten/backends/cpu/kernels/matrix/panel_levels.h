@@ -9,6 +9,7 @@
 #include "_core/base/vector_widths.h"
 
 #include "../moving/halves.h"
+#include "panel_structures.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -22,87 +23,6 @@
 
 /* Steps of the depth that a single row asks for ahead of their turn. */
 #define ATEN_STEPS_AHEAD 16
-
-/* Kinds of units: what their lanes multiply. */
-enum {
-    ATEN_FLOATS,
-    ATEN_DOUBLES,
-    ATEN_INTS,
-    ATEN_LONGS,
-    ATEN_SHORT_PAIRS,
-    ATEN_BYTE_QUADS,    /* the right ones unsigned */
-    ATEN_BRAIN_PAIRS,
-    ATEN_UNIT_KINDS
-};
-
-/* How elements are packed into units. */
-enum {
-    ATEN_PACK_BYTES,
-    ATEN_PACK_SIGNED_BYTES,
-    ATEN_PACK_UNSIGNED_BYTES,
-    ATEN_PACK_SHORTS,
-    ATEN_PACK_HALVES,
-    ATEN_PACK_BRAINS,
-    ATEN_PACK_SINGLES,
-    ATEN_PACK_DOUBLES,
-    ATEN_PACK_COMPLEX_SINGLES,
-    ATEN_PACK_COMPLEX_DOUBLES
-};
-
-/* How a row of sums becomes one of results. */
-enum {
-    ATEN_FINISH_BYTES,
-    ATEN_FINISH_SHORTS,
-    ATEN_FINISH_INTS,
-    ATEN_FINISH_LONGS,
-    ATEN_FINISH_HALVES,
-    ATEN_FINISH_BRAINS,
-    ATEN_FINISH_COMPLEX_SINGLES,
-    ATEN_FINISH_COMPLEX_DOUBLES
-};
-
-typedef struct {
-    /* Sums over `units` steps: they start at `start`, or zero, and get `addend` on top, if there is
-       one. Both lie as `out` does, whose rows are `out_row` lanes apart. Other steps in bytes. */
-    int64_t units;
-    const char *left, *right;
-    int64_t left_row, left_step, right_step;
-    const void *start, *addend;
-    void *out;
-    int64_t out_row;
-} aten_panel_tile;
-
-typedef void (*aten_panel_tile_function)(const aten_panel_tile *);
-
-typedef struct {
-    int lanes, rows, unit;
-    aten_panel_tile_function tiles[4][3];
-} aten_panel_tiles;
-
-typedef struct {
-    void (*run)(const void *source, int64_t step, int64_t count, void *target);
-    void (*zip)(const void *source, int64_t step, int64_t count, int64_t columns, int64_t width,
-                void *target);
-    void (*turn)(const void *source, int64_t row, int64_t units, int64_t columns, int64_t width,
-                 int64_t ahead, void *target);
-    int size, group, parts, as_is;  /* bytes of an element, elements a unit, units an element, and
-                                       whether a run of elements is one of units */
-} aten_panel_packs;
-
-typedef struct {
-    double real, imaginary;
-    int64_t whole;
-} aten_panel_factor;
-
-typedef struct {
-    /* `count` results of a row: steps in elements. `more` are the sums of imaginary parts. */
-    const void *sums, *more, *addend;
-    void *out;
-    int64_t count, addend_step, out_step, base;
-    aten_panel_factor alpha, beta;
-} aten_panel_row;
-
-typedef void (*aten_panel_finish)(const aten_panel_row *);
 
 static inline void aten_turn_units(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_row)
 {
@@ -469,11 +389,6 @@ aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_ro
 #undef ROWS
 #undef TARGET
 #endif
-
-/* What the processor has besides vectors of 64 bytes. */
-typedef struct {
-    int byte_sums, brain_sums;
-} aten_panel_features;
 
 static aten_panel_features aten_find_panel_features(void)
 {

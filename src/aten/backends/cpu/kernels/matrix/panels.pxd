@@ -1,10 +1,10 @@
 """Matrix products of half types, integers and complex numbers by kernels of our own."""
 
-from libc.stdint cimport int64_t, int8_t, uint32_t
+from libc.stdint cimport int64_t
 
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 
-cdef extern from "panel_levels.h" nogil:
+cdef extern from "panel_structures.h" nogil:
     ctypedef struct aten_panel_tile:
         int64_t units
         const char* left
@@ -38,14 +38,6 @@ cdef extern from "panel_levels.h" nogil:
         int64_t count, addend_step, out_step, base
         aten_panel_factor alpha, beta
     ctypedef void (*aten_panel_finish)(const aten_panel_row*) noexcept nogil
-    aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
-    int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
-    void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
-    aten_panel_features aten_find_panel_features()
-    int aten_widest_panels()
-    const aten_panel_packs* aten_panel_packs_of(int vector_bytes, int pack)
-    const aten_panel_tiles* aten_panel_tiles_of(int vector_bytes, aten_panel_features features,
-                                                int kind)
     int ATEN_FLOATS, ATEN_DOUBLES, ATEN_INTS, ATEN_LONGS, ATEN_SHORT_PAIRS, ATEN_BYTE_QUADS
     int ATEN_BRAIN_PAIRS
     int ATEN_PACK_BYTES, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_UNSIGNED_BYTES, ATEN_PACK_SHORTS

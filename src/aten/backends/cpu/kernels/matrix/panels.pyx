@@ -23,6 +23,16 @@ from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, transpose, vector_width)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
+cdef extern from "panel_levels.h" nogil:
+    aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
+    int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
+    void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
+    aten_panel_features aten_find_panel_features()
+    int aten_widest_panels()
+    const aten_panel_packs* aten_panel_packs_of(int vector_bytes, int pack)
+    const aten_panel_tiles* aten_panel_tiles_of(int vector_bytes, aten_panel_features features,
+                                                int kind)
+
 cdef enum:
     # Units of a stretch of the depth.
     STRETCH = 128

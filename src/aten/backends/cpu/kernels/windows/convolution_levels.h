@@ -18,13 +18,6 @@
 #define ATEN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* The longest stretch of the depth that is summed in registers. */
-#define ATEN_STRETCH 256
-
-/* Vectors side by side in a tile, and lanes of the widest ones. */
-#define ATEN_VECTORS 3
-#define ATEN_MOST_LANES 16
-
 /* Places from which the lanes of a vector come, up to which there is code for each number. */
 #define ATEN_PIECES 4
 
@@ -33,8 +26,7 @@
 #define ATEN_LINE 16
 #define ATEN_AHEAD 8
 
-/* Planes so many bytes apart fall on the same lines of caches, where few of them have room. */
-#define ATEN_ALIAS 4096
+/* Planes of which few have room in a cache, because they fall on the same lines. */
 #define ATEN_FEW_ALIASES 8
 
 #include "convolution_structures.h"

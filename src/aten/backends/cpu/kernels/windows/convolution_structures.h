@@ -1,4 +1,20 @@
-/* What kernels of convolutions are given. Part of convolution_levels.h. */
+/* What kernels of convolutions are given. Those who call them include this alone: the kernels
+   themselves, in convolution_levels.h, take long to read. */
+
+#ifndef ATEN_CONVOLUTION_STRUCTURES
+#define ATEN_CONVOLUTION_STRUCTURES
+
+#include <stdint.h>
+
+/* The longest stretch of the depth that is summed in registers. */
+#define ATEN_STRETCH 256
+
+/* Vectors side by side in a tile, and lanes of the widest ones. */
+#define ATEN_VECTORS 3
+#define ATEN_MOST_LANES 16
+
+/* Planes so many bytes apart fall on the same lines of caches, where few of them have room. */
+#define ATEN_ALIAS 4096
 
 /* Activations; the first are limits alone. */
 enum {
@@ -140,3 +156,5 @@ typedef struct {
                         int64_t spread, int64_t count, void *target);
     int (*join_tiles)(const aten_tiles *tiles, int64_t rows);
 } aten_window_kernels;
+
+#endif

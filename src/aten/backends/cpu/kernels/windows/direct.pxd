@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint16_t
 
 from aten._core.tensor.tensor cimport TensorImpl
 
-cdef extern from "convolution_levels.h" nogil:
+cdef extern from "convolution_structures.h" nogil:
     enum:
         ATEN_CUT
         ATEN_SIGMOID
@@ -113,10 +113,6 @@ cdef extern from "convolution_levels.h" nogil:
         void (*copy_spread)(const void* source, int64_t step, int64_t length, int64_t first,
                             int64_t spread, int64_t count, void* target) noexcept nogil
         int (*join_tiles)(const aten_tiles* tiles, int64_t rows) noexcept nogil
-    int aten_widest_window_vectors()
-    bint aten_make_pair_kernels(aten_window_kernels* made)
-    void aten_pair_lines(const void* even, const void* odd, int64_t count, void* out)
-    const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
     int ATEN_STRETCH
     int ATEN_VECTORS
     int ATEN_MOST_LANES
@@ -136,3 +132,5 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
 # result of bfloat16 without gaps, if there are kernels for them.
 cdef bint has_pair_kernels() noexcept nogil
 cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil
+# Lines of bfloat16, or zeros where there is no odd one, become one of pairs.
+cdef void pair_lines(const void* even, const void* odd, int64_t count, void* out) noexcept nogil

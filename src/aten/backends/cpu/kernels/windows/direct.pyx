@@ -24,6 +24,12 @@ from aten.backends.cpu.kernels.windows.gliding cimport glide_all
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
 from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
+cdef extern from "convolution_levels.h" nogil:
+    int aten_widest_window_vectors()
+    bint aten_make_pair_kernels(aten_window_kernels* made)
+    void aten_pair_lines(const void* even, const void* odd, int64_t count, void* out)
+    const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
+
 cdef enum:
     # Channels of a result that slide over one copy of what they see.
     FEW_OUTPUTS = 4
@@ -118,6 +124,10 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1:
 
 cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil:
     return aten_window_kernels_of(is_double, _vector_bytes)
+
+
+cdef void pair_lines(const void* even, const void* odd, int64_t count, void* out) noexcept nogil:
+    aten_pair_lines(even, odd, count, out)
 
 
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil:

@@ -19,7 +19,7 @@ from aten._core.tensor.tensor cimport (
 )
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_STRETCH, aten_pair_lines, aten_windows, convolve_pairs_directly, has_pair_kernels,
+    ATEN_STRETCH, aten_windows, convolve_pairs_directly, has_pair_kernels, pair_lines,
 )
 
 cdef enum:
@@ -162,5 +162,5 @@ cdef void _pair_runs(void* context, int64_t begin, int64_t end) noexcept nogil:
     for index in range(begin, end):
         channel = index % pairs * 2
         even = work.source + (index // pairs * work.channels + channel) * work.count
-        aten_pair_lines(even, even + work.count if channel + 1 < work.channels else NULL,
-                        work.count, work.target + 4 * index * work.count)
+        pair_lines(even, even + work.count if channel + 1 < work.channels else NULL, work.count,
+                   work.target + 4 * index * work.count)
