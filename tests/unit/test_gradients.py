@@ -71,6 +71,17 @@ def test_gradients_that_functions_keep_are_not_added_to():
     assert x.grad.tolist() == pytest.approx([1.5 * (6 + math.cos(one)) for one in (1.5, 3)])
 
 
+def test_gradients_of_rows_are_added_to_those_of_all_rows():
+    x = leaf(1, 2)
+    scale = aten.ones(3, 1, dtype=aten.float64) * aten.tensor([[1.0], [2], [3]])
+    found = aten.func.vmap(aten.func.grad(lambda y, s: y.sum() + (y * s).sum() + y.sum() * s.sum()))
+    assert found(x.detach().expand(3, 2), scale).tolist() == [[3, 3], [5, 5], [7, 7]]
+    assert aten.func.jacrev(lambda y: (y + y.exp() * 0 + y * 2, y))(x.detach())[0].tolist() == [
+        [3, 0],
+        [0, 3],
+    ]
+
+
 @pytest.mark.parametrize("factor", [1, 1.0, 2, -1, 1j])
 @pytest.mark.parametrize("name", ["add", "sub", "rsub"])
 def test_factors_of_sums(name, factor):

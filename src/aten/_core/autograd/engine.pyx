@@ -262,9 +262,9 @@ cdef int _receive(_Run run, object end, Py_ssize_t output, object gradient) exce
     elif run.creates_graph:
         arrived[output] = _added(earlier, gradient)
     # Two: the list and this name; the caller's and this one.
-    elif _is_nobody_elses(earlier, 2) and _is_alike(<TensorImpl>gradient, <TensorImpl>earlier):
+    elif _is_nobody_elses(earlier, 2) and _may_be_added(<TensorImpl>gradient, <TensorImpl>earlier):
         _add_in_place(earlier, gradient)
-    elif _is_nobody_elses(gradient, 2) and _is_alike(<TensorImpl>earlier, <TensorImpl>gradient):
+    elif _is_nobody_elses(gradient, 2) and _may_be_added(<TensorImpl>earlier, <TensorImpl>gradient):
         arrived[output] = _add_in_place(gradient, earlier)
     else:
         arrived[output] = _added(earlier, gradient)
@@ -281,6 +281,11 @@ cdef bint _is_nobody_elses(object gradient, Py_ssize_t names) except -1:
     return (tensor.keys == dense_keys(CPU) and tensor.contiguous and not is_view(tensor)
             and not has_autograd(tensor) and tensor.storage.shared is None
             and reference_count(<PyObject*>tensor.storage) == 1)
+
+
+cdef bint _may_be_added(TensorImpl gradient, TensorImpl plain) noexcept:
+    """Whether the sum is as `plain` is: other keys are those of rows, of levels and the like."""
+    return gradient.keys == plain.keys and _is_alike(gradient, plain)
 
 
 cdef list _nothing_at(object end):
