@@ -273,7 +273,7 @@ class RemovableHandle:
 
     def remove(self):
         """Takes the hook back; a second time does nothing."""
-        if self.entry is not None and any(one is self.entry for one in self.hooks):
+        if self.entry is not None and any([one is self.entry for one in self.hooks]):
             self.hooks[:] = [one for one in self.hooks if one is not self.entry]
         self.entry = None
 

@@ -62,7 +62,7 @@ cdef class Rule:
             self.as_it_was[<int>position] = position in keeps
         self.sized = tuple(sorted(code for code in codes if code >= SIZES))
         self.sized_count = len(self.sized)
-        self.results = max((code - RESULTS + 1 for code in codes if RESULTS <= code < CONSTANTS),
+        self.results = max([code - RESULTS + 1 for code in codes if RESULTS <= code < CONSTANTS],
                            default=0)
 
     cdef int find_edges(self, OpOverload op) except -1:

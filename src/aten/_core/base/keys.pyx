@@ -422,7 +422,7 @@ cdef class DispatchKeySet:
 
     def __repr__(self):
         # Lowest first, as torch prints them.
-        names = ", ".join(key.name for key in reversed(keys_in_set(self.bits)))
+        names = ", ".join([key.name for key in reversed(keys_in_set(self.bits))])
         return f"DispatchKeySet({names})"
 
     def __reduce__(self):

@@ -84,13 +84,13 @@ cdef class ArgumentParser:
     def __cinit__(self, schema, bint numbers_as_tensors=False):
         arguments = schema.arguments
         self.count = len(arguments)
-        self.positional_count = sum(not argument.keyword_only for argument in arguments)
+        self.positional_count = sum([not argument.keyword_only for argument in arguments])
         self.keyword_only_names = tuple(
             [argument.name for argument in arguments if argument.keyword_only]
         )
         self.numbers_as_tensors = numbers_as_tensors
         self.out_count = sum(
-            argument.keyword_only and argument.is_write for argument in arguments
+            [argument.keyword_only and argument.is_write for argument in arguments]
         )
         self.parameters = []
         self.positions = {}

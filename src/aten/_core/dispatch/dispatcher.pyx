@@ -632,7 +632,10 @@ cdef int device_type_of(DispatchKey key) except? -2:
     """The device type whose dense tensors the key stands for, or -1."""
     if key.functionality != "Dense":
         return -1
-    return next((device_type for name, device_type in BACKENDS if name == key.backend), -1)
+    for name, device_type in BACKENDS:
+        if name == key.backend:
+            return device_type
+    return -1
 
 
 def register_fallback(DispatchKey key not None, kernel, str provenance=None):
