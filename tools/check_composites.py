@@ -35,6 +35,7 @@ HARMLESS = frozenset(
         "aten._core.random.generator",
         "aten._core.tensor.promotion",
         "aten._core.tensor.tensor",
+        "aten._core.tensor.tensor_impl",
         "aten._core.base.errors",
         "aten._core.tensor.construct:tensor_from_data",
         "aten._core.memory.storage:Storage",

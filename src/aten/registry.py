@@ -18,6 +18,7 @@ from aten._core.dispatch.packets import (
 )
 from aten._core.dispatch.registrations import caller_place
 from aten._core.tensor.tensor import Tensor, install_attribute
+from aten._core.tensor.tensor_impl import TensorImpl
 from aten._core.threads import forks
 from aten.suggestions import suggestion
 
@@ -287,7 +288,7 @@ def install_methods() -> None:
     """Makes operators methods of Tensor, except where Tensor has its own of that name."""
     from aten._generated.names import METHODS
 
-    own = frozenset(vars(Tensor))
+    own = vars(Tensor).keys() | vars(TensorImpl).keys()
     for name in METHODS:
         if name not in own:
             install_attribute(name, MethodDescriptor(_listed_packet(name)))

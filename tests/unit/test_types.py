@@ -115,6 +115,7 @@ def public_attributes():
 
 def test_the_stub_of_tensor_is_complete():
     names = declared("_core/tensor/tensor.pyi", "Tensor")
+    names |= declared("_core/tensor/tensor_impl.pyi", "TensorImpl")
     names |= declared("_generated/methods.pyi", "TensorMethods")
     names |= declared("_generated/installed.pyi", "InstalledMethods")
     assert public_attributes() - names == set()

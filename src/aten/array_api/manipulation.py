@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten import registry
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.array_api.array import Array, operands, plain, wrap
 from aten.array_api.dtypes import INDEX
 

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from aten._core.base.dtypes import DTYPES, dtype
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.registry import ops
 
 __all__ = [

@@ -353,7 +353,7 @@ def normalized_dims(dim: int | Sequence[int] | None, rank: int) -> Shape:
 
     Raises IndexError for a dimension out of range, RuntimeError for one named twice.
     """
-    from aten._core.tensor.tensor import wrap_dimension
+    from aten._core.tensor.tensor_impl import wrap_dimension
 
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(rank))

@@ -10,13 +10,14 @@ from aten._core.autograd import engine, node
 from aten._core.base.dtypes import dtype
 from aten._core.tensor.making import row_of
 from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import TensorImpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _ones_like = registry.ops.aten.ones_like
-_takes_gradients = vars(Tensor)["requires_grad"].__get__
+_takes_gradients = vars(TensorImpl)["requires_grad"].__get__
 
 
 def _grad(self: Tensor) -> Tensor | None:

@@ -22,7 +22,8 @@ from aten._core.autograd.node cimport (
 from aten._core.base.device cimport CPU
 from aten._core.base.keys cimport (NO_GRAD, LocalState, dense_keys, local_state,
                                    settle_recording)
-from aten._core.tensor.tensor cimport AutogradMeta, Tensor, TensorImpl, has_autograd, is_view
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport AutogradMeta, TensorImpl, has_autograd, is_view
 
 cdef extern from "Python.h":
     Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept

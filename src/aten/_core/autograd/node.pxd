@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from aten._core.base.sizes cimport INLINE_DIMS
-from aten._core.tensor.tensor cimport AutogradMeta, TensorImpl
+from aten._core.tensor.tensor_impl cimport AutogradMeta, TensorImpl
 
 cdef enum:
     INLINE_EDGES = 6

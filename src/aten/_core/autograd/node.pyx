@@ -19,11 +19,11 @@ from aten._core.base.keys cimport DispatchKeySet, inference_bit, inference_bit_h
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport INLINE_DIMS, int_tuple
 from aten._core.tensor.making cimport make_alias, make_tensor
-from aten._core.tensor.tensor cimport (
-    AutogradMeta, Tensor, TensorImpl, has_autograd, has_own_versions, is_view, set_autograd_field,
-    is_lazy, keys_of_views, part_from_base, set_versions,
-)
-from aten._core.tensor.tensor import install_node_lookup
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (AutogradMeta, TensorImpl, has_autograd,
+                                            has_own_versions, is_view, set_autograd_field, is_lazy,
+                                            keys_of_views, part_from_base, set_versions)
+from aten._core.tensor.tensor_impl import install_node_lookup
 
 cdef extern from "Python.h":
     Py_ssize_t reference_count "Py_REFCNT"(PyObject*) noexcept

@@ -24,7 +24,8 @@ from aten._core.base.keys cimport (
 from aten._core.base.sizes cimport int_tuple
 from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, OpOverload, release
 from aten._core.memory.storage cimport next_birth
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, is_view
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, is_view
 
 cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept

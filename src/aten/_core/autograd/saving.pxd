@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from aten._core.autograd.node cimport Node
 from aten._core.base.sizes cimport INLINE_DIMS
 from aten._core.memory.storage cimport Storage, VersionCounter
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef class SavedTensor:
     cdef TensorImpl tensor

@@ -19,9 +19,9 @@ from aten._core.base.keys cimport DispatchKeySet, inference_bit, inference_bit_h
 from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport INLINE_DIMS
 from aten._core.tensor.making cimport make_alias, make_tensor
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, has_own_versions, keys_of_views, part_from_base, set_versions,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, has_own_versions, keys_of_views,
+                                            part_from_base, set_versions)
 
 # Of tensors that are more than their window: rows, those of subclasses, without data.
 cdef uint64_t _unlike_others = (<DispatchKeySet>DispatchKeySet(

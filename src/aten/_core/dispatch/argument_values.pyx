@@ -36,7 +36,8 @@ from aten._core.base.keys import DispatchKey
 from aten._core.memory.storage cimport Storage
 from aten._core.random.generator cimport Generator
 from aten._core.tensor.making cimport make_alias
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef extern from "Python.h":
     bint PyTuple_CheckExact(PyObject* value)

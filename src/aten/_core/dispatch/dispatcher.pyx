@@ -29,7 +29,8 @@ from aten._core.base.keys cimport (
 )
 from aten._core.dispatch.arguments cimport ArgumentParser
 from aten._core.memory.storage cimport begin_call, end_call
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 from aten._core.base.device import device as device_class, set_thread_device, thread_device
 from aten._core.base.keys import BACKENDS

@@ -16,7 +16,8 @@ from aten._core.dispatch.dispatcher cimport (
     PyVectorcall_NARGS, call_with_tuple, make_vectorcallable, overridden,
 )
 from aten._core.dispatch.packets cimport OpOverloadPacket
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 from aten._core.dispatch import overriding
 from aten._core.dispatch.packets import packet_named

@@ -12,7 +12,7 @@ from aten._core.dispatch.dispatcher cimport (
     call_with_tuple,
     make_vectorcallable,
 )
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 
 cdef class CustomOperator:

@@ -21,7 +21,8 @@ from aten._core.dispatch.dispatcher cimport (
     release,
 )
 from aten._core.dispatch.dispatcher import packet_named
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, set_binary_call
+from aten._core.tensor.tensor cimport Tensor, set_binary_call
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef extern from "Python.h":
     const unsigned long TPFLAGS_METHOD_DESCRIPTOR "Py_TPFLAGS_METHOD_DESCRIPTOR"

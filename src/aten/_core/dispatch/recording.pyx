@@ -20,7 +20,7 @@ from aten._core.base.keys cimport all_backend_bits
 from aten._core.base.sizes cimport int_tuple
 from aten._core.dispatch.dispatcher cimport FallthroughKernel, Kernel, OpOverload
 from aten._core.memory.allocator cimport set_observer
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten._core.threads.cost cimport clock
 
 import threading

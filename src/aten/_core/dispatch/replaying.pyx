@@ -11,7 +11,8 @@ from libc.string cimport memcmp, memcpy
 from aten._core.base.dtypes cimport default_dtype_code
 from aten._core.base.keys cimport LocalState, local_state
 from aten._core.dispatch.dispatcher cimport registration_epoch
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(PyObject*, PyObject* const*, size_t, PyObject*)

@@ -24,7 +24,8 @@ from aten._core.dispatch.dispatcher cimport (
     release,
 )
 from aten._core.tensor.making cimport make_alias
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 from aten._core.base.keys import DispatchKey
 

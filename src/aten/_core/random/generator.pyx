@@ -21,7 +21,8 @@ from aten._core.random.random_numbers cimport (BLOCK, WORDS, Distribution, Engin
                                                fill_normal, fill_normal_blocks, fill_shuffled,
                                                fill_uniform, seed_engine)
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten._core.threads import forks
 
 cdef enum:

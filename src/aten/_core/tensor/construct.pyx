@@ -23,7 +23,8 @@ from aten._core.memory.storage cimport (Storage, expose, is_aligned, is_opaque, 
 from aten._core.tensor.making cimport make_contiguous, make_strided, make_tensor
 from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.python_numbers import item
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer, is_lazy
 
 # No address of a process is higher.
 cdef int64_t LARGEST_BYTES = <int64_t>1 << 57

@@ -21,7 +21,8 @@ from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.memory.storage cimport is_aligned, storage_at
 from aten._core.memory.storage import about_to_read
 from aten._core.tensor.making cimport make_tensor
-from aten._core.tensor.tensor cimport Tensor, data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport data_pointer, is_lazy
 
 cdef enum:
     DEVICE_CPU = 1

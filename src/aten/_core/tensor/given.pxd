@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef extern from "Python.h":
     PyObject* Py_True

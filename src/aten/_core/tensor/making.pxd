@@ -3,7 +3,8 @@
 from libc.stdint cimport int64_t
 
 from aten._core.memory.storage cimport Storage
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef Tensor make_tensor(Storage storage, int dtype_code, int ndim, const int64_t* sizes,
                         const int64_t* strides, int64_t offset)

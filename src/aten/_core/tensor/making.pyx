@@ -15,9 +15,9 @@ from aten._core.base.keys import DispatchKey
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.memory.storage cimport Storage, allocate, is_aligned, storage_over
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, keys_of_views, note_base, refresh_geometry, reserve, share_versions,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, keys_of_views, note_base, refresh_geometry,
+                                            reserve, share_versions)
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil

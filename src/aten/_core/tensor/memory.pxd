@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef struct Geometry:
     PyObject* storage           # borrowed, to be compared only

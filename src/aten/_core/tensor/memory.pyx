@@ -12,10 +12,10 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, is_dense, storage_extent
 from aten._core.memory.storage cimport (Storage, VersionCounter, allocate, copy_opaque,
                                         exchange_memory, is_opaque, retire)
-from aten._core.tensor.tensor cimport (
-    AutogradMeta, Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, has_autograd,
-    has_own_versions, set_geometry, set_versions,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (AutogradMeta, TensorImpl, const_data_pointer,
+                                            count_write, data_pointer, has_autograd,
+                                            has_own_versions, set_geometry, set_versions)
 
 cdef enum:
     FLOATING = 2                # the category from which on elements have gradients

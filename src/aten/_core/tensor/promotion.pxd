@@ -1,6 +1,6 @@
 """The common type of several operands, tensors and numbers, by torch's three ranks."""
 
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef struct Promotion:
     # The common type within each rank; -1 where no operand has that rank.

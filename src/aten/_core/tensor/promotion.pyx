@@ -10,7 +10,8 @@ from aten._core.base.dtypes cimport (BOOL, COMPLEX128, COMPLEX32, COMPLEX64, FLO
                                      INT64, category_of, default_dtype_code, dtype_from_code,
                                      promote_codes)
 from aten._core.base.dtypes import promote_types
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef enum:
     FLOATING = 2

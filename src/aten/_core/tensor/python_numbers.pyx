@@ -15,7 +15,8 @@ from aten._core.base.errors import DataDependentOutputException, NoElementsError
 from aten._core.memory.storage cimport is_opaque
 from aten._core.memory.storage import set_before_reading as set_before_exposing
 from aten._core.tensor.making cimport make_alias
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, is_lazy
 
 cdef extern from "Python.h":
     double PyFloat_Unpack2(const char*, int) except? -1.0

@@ -15,7 +15,8 @@ from aten._core.base.dtypes cimport category_of
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_integer
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten._core.views.views cimport (inferred_sizes, selected, slice_bounds, swapped, unsqueezed,
                                      view_of, view_strides)
 

@@ -3,7 +3,8 @@
 from libc.stdint cimport int64_t
 
 from aten._core.dispatch.dispatcher cimport Kernel
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef class ViewKernel(Kernel):
     cdef readonly str native

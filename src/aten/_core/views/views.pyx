@@ -18,10 +18,10 @@ from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.memory.storage cimport is_aligned
 from aten._core.tensor.making cimport make_alias, make_tensor
 from aten._core.tensor.making import is_fake
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, conjugate_bit, is_lazy, keys_of_views, negative_bit, note_base,
-    part_from_base, share_versions, wrap_dim,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, conjugate_bit, is_lazy, keys_of_views,
+                                            negative_bit, note_base, part_from_base,
+                                            share_versions, wrap_dim)
 
 ctypedef Tensor (*ViewFunction)(TensorImpl base, PyObject** stack, Py_ssize_t count)
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from aten._core.base.dtypes import dtype
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.registry import ops
 
 Dims = int | Sequence[int] | None

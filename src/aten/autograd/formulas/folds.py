@@ -8,7 +8,8 @@ from typing import Any
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.base.keys import gradient_modes
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.autograd.formulas.common import Dims, Maybe, count, dims_of, inverted, kept, spread
 from aten.registry import ops
 

@@ -12,7 +12,8 @@ from typing import Any
 from aten._core.base.device import device, layout
 from aten._core.base.dtypes import dtype, get_default_dtype
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.row_major import row_major
 from aten.registry import ops

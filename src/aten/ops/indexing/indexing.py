@@ -11,7 +11,8 @@ from math import prod
 
 from aten._core.base.errors import NoElementsError
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.indexing.scatter import (
     INDEX_TYPES,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aten._core.base.dtypes import DTYPES
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.prims import Number

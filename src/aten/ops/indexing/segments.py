@@ -8,7 +8,8 @@ from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.dtypes import DTYPES
 from aten._core.base.errors import NoElementsError
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op, operation_type
 from aten.ops.indexing.scatter import INDEX_TYPES, INT64, integer
 from aten.ops.requirements import refusal

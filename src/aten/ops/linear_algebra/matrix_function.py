@@ -8,7 +8,8 @@ from math import factorial, nan, prod
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.linear_algebra.matrix_checks import require_equal_sides, require_square
 from aten.registry import ops

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from aten._core.base.dtypes import dtype
 from aten._core.tensor.promotion import result_type
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.prims import Number
 from aten.registry import ops

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 
 from aten._core.base.dtypes import dtype
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.pointwise.selection import limited
 from aten.ops.requirements import (

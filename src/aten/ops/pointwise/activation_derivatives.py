@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.pointwise.activation import SQRT_TWO_OVER_PI
 from aten.ops.requirements import refusal, require_floating, require_inexact, require_number

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op, operation_type
 from aten.ops.reductions.reduction import vector_norm
 from aten.prims import Number, Prim, Value, broadcast_shapes

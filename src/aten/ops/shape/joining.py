@@ -8,7 +8,8 @@ from aten._core.base.device import MEMORY_FORMATS, memory_format
 from aten._core.base.dtypes import can_cast
 from aten._core.tensor import memory
 from aten._core.tensor.promotion import result_type
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.registry import ops
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from math import prod
 
 from aten._core.base.device import MEMORY_FORMATS, memory_format
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten._core.views.views import try_view
 from aten.ops.definition import op
 from aten.registry import ops

@@ -6,7 +6,8 @@ import math
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.indexing.scatter import at_least_vector
 from aten.ops.requirements import refusal

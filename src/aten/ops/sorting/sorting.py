@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.indexing.scatter import at_least_vector, in_order_of
 from aten.ops.requirements import refusal

@@ -7,7 +7,8 @@ import math
 from aten._core.base.dtypes import DTYPES
 from aten._core.base.errors import NoElementsError
 from aten._core.tensor.making import has_data
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.ops.sorting.sorting import differs_from_last

@@ -5,7 +5,8 @@ gather and scatter take an index for each element, index_add and its relatives o
 
 from __future__ import annotations
 
-from aten._core.tensor.tensor import Tensor, wrap_dimension
+from aten._core.tensor.tensor import Tensor
+from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.backends.cpu.kernels.indexing import picking
 from aten.backends.cpu.operators.places import (
     along,

@@ -12,7 +12,8 @@ from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.random.generator cimport Generator
 from aten._core.random.generator import default_generator
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, count_write, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, count_write, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept

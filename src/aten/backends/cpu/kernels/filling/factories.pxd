@@ -1,7 +1,8 @@
 """Factories: fresh tensors, empty or filled with one value."""
 
 from aten._core.dispatch.dispatcher cimport Kernel
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef class FactoryKernel(Kernel):
     cdef readonly str native

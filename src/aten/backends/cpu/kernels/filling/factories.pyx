@@ -21,7 +21,8 @@ from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.memory.storage cimport is_opaque
 from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.making cimport make_contiguous, make_strided
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten._core.threads.parallel cimport parallel_for
 
 cdef extern from "fills.h" nogil:

@@ -13,7 +13,8 @@ from libc.stdint cimport int64_t
 from aten._core.base.device cimport META
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor.tensor cimport Tensor, const_data_pointer, count_write, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport const_data_pointer, count_write, data_pointer
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_operand, begin_walk, coalesce,
                                                         reorder, run_walk)
 

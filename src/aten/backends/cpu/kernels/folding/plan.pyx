@@ -22,7 +22,8 @@ from aten._core.base.strides cimport contiguous_strides
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
 from aten._core.tensor.memory cimport check_unchanged
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer
 from aten.backends.cpu.kernels.moving.iterator cimport (MAXIMUM_OPERANDS, KernelFunction, Walk,
                                                         run_walk)
 

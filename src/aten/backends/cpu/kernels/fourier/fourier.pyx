@@ -14,7 +14,8 @@ from aten._core.base.device cimport CPU, META
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
-from aten._core.tensor.tensor cimport Tensor, count_write, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport count_write, data_pointer
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
     FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, is_alone, join_doubles,
     join_floats, lines_abreast, lone_doubles, lone_floats, part_doubles, part_floats, room_of,

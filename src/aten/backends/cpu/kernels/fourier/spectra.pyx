@@ -16,7 +16,8 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_dim, reads_flag, reads_integer
 from aten._core.tensor.making cimport make_strided
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, is_lazy
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
 from aten.backends.cpu.kernels.fourier.fourier cimport transform_lines
 

@@ -12,7 +12,8 @@ from aten._core.base.bounded cimport narrow_index, wide_index, within
 from aten._core.base.device cimport CPU, META
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, item_size
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 

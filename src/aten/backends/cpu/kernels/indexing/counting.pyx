@@ -12,7 +12,8 @@ from libc.stdlib cimport calloc, free
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport INT8, INT16, INT32, INT64, UINT8
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, const_data_pointer, data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport const_data_pointer, data_pointer, is_lazy
 from aten._core.threads.parallel cimport parallel_for, thread_count
 
 cdef enum:

@@ -24,7 +24,8 @@ from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.python_numbers import item
 from aten._core.tensor.construct import from_array_interface, tensor_from_data
 from aten._core.tensor.making import row_of
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, count_write, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, count_write, data_pointer
 from aten._core.views.views cimport ViewKernel, view_of
 from aten.backends.cpu.kernels.pointwise.pointwise import PointwiseKernel
 

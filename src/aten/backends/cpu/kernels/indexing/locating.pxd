@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef enum:
     # What `range_of_index` finds.

@@ -11,7 +11,8 @@ from aten._core.base.dtypes cimport INT32, INT64, dtype_from_code
 from aten._core.base.errors import NoElementsError
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten._core.views.views cimport view_of
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder, run_walk)

@@ -2,7 +2,8 @@
 
 from cpython.object cimport PyObject
 
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef Tensor compressed(TensorImpl source, TensorImpl mask)
 

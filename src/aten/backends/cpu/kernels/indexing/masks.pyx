@@ -18,8 +18,9 @@ from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport BOOL, INT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer, set_geometry)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, set_geometry)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.indexing.locating cimport require_memory
 

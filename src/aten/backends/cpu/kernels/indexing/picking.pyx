@@ -25,8 +25,8 @@ from aten._core.base.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMP
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, range_of_index, require_memory
 from aten.backends.cpu.kernels.moving.iterator cimport (MAXIMUM_OPERANDS, KernelFunction, Walk,

@@ -7,8 +7,8 @@ from libc.stdint cimport int64_t
 from aten._core.base.device cimport CPU, META
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, copy_of_indices
 from aten.backends.cpu.kernels.indexing.locating import wrong_index

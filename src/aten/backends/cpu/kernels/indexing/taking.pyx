@@ -12,8 +12,8 @@ from aten._core.base.dtypes cimport BOOL, INT32, INT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                       is_tensor)
+from aten._core.tensor.tensor cimport Tensor, is_tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.indexing.locating cimport NEGATIVE, OUTSIDE, copy_of_indices
 from aten.backends.cpu.kernels.indexing.locating import wrong_index

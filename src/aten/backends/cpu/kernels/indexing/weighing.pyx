@@ -11,7 +11,8 @@ from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, const_data_pointer, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport const_data_pointer, data_pointer
 
 cdef extern from "Python.h":
     bint PyFloat_CheckExact(PyObject*) noexcept

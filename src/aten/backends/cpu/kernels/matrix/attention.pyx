@@ -18,7 +18,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size
-from aten._core.tensor.tensor cimport TensorImpl, const_data_pointer, count_write, data_pointer
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.panels cimport (
     ATEN_BRAIN_PAIRS, ATEN_FLOATS, ATEN_PACK_BRAINS, ATEN_PACK_HALVES, ATEN_PACK_SHORTS,

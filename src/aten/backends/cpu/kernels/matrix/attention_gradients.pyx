@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, item_size
-from aten._core.tensor.tensor cimport TensorImpl, count_write
+from aten._core.tensor.tensor_impl cimport TensorImpl, count_write
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.attention cimport (CHUNK, Attention, Block, Heads,
                                                          check_attention, describe_attention,

@@ -15,7 +15,7 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply, multiply_nested
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Nesting, Product
 from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result

@@ -14,7 +14,8 @@ from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, dtype, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer, is_lazy
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
 from aten.backends.cpu.kernels.moving.moving cimport move_elements
 

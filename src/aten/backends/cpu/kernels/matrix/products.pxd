@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 

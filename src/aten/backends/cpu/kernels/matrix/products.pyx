@@ -17,8 +17,8 @@ from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.memory cimport (Geometry, check_internal_overlap, keep_geometry, may_overlap,
                                        prepare_out, restore_geometry, same_geometry)
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply, multiply_vectors
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block

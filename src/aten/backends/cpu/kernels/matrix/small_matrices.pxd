@@ -3,7 +3,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from aten._core.tensor.tensor cimport Tensor, TensorImpl
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 # Whether it is a tensor of real matrices or vectors in ordinary memory.
 cdef bint is_ordinary(PyObject* given) noexcept

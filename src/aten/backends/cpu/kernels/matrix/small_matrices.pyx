@@ -18,8 +18,8 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_flag
 from aten._core.tensor.making cimport make_strided
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, data_pointer,
-                                       is_lazy)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer, is_lazy
 from aten._core.threads.parallel cimport parallel_for
 
 cdef extern from "small_levels.h" nogil:

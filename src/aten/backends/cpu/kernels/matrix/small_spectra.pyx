@@ -18,7 +18,8 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_flag
 from aten._core.tensor.making cimport make_contiguous, make_strided
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
 from aten.backends.cpu.kernels.matrix.small_matrices cimport (columns_like, is_ordinary,

@@ -19,7 +19,8 @@ from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.memory.storage cimport Storage, copy_bytes, lazy_copy
 from aten._core.tensor.making cimport make_strided, make_tensor
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, is_lazy
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
 from aten.backends.cpu.kernels.moving.moving cimport move_elements
 

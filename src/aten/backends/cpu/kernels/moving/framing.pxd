@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef enum:
     # What stands beyond a border: one element, the elements within mirrored at the last one, that

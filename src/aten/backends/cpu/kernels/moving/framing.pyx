@@ -12,9 +12,9 @@ from libc.string cimport memcpy
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, is_lazy,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, is_lazy)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_run
 

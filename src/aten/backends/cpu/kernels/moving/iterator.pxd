@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef enum:
     MAXIMUM_OPERANDS = 16

@@ -13,7 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t
 from aten._core.base.dtypes cimport item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport is_opaque
-from aten._core.tensor.tensor cimport TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 
 cdef enum:

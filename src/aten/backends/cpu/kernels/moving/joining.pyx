@@ -22,9 +22,9 @@ from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
 from aten._core.tensor.memory cimport may_overlap
 from aten._core.tensor.promotion cimport Promotion, begin_promotion, promote_tensor, promoted
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, is_lazy,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, is_lazy)
 from aten._core.threads.parallel cimport parallel_for
 from aten._core.views.views cimport view_of
 from aten.backends.cpu.kernels.moving.moving cimport move_elements, move_run

@@ -17,7 +17,8 @@ from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, const_data_pointer, is_lazy
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, is_lazy
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
 from aten.backends.cpu.kernels.moving.framing cimport (

@@ -18,8 +18,8 @@ from aten._core.base.dtypes cimport (BFLOAT16, BOOL, FLOAT16, INT16, INT64, INT8
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.given cimport reads_dim, reads_flag, reads_integer
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
 from aten.backends.cpu.kernels.ordering.radix cimport (KeyOrder, describe_keys, key_of_rank,

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.base.device cimport CPU, device_from_codes
 from aten._core.base.dtypes cimport BOOL, COMPLEX128, FLOAT64, INT64, UINT64, item_size
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.moving.iterator cimport Walk, broadcast_into
 
 cdef extern from "Python.h":

@@ -19,8 +19,8 @@ from aten._core.base.dtypes cimport BOOL, DTYPE_COUNT, FLOAT64, INT64, default_d
 from aten._core.base.sizes cimport INLINE_DIMS
 from aten._core.base.strides cimport is_dense, is_row_major
 from aten._core.tensor.making cimport make_contiguous, make_strided
-from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
-                                       data_pointer)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.cost cimport LEAST_MEASURED, Cost, clock, grain, is_known, observe
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.moving.iterator cimport KernelFunction

@@ -25,7 +25,8 @@ from aten._core.tensor.memory cimport (Geometry, check_internal_overlap, check_u
                                        same_geometry)
 from aten._core.tensor.promotion cimport (Promotion, begin_promotion, promote_number,
                                           promote_tensor, promoted)
-from aten._core.tensor.tensor cimport Tensor, TensorImpl, count_write, data_pointer
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, count_write, data_pointer
 from aten.backends.cpu.kernels.moving.iterator cimport (KernelFunction, Walk, add_input,
                                                         add_operand, add_scalar, begin_walk,
                                                         coalesce, lengthen_rows, reorder, run_walk)

@@ -12,9 +12,9 @@ from libc.stdlib cimport free, malloc
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, is_lazy,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, is_lazy)
 from aten._core.threads.parallel cimport parallel_for
 
 cdef extern from "update_levels.h" nogil:

@@ -19,9 +19,9 @@ from libc.string cimport memcpy, memset
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
 from aten._core.base.sizes cimport read_sizes
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_STRETCH, ATEN_VECTORS, aten_channels, aten_finish, aten_window_kernels,

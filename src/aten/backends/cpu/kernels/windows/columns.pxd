@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 from aten.backends.cpu.kernels.windows.direct cimport aten_finish
 

@@ -16,7 +16,7 @@ from libc.string cimport memset
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport COMPLEX128, COMPLEX64, FLOAT32, FLOAT64, item_size
 from aten._core.memory.storage cimport Storage, allocate
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiply_here
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product

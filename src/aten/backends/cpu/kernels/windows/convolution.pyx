@@ -14,9 +14,9 @@ from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport read_sizes
 from aten._core.memory.storage cimport Storage, allocate
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, open_library
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer

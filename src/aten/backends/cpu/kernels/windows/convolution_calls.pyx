@@ -18,9 +18,9 @@ from aten._core.dispatch.dispatcher cimport Kernel
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, data_pointer, is_lazy, require_memory,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer, is_lazy,
+                                            require_memory)
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
     aten_finish, aten_windows, convolve_directly,

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint16_t
 
-from aten._core.tensor.tensor cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl
 
 cdef extern from "convolution_structures.h" nogil:
     enum:

@@ -16,9 +16,9 @@ threads and on what lies beside it, and its bits do not.
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, data_pointer, require_memory,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
+                                            require_memory)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.gliding cimport glide_all
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line

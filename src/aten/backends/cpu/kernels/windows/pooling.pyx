@@ -13,9 +13,9 @@ from libc.stdint cimport int64_t
 from aten._core.base.bounded cimport wide_index, within
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT8, item_size
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, require_memory)
 from aten._core.threads.parallel cimport Task, parallel_for
 from aten.backends.cpu.kernels.windows.maxima cimport find_lines, find_pixels
 

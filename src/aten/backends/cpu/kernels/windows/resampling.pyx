@@ -9,9 +9,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, UINT8, dtype_from_code
-from aten._core.tensor.tensor cimport (
-    Tensor, TensorImpl, const_data_pointer, count_write, data_pointer, require_memory,
-)
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for
 
 cdef enum:
