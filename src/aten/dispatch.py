@@ -19,9 +19,9 @@ from aten._core.dispatch import registrations
 from aten._core.dispatch.dispatcher import FallthroughKernel as FallthroughKernel
 from aten._core.dispatch.dispatcher import Kernel as Kernel
 from aten._core.dispatch.dispatcher import OpOverload as OpOverload
-from aten._core.dispatch.dispatcher import PythonKernel as PythonKernel
-from aten._core.dispatch.dispatcher import register_fallback as register_fallback
 from aten._core.dispatch.packets import OpOverloadPacket as OpOverloadPacket
+from aten._core.dispatch.python_kernel import PythonKernel as PythonKernel
+from aten._core.dispatch.python_kernel import register_fallback as register_fallback
 from aten._core.dispatch.registrations import code_generators as code_generators
 from aten._core.dispatch.registrations import set_code_generator as set_code_generator
 from aten._core.dispatch.tracing import trace_dispatch as trace_dispatch

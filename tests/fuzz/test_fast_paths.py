@@ -20,8 +20,8 @@ import pytest
 
 import aten
 from aten import registry
-from aten._core.dispatch.dispatcher import PythonKernel
 from aten._core.dispatch.fast_path import FastPath
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._generated.table import OPERATORS
 from aten.backends import fast_paths
 from aten.backends.cpu.kernels.matrix.small_matrices import SmallMatrixKernel

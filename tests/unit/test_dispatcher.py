@@ -11,8 +11,8 @@ from dispatched_operators import GOLDEN, answer, make_operator, make_tensor, nam
 import aten
 from aten import dispatch
 from aten._core.base.keys import device_type_of_backend, thread_included
-from aten._core.dispatch.dispatcher import PythonKernel
 from aten._core.dispatch.packets import MethodDescriptor, OpOverloadPacket
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._core.tensor.tensor import Tensor
 from aten.dispatch import DispatchKey, DispatchKeySet, FallthroughKernel
 from aten.schema import FunctionSchema

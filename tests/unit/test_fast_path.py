@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import aten
-from aten._core.dispatch.dispatcher import PythonKernel
 from aten._core.dispatch.fast_path import FastPath
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten.dispatch import DispatchKey, DispatchKeySet, trace_dispatch
 from aten.library import Library
 from aten.registry import operator

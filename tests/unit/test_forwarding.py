@@ -6,8 +6,8 @@ import pytest
 
 import aten
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import PythonKernel
 from aten._core.dispatch.forwarding import ForwardingKernel
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten.dispatch import trace_dispatch
 from aten.registry import operator
 

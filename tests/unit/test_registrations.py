@@ -11,7 +11,8 @@ from dispatched_operators import GOLDEN, SCALE, answer, make_operator, make_tens
 
 from aten import dispatch
 from aten._core.dispatch import registrations
-from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._core.dispatch.registrations import registrations_of
 from aten.dispatch import DispatchKey, FallthroughKernel
 
@@ -262,7 +263,7 @@ def test_rows_follow_code_generators(code_generators):
 def test_kernels_may_come_before_the_operator(tensor):
     namespace = next(names)
     registrations = registrations_of(f"{namespace}::scale")
-    from aten._core.dispatch.dispatcher import register_kernel
+    from aten._core.dispatch.python_kernel import register_kernel
 
     register_kernel(registrations, DispatchKey.CPU, answer("early"))
     assert OpOverload(namespace, "scale", "", SCALE)(tensor) == "early"

@@ -19,7 +19,7 @@ from aten._core.base.keys import (
     DispatchKeySet,
     IncludeDispatchKeyGuard,
 )
-from aten._core.dispatch.dispatcher import PythonKernel, register_kernel
+from aten._core.dispatch.python_kernel import PythonKernel, register_kernel
 from aten.autograd import casting
 from aten.registry import operator
 

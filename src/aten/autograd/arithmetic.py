@@ -6,7 +6,8 @@ import math
 
 from aten._core.autograd import engine, node, operator_node, operators
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import OpOverload, register_fallback
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import register_fallback
 from aten._core.tensor.tensor import Tensor
 from aten.autograd.formulas.common import extent_of, sum_to_size
 from aten.registry import ops

@@ -14,7 +14,8 @@ from aten._core.base.keys import (
     ExcludeDispatchKeyGuard,
     gradient_modes,
 )
-from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 

@@ -15,7 +15,8 @@ from aten import registry
 from aten._core.base.device import memory_format
 from aten._core.base.dtypes import DTYPES, can_cast, dtype, get_default_dtype
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._core.tensor import memory
 from aten._core.tensor.promotion import result_type
 from aten._core.tensor.tensor import Tensor

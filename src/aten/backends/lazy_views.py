@@ -7,7 +7,8 @@ in memory of its own; where it writes to one, what it wrote goes back through th
 from __future__ import annotations
 
 from aten._core.base.keys import DispatchKey, DispatchKeySet, ExcludeDispatchKeyGuard
-from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload, register_fallback
+from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload
+from aten._core.dispatch.python_kernel import register_fallback
 from aten._core.tensor.tensor import Tensor
 from aten.registry import operator
 

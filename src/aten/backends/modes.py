@@ -16,8 +16,9 @@ from aten._core.base.keys import (
     IncludeDispatchKeyGuard,
     thread_excluded,
 )
-from aten._core.dispatch.dispatcher import OpOverload, register_fallback
+from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.overriding import not_asked
+from aten._core.dispatch.python_kernel import register_fallback
 from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor import Tensor
 

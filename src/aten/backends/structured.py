@@ -13,7 +13,8 @@ from aten import registry
 from aten._core.base.device import device_types
 from aten._core.base.dtypes import dtype
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._core.tensor.tensor import Tensor
 from aten.backends import fast_paths
 from aten.backends.composite import install_variant

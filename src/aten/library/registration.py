@@ -17,14 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from aten._core.base.device import device, device_types
 from aten._core.base.keys import BACKENDS, DispatchKey, parse_dispatch_key
-from aten._core.dispatch.dispatcher import (
-    FallthroughKernel,
-    Kernel,
-    OpOverload,
-    PythonKernel,
-    register_fallback,
-)
-from aten._core.dispatch.dispatcher import register_kernel as add_kernel
+from aten._core.dispatch.dispatcher import FallthroughKernel, Kernel, OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel, register_fallback
+from aten._core.dispatch.python_kernel import register_kernel as add_kernel
 from aten._core.dispatch.registrations import caller_place, registrations_of
 from aten.registry import define as define_operator
 from aten.registry import find_operator, split_name, undefine

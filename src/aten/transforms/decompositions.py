@@ -12,7 +12,8 @@ from typing import Any
 
 from aten import registry
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel
 from aten._generated.table import OPERATORS
 from aten.backends import core_set
 from aten.backends.composite import is_variant, variant_function

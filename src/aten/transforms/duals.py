@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from aten._core.base.keys import DispatchKey, DispatchKeySet
-from aten._core.dispatch.dispatcher import OpOverload, register_fallback
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import register_fallback
 from aten._core.tensor.making import add_keys, with_keys
 from aten._core.tensor.tensor import Tensor
 from aten._core.threads import forks

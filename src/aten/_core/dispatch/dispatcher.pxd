@@ -33,19 +33,6 @@ cdef enum Returned:
     TENSOR_LIST = 5
     OTHER = 6
 
-cdef class PythonKernel(Kernel):            # calls a Python function with the schema's arguments
-    cdef readonly object function
-    cdef readonly bint with_keyset          # the function wants the DispatchKeySet first
-    cdef readonly bint with_op              # the function wants the OpOverload before the arguments
-    cdef object parameters                  # what the function can be called with, once looked up
-    cdef object fits                        # the operator whose arguments are all parameters of it
-    cdef readonly int device_type           # of the one backend it is registered for, or -1
-    cdef bint is_registered
-
-    cdef object call_fitted(self, OpOverload op, uint64_t keys, PyObject** stack)
-    cdef object checked(self, OpOverload op, PyObject** stack, object result)
-    cdef int serve(self, int device_type) except -1
-
 cdef class FallthroughKernel(Kernel):       # skipped: the next key is taken
     pass
 
@@ -90,6 +77,9 @@ cdef class OpOverload:
 
 # The keys of a Tensor, Tensor? or list of them; 0 for everything else.
 cdef uint64_t keys_of_value(PyObject* value) except? 0
+
+# What puts errors into words; imported when it is first needed.
+cdef object explain()
 
 # Grows with every change of what serves which operator.
 cdef uint64_t registration_epoch

@@ -1,7 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.python_kernel import PythonKernel
 
 class CustomOperator:
     _opoverload: OpOverload

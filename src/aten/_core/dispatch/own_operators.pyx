@@ -5,13 +5,9 @@
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
-from aten._core.dispatch.dispatcher cimport (
-    OpOverload,
-    PythonKernel,
-    PyVectorcall_NARGS,
-    call_with_tuple,
-    make_vectorcallable,
-)
+from aten._core.dispatch.dispatcher cimport (OpOverload, PyVectorcall_NARGS, call_with_tuple,
+                                             make_vectorcallable)
+from aten._core.dispatch.python_kernel cimport PythonKernel
 from aten._core.tensor.tensor_impl cimport TensorImpl
 
 

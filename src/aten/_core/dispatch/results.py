@@ -16,7 +16,8 @@ from aten._core.tensor.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aten._core.dispatch.dispatcher import OpOverload, PythonKernel
+    from aten._core.dispatch.dispatcher import OpOverload
+    from aten._core.dispatch.python_kernel import PythonKernel
     from aten.schema.types import Type
 
 # What values of a type are instances of; types that are not here take anything.

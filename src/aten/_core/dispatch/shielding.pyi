@@ -1,3 +1,3 @@
-from aten._core.dispatch.dispatcher import PythonKernel
+from aten._core.dispatch.python_kernel import PythonKernel
 
 class ShieldedKernel(PythonKernel): ...

@@ -15,14 +15,9 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from aten._core.base.keys cimport DispatchKeySet, local_state, recording_bit
-from aten._core.dispatch.dispatcher cimport (
-    INLINE_ARGUMENTS,
-    LargeStack,
-    OpOverload,
-    PythonKernel,
-    keys_of_value,
-    release,
-)
+from aten._core.dispatch.dispatcher cimport (INLINE_ARGUMENTS, LargeStack, OpOverload,
+                                             keys_of_value, release)
+from aten._core.dispatch.python_kernel cimport PythonKernel
 from aten._core.tensor.making cimport make_alias
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl

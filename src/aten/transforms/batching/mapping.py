@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload, register_fallback
+from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload
+from aten._core.dispatch.python_kernel import register_fallback
 from aten._core.tensor.tensor import Tensor
 from aten._core.threads import forks
 from aten.autograd.function import set_function_of_rows
