@@ -124,6 +124,9 @@ def _digest(value: Any) -> str:
         if isinstance(one, aten.Tensor):
             hashed.update(f"{one.dtype}{tuple(one.shape)}".encode())
             flat = one.detach().resolve_conj().resolve_neg().contiguous().reshape((-1,))
+            flat = aten.view_as_real(flat).reshape((-1,)) if flat.is_complex() else flat
+            # Which NaN an invalid operation gives is the processor's: of one sign, or the other.
+            flat = flat.where(flat == flat, float("nan")) if flat.is_floating_point() else flat
             hashed.update(bytes(flat.view(aten.uint8).tolist()) if flat.numel() else b"")
         elif isinstance(one, (list, tuple)):
             waiting.extend(one)

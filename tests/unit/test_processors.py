@@ -87,3 +87,41 @@ def test_files_that_brought_kernels_ask_for_no_wider_vectors(older, monkeypatch)
     assert jit.assembly(llvm_ir(program_for("sigmoid")))
     monkeypatch.setattr(brought, "vector_bytes", 16)
     assert jit.vector_bytes() == 16
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("float", np.float32), ("double", np.float64)])
+@pytest.mark.parametrize("fold", ["fadd", "fmul"])
+def test_lanes_are_folded_by_halves_as_this_processor_does(kind, dtype, fold):
+    import ctypes
+
+    from aten.backends.cpu.lane_folds import folded_by_halves
+
+    bits, start = 8 * dtype().itemsize, "-0.000000e+00" if fold == "fadd" else "1.000000e+00"
+    lanes = 64 // dtype().itemsize
+    name = f"llvm.vector.reduce.{fold}.v{lanes}f{bits}"
+    text = f"""
+define void @SYMBOL(ptr %from, ptr %to) {{
+  %1 = load <{lanes} x {kind}>, ptr %from, align 4
+  %2 = tail call reassoc {kind} @{name}({kind} {start}, <{lanes} x {kind}> %1)
+  store {kind} %2, ptr %to, align 4
+  ret void
+}}
+declare {kind} @{name}({kind}, <{lanes} x {kind}>)
+"""
+    session = jit.session()
+    if not session.triple.startswith("x86_64"):
+        pytest.skip("the order is that of x86, which this processor does not have of itself")
+    written = folded_by_halves(text)
+    assert "shufflevector" in written
+    results = []
+    values = np.random.default_rng(0).standard_normal((500, lanes)).astype(dtype)
+    for number, one in enumerate((text, written)):
+        symbol = f"lanes_{fold}_{kind}_{number}"
+        module = session.llvm.parse_assembly(one.replace("SYMBOL", symbol))
+        address, library = session.loaded(session.machine.emit_object(module), symbol)
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+        found = np.zeros(len(values), dtype)
+        for place, row in enumerate(values):
+            call(row.ctypes.data, found[place:].ctypes.data)
+        results.append((found, library))
+    assert (results[0][0] == results[1][0]).all()

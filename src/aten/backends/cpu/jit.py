@@ -25,13 +25,14 @@ from typing import Any
 from aten import config
 from aten._core.threads import forks
 from aten.backends.cpu import brought
+from aten.backends.cpu.lane_folds import folded_by_halves
 from aten.backends.cpu.variants import VARIANT
 from aten.backends.cpu.widths import is_allowed
 
 _MAGIC = b"ATENOBJ1"
 # A file in a kernel's place that is larger than any kernel is none.
 _MOST_BYTES = 1 << 26
-_FORMAT_VERSION = "2"
+_FORMAT_VERSION = "3"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
 # Seconds after which a file not moved into place yet was left behind by a process that died.
@@ -133,7 +134,11 @@ class Session:
         options.loop_unrolling = True
         builder = llvm.create_pass_builder(self.machine, options)
         builder.getModulePassManager().run(module, builder)
-        return self.inlined(module, builder) if VARIANT in text else module
+        if VARIANT in text:
+            module = self.inlined(module, builder)
+        if self.triple.startswith("x86_64"):
+            return module
+        return llvm.parse_assembly(folded_by_halves(str(module)))
 
     def inlined(self, module: Any, builder: Any) -> Any:
         """`module` with the functions inlined that were to be called until loops were vectors.
