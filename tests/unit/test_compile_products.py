@@ -3,11 +3,15 @@
 import pytest
 
 import aten
+from aten.backends.cpu.kernels.matrix import matrix_tiles
+from aten.backends.cpu.kernels.matrix.strips import multiplied, width_of_strips
 from aten.nn import Linear
+
+PRODUCT = "fused.strips_product.default"
 
 
 def right_operands(compiled):
-    """What the products of its first program read on the right, as they run."""
+    """What the products of its first program read on the right, as they run; None: no strips."""
     program = compiled.programs()[0]
     prepared = dict(
         zip(
@@ -16,23 +20,55 @@ def right_operands(compiled):
             strict=True,
         )
     )
-    found = [node.args[-1] for node in program.graph.nodes if "mm" in node.target]
-    return [prepared.get(node) for node in found]
+    nodes = [one for one in program.graph.nodes if "mm" in one.target or one.target == PRODUCT]
+    return [prepared[one.args[1]] if one.target == PRODUCT else None for one in nodes]
+
+
+def joined(strips, columns):
+    count, depth, width = strips.shape
+    return strips.permute(1, 0, 2).reshape(depth, count * width)[:, :columns]
+
+
+def in_strips(matrix):
+    """What a compiled program makes of a matrix."""
+    depth, columns = matrix.shape
+    width = width_of_strips(str(matrix.dtype).removeprefix("aten."), columns)
+    count = -(-columns // width)
+    padded = aten.nn.functional.pad(matrix, [0, count * width - columns])
+    return padded.reshape(depth, count, width).permute(1, 0, 2).contiguous()
+
+
+@pytest.fixture(params=[16, 32, 64])
+def width(request):
+    """Each width of vectors that the processor has."""
+    before = matrix_tiles.vector_bytes()
+    if request.param > before:
+        pytest.skip("the processor has no vectors of this width")
+    matrix_tiles.set_vector_bytes(request.param)
+    yield request.param
+    matrix_tiles.set_vector_bytes(before)
 
 
 @pytest.mark.parametrize("element", [aten.float32, aten.float64])
-@pytest.mark.parametrize("columns", [48, 50])
-def test_steady_weights_are_laid_out_by_rows(element, columns):
-    layer = Linear(70, columns, dtype=element)
+@pytest.mark.parametrize("columns", [2, 48, 50])
+@pytest.mark.parametrize("bias", [False, True])
+def test_steady_weights_are_laid_out_in_strips(element, columns, bias):
+    layer = Linear(70, columns, bias=bias, dtype=element)
     compiled = aten.compile(lambda x: layer(x))
     image = aten.randn(33, 70, dtype=element)
     with aten.no_grad():
         aten.testing.assert_close(compiled(image), layer(image))
-        (weight,) = right_operands(compiled)
-        assert aten.equal(weight, layer.weight.t())
-        row, column = weight.stride()
-        assert column == 1
-        assert row * weight.element_size() % 64 == 0
+        (strips,) = right_operands(compiled)
+        assert aten.equal(joined(strips, columns), layer.weight.t())
+
+
+def test_weights_that_lie_by_rows_are_laid_out_too_and_keep_the_bits():
+    weight, bias = aten.randn(300, 130), aten.randn(130)
+    compiled = aten.compile(lambda x: aten.addmm(bias, x, weight))
+    for rows in (1, 7, 33, 130):
+        image = aten.randn(rows, 300)
+        assert aten.equal(compiled(image), aten.addmm(bias, image, weight))
+    assert right_operands(compiled)[0] is not None
 
 
 def test_weights_are_laid_out_again_when_they_were_written_to():
@@ -43,8 +79,8 @@ def test_weights_are_laid_out_again_when_they_were_written_to():
         compiled(image)
         layer.weight.mul_(2)
         aten.testing.assert_close(compiled(image), layer(image))
-        (weight,) = right_operands(compiled)
-        assert aten.equal(weight, layer.weight.t())
+        (strips,) = right_operands(compiled)
+        assert aten.equal(joined(strips, 16), layer.weight.t())
 
 
 def test_a_weight_of_several_products_is_laid_out_once():
@@ -67,3 +103,105 @@ def test_arguments_and_weights_of_inference_mode_stay_as_they_lie():
         given(image, aten.randn(16, 24))
     assert right_operands(compiled) == [None]
     assert right_operands(given) == [None]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, w, b: aten.addmm(b, x, w, beta=0.5),
+        lambda x, w, b: aten.addmm(b, x, w, alpha=2),
+        lambda x, w, b: aten.addmm(b[:1], x, w),
+        lambda x, w, b: aten.addmm(b.expand(9, 20), x, w),
+        lambda x, w, b: x.double() @ w.double() + b,
+        lambda x, w, b: x.bfloat16() @ w.bfloat16() + b,
+        lambda x, w, b: x @ w[:, :1] + b,
+        lambda x, w, b: x.t()[:9, :9] @ w[:9] + b,
+    ],
+)
+def test_other_products_give_what_they_gave(call):
+    weight, bias = aten.randn(30, 20), aten.randn(20)
+    image = aten.randn(9, 30)
+    compiled = aten.compile(lambda x: call(x, weight, bias))
+    aten.testing.assert_close(compiled(image), call(image, weight, bias))
+
+
+def test_a_size_that_is_a_symbol():
+    layer = Linear(40, 30)
+    compiled = aten.compile(lambda x: layer(x), dynamic=True)
+    with aten.no_grad():
+        for rows in (2, 3, 17, 40, 300):
+            image = aten.randn(rows, 40)
+            aten.testing.assert_close(compiled(image), layer(image))
+    assert right_operands(compiled)[0] is not None
+
+
+def test_a_kernel_that_somebody_registered_is_met():
+    weight = aten.randn(12, 8)
+    compiled = aten.compile(lambda x: x @ weight)
+    image = aten.randn(3, 12)
+    assert aten.equal(compiled(image), image @ weight)
+    library = aten.library.Library("aten", "IMPL")
+    with pytest.warns(UserWarning, match="mm"):
+        library.impl("mm", lambda left, right: aten.zeros(3, 8), "CPU")
+    try:
+        assert compiled(image).abs().sum() == 0
+    finally:
+        library._destroy()
+    assert aten.equal(compiled(image), image @ weight)
+
+
+@pytest.mark.parametrize("element", [aten.float32, aten.float64])
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"),
+    [(1, 1, 1), (1, 300, 70), (5, 129, 97), (16, 128, 48), (33, 515, 50), (130, 300, 1100)],
+)
+def test_bits_of_products_as_they_lie(width, element, rows, depth, columns):
+    left, right = aten.randn(rows, depth, dtype=element), aten.randn(depth, columns, dtype=element)
+    bias = aten.randn(columns, dtype=element)
+    strips = in_strips(right)
+    product = aten.ops.fused.strips_product
+    stepped = aten.randn(2 * rows, 2 * depth, dtype=element)[::2, ::2]
+    for given in (left, left.t().contiguous().t(), stepped):
+        for added in (None, bias):
+            found = multiplied(given, strips, added, columns)
+            assert aten.equal(found, product(given, strips, added, columns))
+            exact = given.double() @ right.double()
+            exact = exact if added is None else exact + added.double()
+            aten.testing.assert_close(found.double(), exact, rtol=1e-4, atol=1e-4)
+            for row in {0, rows // 2, rows - 1}:
+                alone = product(given[row : row + 1], strips, added, columns)
+                assert aten.equal(alone, found[row : row + 1])
+
+
+def test_threads_do_not_change_bits():
+    left, right = aten.randn(100, 700), aten.randn(700, 500)
+    strips, threads = in_strips(right), aten.get_num_threads()
+    product = aten.ops.fused.strips_product
+    found = product(left, strips, None, 500)
+    try:
+        aten.set_num_threads(1)
+        assert aten.equal(product(left, strips, None, 500), found)
+    finally:
+        aten.set_num_threads(threads)
+
+
+def test_strips_of_another_width_and_wrong_ones():
+    left, right = aten.randn(6, 20), aten.randn(20, 10)
+    product = aten.ops.fused.strips_product
+    narrow = right.reshape(20, 2, 5).permute(1, 0, 2).contiguous()
+    aten.testing.assert_close(product(left, narrow, None, 10), left @ right)
+    aten.testing.assert_close(product(left, narrow, None, 7), left @ right[:, :7])
+    assert product(left[:0], narrow, None, 10).shape == (0, 10)
+    strips = in_strips(right)
+    for wrong in [
+        (left, strips, None, strips.shape[2] + 1),
+        (left, strips[0], None, 10),
+        (left[:, :5], strips, None, 10),
+        (left, strips, aten.randn(4), 10),
+        (left, strips.double(), None, 10),
+        (left[0], strips, None, 10),
+        (left, strips, None, -1),
+    ]:
+        assert multiplied(*wrong) is None
+        with pytest.raises((RuntimeError, IndexError)):
+            product(*wrong)

@@ -10,10 +10,12 @@ from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
+from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators import conv
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
+from aten.ops.linear_algebra.strips import STRIPS
 from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
 from aten.ops.windows.epilogues import EPILOGUES
@@ -25,7 +27,7 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
-    for schema, composition in {**SEQUENCES, **EPILOGUES}.items():
+    for schema, composition in {**SEQUENCES, **EPILOGUES, **STRIPS}.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
         op.register(key, ShieldedKernel(composition), place_of(composition))
@@ -33,6 +35,9 @@ def load() -> None:
             convolution = ShieldedKernel(conv.convolution_epilogue)
             place = place_of(conv.convolution_epilogue)
             op.register(DispatchKey.CPU, ConvolutionKernel(convolution, True), place)
+        if op.name == "strips_product":
+            strips = StripsKernel(ShieldedKernel(composition))
+            op.register(DispatchKey.CPU, strips, place_of(composition))
 
 
 def _define(

@@ -38,6 +38,7 @@ from aten.registry import find_operator
 Written = dict[str, Any]
 _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
+_STRIPS_PRODUCT = "fused.strips_product.default"
 _MAX_POOL = "aten.max_pool2d_with_indices.default"
 _VIEWS = frozenset(
     f"aten.{name}"
@@ -52,6 +53,7 @@ _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 _DIRECT: dict[str, tuple[str, ...]] = {
     "direct.convolution": ("aten::convolution",),
     "direct.max_pool": ("aten::max_pool2d_with_indices",),
+    "direct.strips_product": (),
     "direct.window": (),
     **{f"direct.product:{form}": (f"aten::{form}",) for form in _PRODUCTS},
 }
@@ -329,6 +331,9 @@ def _direct_pooling(node: Node, users: dict[Node, list[Node]]) -> Node | None:
 
 
 def _direct_product(node: Node) -> Node | None:
+    if node.target == _STRIPS_PRODUCT:
+        target = "direct.strips_product"
+        return Node(node.name, "call_function", target, node.args, {}, node.meta)
     namespace, form, _ = (*node.target.split("."), "", "")[:3]
     op = operator_of(node)
     if namespace != "aten" or form not in _PRODUCTS or op is None:

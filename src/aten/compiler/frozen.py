@@ -360,6 +360,19 @@ def _product(form: str) -> Callable[..., Any]:
     return call
 
 
+def _strips_product(_: str) -> Callable[..., Any]:
+    """`fused::strips_product`; the operator itself for what is no ordinary call."""
+    from aten.backends.cpu.kernels.matrix.strips import multiplied
+
+    otherwise = _operator("fused::strips_product")
+
+    def call(*args: Any) -> Any:
+        made = multiplied(*args)
+        return otherwise(*args) if made is None else made
+
+    return call
+
+
 def _window(_: str) -> Callable[..., Any]:
     """The memory of a tensor with other sizes and strides, so many elements on."""
 
@@ -379,6 +392,7 @@ _DIRECT = {
     "convolution": _convolution,
     "max_pool": _max_pool,
     "product": _product,
+    "strips_product": _strips_product,
     "window": _window,
 }
 _FUNCTIONS = {

@@ -5,29 +5,26 @@ Each takes a graph and gives one; all are listed in `prepared`.
 
 from __future__ import annotations
 
-from aten._core.base.device import MEMORY_FORMATS
 from aten.compiler.epilogues import with_epilogues, with_padding
+from aten.compiler.products import with_weights_in_strips
 from aten.compiler.rewriting import Rewriting, users_of
-from aten.compiler.values import is_as_made, operator_of
+from aten.compiler.values import operator_of
 from aten.graph.ir import Graph, Node
 from aten.registry import USER_DEFINED
 
-# Bytes of a line of the cache.
-_LINE = 64
-_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
-# Products of matrices, and which argument is the right operand.
-_PRODUCTS = {"aten.mm.default": 1, "aten.addmm.default": 2}
 
-
-def prepared(graph: Graph, steady: frozenset[str]) -> Graph:
+def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
     """`graph` as it is partitioned: batch norms, paddings, sums and activations taken into
-    convolutions, weights of products laid out by rows, and nothing unused.
+    convolutions, weights of products laid out in strips if that is asked for, nothing unused.
 
     What depends on the constants named `steady` alone is computed once.
     """
     graph = without_unused(known_moments(graph, steady))
     graph = with_epilogues(with_padding(graph))
-    return with_weights_by_rows(graph, steady)
+    if not strips:
+        return graph
+    inputs = {one for one in graph.placeholders if one.name in steady} - written_inputs(graph)
+    return with_weights_in_strips(graph, inputs.union(constant_part(graph, inputs)))
 
 
 def known_moments(graph: Graph, steady: frozenset[str]) -> Graph:
@@ -122,58 +119,6 @@ def _scaled(rewriting: Rewriting, source: Node, scale: Node, shift: Node) -> Nod
         shift = call("aten.add.Tensor", shift, call("aten.mul.Tensor", bias, scale))
     rewriting.drop(rewriting.current[source])
     return call("aten.convolution.default", image, weight, shift, *others)
-
-
-def with_weights_by_rows(graph: Graph, steady: frozenset[str]) -> Graph:
-    """The graph with steady right operands of products laid out by rows, a copy that is made once.
-
-    Products then read them as they lie, with the next columns fetched ahead; of columns that are
-    runs of memory, as linear layers have them, they would take dots, which reach three quarters of
-    that speed on processors with few registers. Results are those of the dots but for rounding.
-    """
-    same = set(constant_part(graph, {one for one in graph.placeholders if one.name in steady}))
-    rewriting = Rewriting(graph)
-    laid: dict[tuple[str, str], Node] = {}
-    for node in graph.nodes:
-        made = rewriting.keep(node)
-        place = _PRODUCTS.get(node.target)
-        if place is None or node.args[place] not in same or not _has_long_columns(node, place):
-            continue
-        weight = node.args[place]
-        rewriting.drop(made)
-        # Each product has a transpose of its own, of the same weight.
-        key = (weight.target, repr((weight.args, weight.kwargs)))
-        if key not in laid:
-            laid[key] = _by_rows(rewriting, rewriting.of(weight))
-        made.args = (*made.args[:place], laid[key], *made.args[place + 1 :])
-        rewriting.nodes.append(made)
-    return rewriting.finished() if laid else graph
-
-
-def _by_rows(rewriting: Rewriting, weight: Node) -> Node:
-    """A matrix by rows, each of which begins a line of the cache."""
-    call, meta = rewriting.call, weight.meta["val"]
-    columns = meta.shape[1]
-    laid = call("aten.clone.default", weight, memory_format=_CONTIGUOUS)
-    missing = -columns % (_LINE // meta.dtype.itemsize)
-    if not missing:
-        return laid
-    padded = call("aten.constant_pad_nd.default", laid, [0, missing])
-    return call("aten.slice.Tensor", padded, 1, 0, columns)
-
-
-def _has_long_columns(node: Node, place: int) -> bool:
-    """Whether a product of ours has a right operand whose columns are runs of memory."""
-    weight, op = node.args[place].meta["val"], operator_of(node)
-    rows, columns = weight.shape
-    return (
-        op is not None
-        and is_as_made(op)
-        and weight.device.type == "cpu"
-        and weight.dtype.name in ("float32", "float64")
-        and min(rows, columns) > 1
-        and tuple(weight.stride) == (1, rows)
-    )
 
 
 def without_unused(graph: Graph) -> Graph:

@@ -21,7 +21,8 @@ from aten.graph.pytree import map_tensors
 class CompiledProgram:
     """A recorded graph whose groups of operators run as one kernel each.
 
-    Its first inputs are arguments, the others are `constants`.
+    Its first inputs are arguments, the others are `constants`. Groups have at least `least`
+    operators; with `strips` weights of products are laid out as this processor's kernels read them.
 
     Attributes:
         recorded: the program as it was captured.
@@ -43,12 +44,13 @@ class CompiledProgram:
         constants: Sequence[Tensor],
         results: Any,
         least: int = LEAST_OPERATORS,
+        strips: bool = True,
     ) -> None:
         self.recorded = graph
         self.writes = writes(graph)
         self.constants = constants
         steady = _steady(graph, constants)
-        graph, self.preparation = _parted(prepared(graph, steady), constants, steady)
+        graph, self.preparation = _parted(prepared(graph, steady, strips), constants, steady)
         self.partition = partition(graph, least)
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes

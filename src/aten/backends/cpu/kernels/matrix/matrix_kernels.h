@@ -45,7 +45,8 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
     ELEMENT *out = tile->out;
     const ELEMENT *fetched = addend ? addend : out;
     int64_t fetched_row = addend ? tile->addend_row : tile->out_row;
-    int64_t fetches = rows, fetches_ahead = tile->ahead_rows;
+    int64_t fetches = tile->fetches_results ? rows : 0, fetches_ahead = tile->ahead_rows;
+    const int64_t fetch_steps = tile->fetch;
     const ELEMENT *start = tile->start;
     ELEMENT *keep = tile->keep;
     int64_t k = 0, end;
@@ -60,7 +61,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
             start += tile->kept_row;
         }
     while (k < depth) {
-        end = fetch && depth - k > ATEN_FETCH_STEPS ? k + ATEN_FETCH_STEPS : depth;
+        end = fetch && depth - k > fetch_steps ? k + fetch_steps : depth;
         if (fetch && fetches == 0) {
             fetched = tile->ahead;
             fetched_row = tile->ahead_row;
@@ -209,6 +210,14 @@ static TARGET void NAME(strip)(aten_tile *tile, int64_t rows)
     }
 }
 
+/* Steps between fetches with which a tile is done with its share of what lies ahead. */
+static inline int NAME(fetch_steps)(const aten_tile *tile, int64_t rows)
+{
+    const int64_t share = (tile->ahead_rows * ROWS + rows - 1) / rows;
+    const int64_t steps = tile->depth / (share + ROWS);
+    return steps < 1 ? 1 : steps < ATEN_FETCH_STEPS ? (int)steps : ATEN_FETCH_STEPS;
+}
+
 /* A tile of those steps, as far as all strips have it in common. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(begin_steps)(const aten_block *block, const aten_steps *steps, aten_tile *tile)
@@ -221,7 +230,8 @@ NAME(begin_steps)(const aten_block *block, const aten_steps *steps, aten_tile *t
     tile->out_row = block->out_row;
     tile->alpha = block->alpha;
     tile->beta = steps->stretch ? 1 : block->beta;
-    tile->fetch = block->fetch;
+    tile->fetch = block->fetch ? ATEN_FETCH_STEPS : 0;
+    tile->fetches_results = 1;
     tile->ahead_row = 0;
     tile->kept_row = steps->sums_row;
 }
@@ -373,6 +383,8 @@ static TARGET void NAME(multiply_packed)(const aten_block *block, const aten_ste
                    block->width, packed);
         tile.left = left;
         tile.right = packed;
+        if (tile.ahead_rows && !tile.ahead_column)
+            tile.fetch = NAME(fetch_steps)(&tile, block->rows);
         NAME(strip)(&tile, block->rows);
     }
 }
@@ -433,9 +445,45 @@ static TARGET void NAME(multiply)(const aten_block *whole)
     }
 }
 
+/* All rows with a right operand laid out in strips of `width` columns, each with all steps of the
+   depth one after the other: it steps by the width, and a column is as far from the next one as the
+   depth is long. It is read once from end to end, while a strip's results stay in the nearest
+   cache; what comes next is fetched meanwhile. */
+static TARGET void NAME(multiply_strips)(const aten_block *block)
+{
+    const int64_t end = (block->columns + block->width - 1) / block->width * block->width;
+    int64_t column, next;
+    aten_steps steps = {0};
+    aten_tile tile;
+    for (column = 0; column < end; column += block->width) {
+        steps.begin = 0;
+        do {
+            const int64_t left = block->depth - steps.begin;
+            steps.stretch = steps.begin;
+            steps.count = left < ATEN_STRETCH ? left : ATEN_STRETCH;
+            NAME(begin_steps)(block, &steps, &tile);
+            NAME(begin_strip)(block, &steps, 0, column, &tile);
+            tile.left = (const ELEMENT *)block->left + steps.begin * block->left_step;
+            next = left - steps.count ? left - steps.count : block->depth;
+            tile.ahead = (const ELEMENT *)tile.right + steps.count * block->width;
+            tile.ahead_row = block->width;
+            tile.ahead_rows = next < ATEN_STRETCH ? next : ATEN_STRETCH;
+            tile.ahead_column = 0;
+            /* The first tiles write results where nothing was; then these are in the cache. */
+            tile.fetches_results = steps.begin == 0;
+            if (block->fetch)
+                tile.fetch = NAME(fetch_steps)(&tile, block->rows);
+            NAME(strip)(&tile, block->rows);
+            steps.begin += ATEN_STRETCH;
+        } while (steps.begin < block->depth);
+    }
+}
+
 #include "matrix_dots.h"
 
-static const aten_kernels NAME(kernels) = {LANES, ROWS, NAME(multiply), NAME(dots), NAME(dot)};
+static const aten_kernels NAME(kernels) = {
+    LANES, ROWS, NAME(multiply), NAME(multiply_strips), NAME(dots), NAME(dot),
+};
 
 #undef TILE_OF
 #undef TILES_OF

@@ -65,7 +65,7 @@ typedef struct {
        addend may be absent. With `fetch`, a largest tile also fetches `ahead_rows` rows at
        `ahead`, as wide as it is, if there is time. A strip's tiles share its rows ahead, or, where
        `ahead_column` is not zero, as many columns that lie so far from each other. */
-    int fetch;
+    int fetch, fetches_results;
     int64_t columns, depth;
     const void *left, *right, *addend, *ahead;
     void *out;
@@ -112,6 +112,7 @@ typedef struct {
 typedef struct {
     int lanes, rows;
     void (*multiply)(const aten_block *block);
+    void (*multiply_strips)(const aten_block *block);
     void (*dots)(const aten_block *block);
     void (*dot)(const aten_block *block);
 } aten_kernels;

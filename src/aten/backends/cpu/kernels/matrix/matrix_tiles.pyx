@@ -36,6 +36,7 @@ cdef extern from "matrix_levels.h" nogil:
     ctypedef struct aten_kernels:
         int lanes, rows
         void (*multiply)(const aten_block* block) noexcept nogil
+        void (*multiply_strips)(const aten_block* block) noexcept nogil
         void (*dots)(const aten_block* block) noexcept nogil
         void (*dot)(const aten_block* block) noexcept nogil
     int aten_widest_vectors()
@@ -61,7 +62,7 @@ cdef enum:
     # by.
     MANY_ROWS = 256
     # Rows that take long enough to pass by a packed strip for the next one to be fetched meanwhile.
-    FETCHING_ROWS = 32
+    FETCHING_ROWS = 16
     # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
     PIECE_SIDE = 512
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
@@ -83,6 +84,7 @@ cdef struct Tiling:
     aten_block block            # the first matrix of the batch, all of it
     const aten_kernels* kernels
     bint dots
+    void (*run)(const aten_block* block) noexcept nogil
     int size                    # of an element
     int64_t rows                # of a piece
     int64_t columns
@@ -190,6 +192,50 @@ cdef void multiply_nested_tiles(const Product* given, const Nesting* nesting) no
     parallel_for(batch * tiling.down * tiling.across, matrices, _run_pieces, &tiling)
 
 
+cdef int64_t strip_width(bint is_double, int64_t columns) noexcept nogil:
+    return _width(aten_kernels_of(is_double, _vector_bytes).lanes, columns)
+
+
+cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil:
+    cdef Tiling tiling
+    cdef aten_block* block = &tiling.block
+    cdef bint is_double = product.out.code == FLOAT64
+    tiling.kernels = aten_kernels_of(is_double, _vector_bytes)
+    tiling.size = 8 if is_double else 4
+    tiling.dots = False
+    tiling.run = tiling.kernels.multiply_strips
+    tiling.inner = 1
+    tiling.left_outer = tiling.right_outer = 0
+    _describe(&tiling, product)
+    block.width = block.right_step = width
+    block.right_column = product.depth
+    block.steps = ATEN_STRETCH
+    block.pack = False
+    block.fetch = product.rows >= 2 * tiling.kernels.rows
+    if _work(block) <= PIECE_WORK:
+        tiling.run(block)
+        return
+    _cut_strips(&tiling)
+    parallel_for(tiling.down * tiling.across, 1, _run_pieces, &tiling)
+
+
+cdef void _cut_strips(Tiling* tiling) noexcept nogil:
+    """Choose pieces of whole strips, and of rows only where there are many, or few strips."""
+    cdef const aten_block* block = &tiling.block
+    cdef int64_t strips = (block.columns + block.width - 1) // block.width
+    cdef int64_t pieces = max(1, min(PIECES_PER_THREAD * thread_count(),
+                                     _work(block) // PIECE_WORK))
+    cdef int64_t down = (block.rows + PIECE_SIDE - 1) // PIECE_SIDE
+    cdef int64_t across = min(strips, (pieces + down - 1) // down)
+    if down * across < pieces and block.rows >= 2 * FEW_ROWS:
+        down = min((pieces + across - 1) // across, block.rows // FEW_ROWS)
+    tiling.down = down
+    tiling.across = across
+    tiling.rows = _even_share(block.rows, (block.rows + down - 1) // down, 8, &tiling.down)
+    tiling.columns = _even_share(block.columns, (block.columns + across - 1) // across, block.width,
+                                 &tiling.across)
+
+
 cdef inline bint _steps_by_one(int64_t stride, int64_t count) noexcept nogil:
     return stride == 1 or count == 1
 
@@ -207,7 +253,7 @@ cdef void _choose_way(Tiling* tiling, const Product* product, bint of_vector) no
     """Dots with a vector, or tiles with the right operand packed or where it lies."""
     cdef aten_block* block = &tiling.block
     cdef int64_t depth = product.depth, columns = product.columns
-    cdef int64_t bytes, vectors, lanes
+    cdef int64_t bytes, lanes
     cdef bint by_rows = _steps_by_one(product.right.column_stride, columns)
     cdef bint by_depth = (_steps_by_one(product.left.column_stride, depth)
                           and _steps_by_one(product.right.row_stride, depth))
@@ -216,8 +262,9 @@ cdef void _choose_way(Tiling* tiling, const Product* product, bint of_vector) no
     lanes = tiling.kernels.lanes
     bytes = depth * columns * tiling.size
     tiling.dots = by_depth and (of_vector or (not by_rows and depth >= DOTTED))
+    tiling.run = tiling.kernels.dots if tiling.dots else tiling.kernels.multiply
     block.steps = ATEN_STRETCH
-    block.pack = not by_rows or (product.rows > 2 * FEW_ROWS and bytes > NEAR and (
+    block.pack = not by_rows or (product.rows > FEW_ROWS and bytes > NEAR and (
         product.rows >= MANY_ROWS or product.right.row_stride * tiling.size > CLOSE))
     block.fetch = block.pack and product.rows >= FETCHING_ROWS
     if product.rows <= FEW_ROWS and bytes > NEAR and not block.pack:
@@ -225,12 +272,15 @@ cdef void _choose_way(Tiling* tiling, const Product* product, bint of_vector) no
     block.width = 1
     if tiling.dots:
         return
-    block.width = lanes
     # Small products are over in the time of some divisions.
-    if columns > lanes:
-        vectors = (columns + lanes - 1) // lanes
-        vectors = (vectors + VECTORS - 1) // VECTORS
-        block.width = ((columns + lanes - 1) // lanes + vectors - 1) // vectors * lanes
+    block.width = lanes if columns <= lanes else _width(lanes, columns)
+
+
+cdef inline int64_t _width(int64_t lanes, int64_t columns) noexcept nogil:
+    """The width of a strip, in whole vectors: strips are as wide as a tile or a little less, and alike."""
+    cdef int64_t vectors = (columns + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + VECTORS - 1) // VECTORS
+    return (vectors + strips - 1) // strips * lanes
 
 
 cdef void _describe(Tiling* tiling, const Product* product) noexcept nogil:
@@ -314,10 +364,7 @@ cdef void _run_few(Tiling* tiling, const Nesting* nesting) noexcept nogil:
     cdef aten_block block
     cdef int64_t outer, inner, place = 0
     if nesting.sizes[0] == 1 and nesting.sizes[1] == 1:
-        if tiling.dots:
-            tiling.kernels.dots(whole)
-        else:
-            tiling.kernels.multiply(whole)
+        tiling.run(whole)
         return
     block = whole[0]
     for outer in range(nesting.sizes[1]):
@@ -329,10 +376,7 @@ cdef void _run_few(Tiling* tiling, const Nesting* nesting) noexcept nogil:
             block.out = <char*>whole.out + place * tiling.out_batch * tiling.size
             if whole.addend != NULL:
                 block.addend = <char*>whole.addend + place * tiling.addend_batch * tiling.size
-            if tiling.dots:
-                tiling.kernels.dots(&block)
-            else:
-                tiling.kernels.multiply(&block)
+            tiling.run(&block)
             place += 1
 
 
@@ -361,10 +405,7 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
             block.addend = <char*>whole.addend + (
                 place * tiling.addend_batch + row * whole.addend_row
                 + column * whole.addend_column) * tiling.size
-        if tiling.dots:
-            tiling.kernels.dots(&block)
-        else:
-            tiling.kernels.multiply(&block)
+        tiling.run(&block)
 
 
 cdef void _multiply_vectors(Tiling* tiling) noexcept nogil:

@@ -1,0 +1,9 @@
+from aten._core.dispatch.dispatcher import Kernel
+from aten._core.dispatch.fast_path import FastPath
+from aten._core.tensor.tensor import Tensor
+
+class StripsKernel(FastPath):
+    def __init__(self, otherwise: Kernel) -> None: ...
+
+def width_of_strips(element: str, columns: int) -> int: ...
+def multiplied(*arguments: object) -> Tensor | None: ...

@@ -1,0 +1,139 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Products with a matrix that lies in strips, as compiled programs lay out weights once.
+
+Row-major float32 and float64 on the CPU, in strips of the width that the processor's kernels have.
+What is otherwise is left to a kernel that knows everything.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from aten._core.base.device cimport CPU
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64
+from aten._core.dispatch.dispatcher cimport Kernel
+from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.memory.storage cimport Storage
+from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport TensorImpl, is_lazy, require_memory
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, multiply_strips, strip_width
+from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result
+
+cdef enum:
+    # Arguments of `fused::strips_product`, by their places on the stack.
+    SELF = 0
+    STRIPS = 1
+    BIAS = 2
+    COLUMNS = 3
+    ARGUMENTS = 4
+    # Multiplications from which on other Python threads may run meanwhile.
+    RELEASE_THRESHOLD = 1 << 17
+
+
+def width_of_strips(str element not None, int64_t columns):
+    """How many columns are side by side in a strip of a float32 or float64 matrix."""
+    return strip_width(element == "float64", columns)
+
+
+cdef class StripsKernel(FastPath):
+    """Runs ordinary calls of `fused::strips_product`, and gives others to `otherwise`."""
+
+    def __init__(self, Kernel otherwise not None):
+        FastPath.__init__(self, "strips_product", (), None, otherwise)
+
+    cdef object ordinary(self, PyObject** stack):
+        return _multiplied(stack)
+
+
+def multiplied(*arguments):
+    """What `fused::strips_product` gives for these arguments, all of them in its order.
+
+    None where the call is none for the kernels: the operator knows what it is then. This is for
+    programs that are loaded with all that they call, without the operator.
+    """
+    cdef PyObject* given[ARGUMENTS]
+    cdef Py_ssize_t place
+    if len(arguments) != ARGUMENTS:
+        return None
+    for place in range(ARGUMENTS):
+        value = arguments[place]
+        if place < COLUMNS and not isinstance(value, Tensor) and (
+                place < BIAS or value is not None):
+            return None
+        given[place] = <PyObject*>value
+    return _multiplied(given)
+
+
+cdef Tensor _multiplied(PyObject** stack):
+    """The result, or None where the call is none for the kernels."""
+    cdef Product product
+    cdef TensorImpl left = <TensorImpl>stack[SELF]
+    cdef TensorImpl strips = <TensorImpl>stack[STRIPS]
+    cdef TensorImpl bias = None
+    cdef int64_t sizes[2]
+    cdef int64_t width
+    cdef Tensor out
+    # What is read stays, whatever others make of the tensors meanwhile.
+    cdef Storage left_memory, strips_memory, bias_memory = None
+    if type(<object>stack[COLUMNS]) is not int:
+        return None
+    if <object>stack[BIAS] is not None:
+        bias = <TensorImpl>stack[BIAS]
+    sizes[1] = <object>stack[COLUMNS]
+    if not _is_ordinary(left, strips, bias, sizes[1]):
+        return None
+    sizes[0] = left.sizes[0]
+    out = make_contiguous(left.dtype_code, 2, sizes, CPU, -1)
+    # Making it may have run a collection, and that the code of others.
+    if not _is_ordinary(left, strips, bias, sizes[1]) or left.sizes[0] != sizes[0]:
+        return None
+    left_memory, strips_memory = left.storage, strips.storage
+    if bias is not None:
+        bias_memory = bias.storage
+    for tensor in (left, strips, bias):
+        require_memory(tensor)
+    width = strips.sizes[2]
+    product.batch = 1
+    product.rows, product.columns, product.depth = sizes[0], sizes[1], left.sizes[1]
+    product.alpha = product.beta = 1
+    product.apart = False
+    read_result(&product.out, out, False)
+    read_operand(&product.left, left, False, False)
+    read_operand(&product.right, strips, False, False)
+    product.addend.data = NULL
+    product.addend.batch_stride = product.addend.row_stride = 0
+    product.addend.column_stride = 1
+    if bias is not None:
+        read_operand(&product.addend, bias, True, False)
+        product.addend.row_stride = 0
+    if product.rows * product.columns * product.depth < RELEASE_THRESHOLD:
+        multiply_strips(&product, width)
+        return out
+    with nogil:
+        multiply_strips(&product, width)
+    return out
+
+
+cdef bint _is_ordinary(TensorImpl left, TensorImpl strips, TensorImpl bias,
+                       int64_t columns) noexcept:
+    """Whether sizes go together, and everything lies as the kernels want it."""
+    cdef int code = left.dtype_code
+    cdef int64_t width
+    if code != FLOAT32 and code != FLOAT64:
+        return False
+    if not (_is_plain(left, code, 2) and _is_plain(strips, code, 3) and left.count > 0
+            and strips.contiguous and columns > 0 and left.sizes[1] == strips.sizes[1]):
+        return False
+    width = strips.sizes[2]
+    if width != strip_width(code == FLOAT64, columns):
+        return False
+    if strips.sizes[0] != (columns + width - 1) // width:
+        return False
+    return bias is None or (_is_plain(bias, code, 1) and bias.contiguous
+                            and bias.sizes[0] == columns)
+
+
+cdef inline bint _is_plain(TensorImpl tensor, int code, int rank) noexcept:
+    return (tensor.device_type == CPU and tensor.dtype_code == code and tensor.rank == rank
+            and not is_lazy(tensor))

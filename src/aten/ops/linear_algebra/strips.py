@@ -1,0 +1,51 @@
+"""Products with a matrix whose columns lie in strips, as the kernels of processors read it.
+
+The operator is one of the namespace `fused`, which compiled programs call and nobody else: they lay
+out weights once. It is what its parts are one after the other; the CPU reads each strip from end to
+end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aten._core.tensor.tensor import Tensor
+from aten.registry import ops
+
+
+def strips_product(self: Tensor, strips: Tensor, bias: Tensor | None, columns: int) -> Tensor:
+    """`self @ matrix`, or `bias + self @ matrix`, where `strips` are those of the matrix.
+
+    `self` is (rows, depth), the matrix (depth, `columns`). `strips`, of (count, depth, width), are
+    its columns, `width` of them side by side in each; what the last one has beyond `columns` is not
+    read. `bias` is one number for each column. Raises RuntimeError where sizes do not go together,
+    and what `mm` and `addmm` raise.
+    """
+    matrix = _joined(strips, columns)
+    if bias is None:
+        product: Tensor = ops.aten.mm.default(self, matrix)
+        return product
+    added: Tensor = ops.aten.addmm.default(bias, self, matrix)
+    return added
+
+
+def _joined(strips: Tensor, columns: int) -> Tensor:
+    """The matrix that strips are of."""
+    if strips.dim() != 3 or not 0 <= columns <= strips.shape[0] * strips.shape[2]:
+        raise RuntimeError(
+            f"strips_product: expected strips of 3 dimensions with {columns} columns, got "
+            f"{list(strips.shape)}"
+        )
+    count, depth, width = strips.shape
+    side_by_side = ops.aten.permute.default(strips, [1, 0, 2])
+    matrix = ops.aten.reshape.default(side_by_side, [depth, count * width])
+    made: Tensor = ops.aten.slice.Tensor(matrix, 1, 0, columns)
+    return made
+
+
+# Their schemas.
+STRIPS: dict[str, Callable[..., Tensor]] = {
+    "strips_product(Tensor self, Tensor strips, Tensor? bias, SymInt columns) -> Tensor": (
+        strips_product
+    ),
+}
