@@ -1,13 +1,27 @@
 """Weights of products in compiled functions."""
 
+import subprocess
+import sys
+
 import pytest
 
 import aten
 from aten.backends.cpu.kernels.matrix import matrix_tiles
 from aten.backends.cpu.kernels.matrix.strips import multiplied, width_of_strips
+from aten.compiler import ahead
 from aten.nn import Linear
 
 PRODUCT = "fused.strips_product.default"
+CONVOLUTION = "fused.strips_convolution.default"
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": aten.relu,
+    "sigmoid": aten.sigmoid,
+    "silu": aten.nn.functional.silu,
+    "hardswish": aten.nn.functional.hardswish,
+    "hardtanh": lambda x: aten.nn.functional.hardtanh(x, -0.5, 2.0),
+    "gelu": aten.nn.functional.gelu,
+}
 
 
 def right_operands(compiled):
@@ -205,3 +219,107 @@ def test_strips_of_another_width_and_wrong_ones():
         assert multiplied(*wrong) is None
         with pytest.raises((RuntimeError, IndexError)):
             product(*wrong)
+
+
+def targets(compiled):
+    return {node.target for node in compiled.programs()[0].graph.nodes}
+
+
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("size", [(1, 1), (7, 7), (8, 8), (5,), (2, 3, 4)])
+def test_small_images_are_rows_of_products(activation, residual, size):
+    convolve = getattr(aten.nn.functional, f"conv{len(size)}d")
+    weight, bias = aten.randn(50, 70, *[1] * len(size)), aten.randn(50)
+    added = aten.randn(2, 50, *size)
+
+    def function(x):
+        sums = convolve(x, weight, bias)
+        return ACTIVATIONS[activation](sums + added if residual else sums)
+
+    compiled = aten.compile(function)
+    image = aten.randn(2, 70, *size)
+    found, expected = compiled(image), function(image)
+    aten.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    assert found.stride() == expected.stride()
+    assert CONVOLUTION in targets(compiled)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, w: aten.nn.functional.conv2d(x, w, stride=2),
+        lambda x, w: aten.nn.functional.conv2d(x, w, padding=1),
+        lambda x, w: aten.nn.functional.conv2d(x, w[:, :3], groups=3),
+        lambda x, w: aten.nn.functional.conv2d(x.double(), w.double()),
+        lambda x, w: aten.nn.functional.conv2d(x.transpose(2, 3), w),
+        lambda x, w: aten.nn.functional.conv2d(x.to(memory_format=aten.channels_last), w),
+        lambda x, w: aten.nn.functional.conv2d(x.repeat(1, 1, 2, 3), w),
+        lambda x, w: aten.nn.functional.conv2d(x, w.expand(9, 9, 2, 2)),
+        lambda x, w: aten.nn.functional.conv2d(x[0], w),
+        lambda x, w: aten.nn.functional.conv_transpose2d(x, w),
+        lambda x, w: aten.nn.functional.conv2d(x, w) + x[:, :, :1, :1],
+    ],
+)
+def test_other_convolutions_give_what_they_gave(call):
+    weight = aten.randn(9, 9, 1, 1)
+    image = aten.randn(3, 9, 6, 6)
+    compiled = aten.compile(lambda x: call(x, weight))
+    found, expected = compiled(image), call(image, weight)
+    aten.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    assert found.stride() == expected.stride()
+
+
+def test_an_image_has_its_bits_whatever_is_beside_it():
+    strips = in_strips(aten.randn(300, 200))
+    convolution = aten.ops.fused.strips_convolution
+    threads = aten.get_num_threads()
+    for size in ((1, 1), (7, 7), (3,)):
+        images = aten.randn(5, 300, *size)
+        found = convolution(images, strips, None, None, 200, "silu", [])
+        for image in range(5):
+            alone = convolution(images[image : image + 1], strips, None, None, 200, "silu", [])
+            assert aten.equal(alone, found[image : image + 1])
+        try:
+            aten.set_num_threads(1)
+            again = convolution(images, strips, None, None, 200, "silu", [])
+        finally:
+            aten.set_num_threads(threads)
+        assert aten.equal(again, found)
+
+
+def test_wrong_convolutions_with_strips():
+    strips, image = in_strips(aten.randn(6, 10)), aten.randn(2, 6, 4, 4)
+    convolution = aten.ops.fused.strips_convolution
+    for wrong in [
+        (image[:, :5], strips, None, None, 10, "none", []),
+        (image, strips[0], None, None, 10, "none", []),
+        (image, strips, aten.randn(4), None, 10, "none", []),
+        (image, strips, None, aten.randn(7), 10, "none", []),
+        (image, strips, None, None, strips.shape[2] + 1, "none", []),
+        (image, strips, None, None, 10, "tan", []),
+        (image, strips, None, None, 10, "hardtanh", [1.0]),
+    ]:
+        with pytest.raises((RuntimeError, IndexError)):
+            convolution(*wrong)
+
+
+def test_files_keep_strips(tmp_path):
+    class Net(aten.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.squeeze = aten.nn.Conv2d(6, 4, 1)
+            self.last = aten.nn.Linear(4 * 9, 5)
+
+        def forward(self, x):
+            return self.last(aten.relu(self.squeeze(x)).flatten(1))
+
+    net, image = Net().eval(), aten.randn(2, 6, 3, 3)
+    program, file = tmp_path / "net.pt2", tmp_path / "net.atenc"
+    aten.export.save(aten.export.export(net, (image,)), program)
+    command = [sys.executable, "-m", "aten.cli", "compile", str(program), "-o", str(file)]
+    subprocess.run(command, check=True, capture_output=True)
+    loaded = ahead.load(file)
+    (found,) = loaded.flat_call([image])
+    aten.testing.assert_close(found, net(image))
+    assert b"strips_convolution" in file.read_bytes()

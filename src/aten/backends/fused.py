@@ -7,11 +7,12 @@ from typing import Any
 
 from aten import registry
 from aten._core.base.keys import DispatchKey
-from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
 from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
+from aten.backends.cpu.kernels.windows.strip_convolutions import StripsConvolutionKernel
 from aten.backends.cpu.operators import conv
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
@@ -20,6 +21,12 @@ from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
 from aten.ops.windows.epilogues import EPILOGUES
 
+_KERNELS: dict[str, Callable[[ShieldedKernel], Kernel]] = {
+    "convolution_epilogue": lambda otherwise: ConvolutionKernel(otherwise, True),
+    "strips_convolution": StripsConvolutionKernel,
+    "strips_product": StripsKernel,
+}
+
 
 def load() -> None:
     """Define `fused::…`."""
@@ -27,17 +34,20 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
-    for schema, composition in {**SEQUENCES, **EPILOGUES, **STRIPS}.items():
+    for schema, composition in {**SEQUENCES, **STRIPS, **EPILOGUES}.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
         op.register(key, ShieldedKernel(composition), place_of(composition))
-        if op.name == "convolution_epilogue":
-            convolution = ShieldedKernel(conv.convolution_epilogue)
-            place = place_of(conv.convolution_epilogue)
-            op.register(DispatchKey.CPU, ConvolutionKernel(convolution, True), place)
-        if op.name == "strips_product":
-            strips = StripsKernel(ShieldedKernel(composition))
-            op.register(DispatchKey.CPU, strips, place_of(composition))
+        _install_for_cpu(op, composition)
+
+
+def _install_for_cpu(op: OpOverload, composition: Callable[..., Any]) -> None:
+    """The compiled kernel of an operator that has one, over the function that knows everything."""
+    if op.name == "convolution_epilogue":
+        composition = conv.convolution_epilogue
+    kernel = _KERNELS.get(op.name)
+    if kernel is not None:
+        op.register(DispatchKey.CPU, kernel(ShieldedKernel(composition)), place_of(composition))
 
 
 def _define(

@@ -38,7 +38,10 @@ from aten.registry import find_operator
 Written = dict[str, Any]
 _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
-_STRIPS_PRODUCT = "fused.strips_product.default"
+_OF_STRIPS = {
+    "fused.strips_product.default": "direct.strips_product",
+    "fused.strips_convolution.default": "direct.strips_convolution",
+}
 _MAX_POOL = "aten.max_pool2d_with_indices.default"
 _VIEWS = frozenset(
     f"aten.{name}"
@@ -53,7 +56,7 @@ _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 _DIRECT: dict[str, tuple[str, ...]] = {
     "direct.convolution": ("aten::convolution",),
     "direct.max_pool": ("aten::max_pool2d_with_indices",),
-    "direct.strips_product": (),
+    **dict.fromkeys(_OF_STRIPS.values(), ()),
     "direct.window": (),
     **{f"direct.product:{form}": (f"aten::{form}",) for form in _PRODUCTS},
 }
@@ -331,8 +334,8 @@ def _direct_pooling(node: Node, users: dict[Node, list[Node]]) -> Node | None:
 
 
 def _direct_product(node: Node) -> Node | None:
-    if node.target == _STRIPS_PRODUCT:
-        target = "direct.strips_product"
+    if node.target in _OF_STRIPS:
+        target = _OF_STRIPS[node.target]
         return Node(node.name, "call_function", target, node.args, {}, node.meta)
     namespace, form, _ = (*node.target.split("."), "", "")[:3]
     op = operator_of(node)

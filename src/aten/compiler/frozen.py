@@ -313,16 +313,9 @@ def _listed(name: str) -> Callable[..., Any]:
 
 
 def _convolution(_: str) -> Callable[..., Any]:
-    """`fused::convolution_epilogue`; the operator itself for what is no ordinary call."""
     from aten.backends.cpu.kernels.windows.convolution_calls import convolved
 
-    otherwise = _operator("fused::convolution_epilogue")
-
-    def call(*args: Any) -> Any:
-        made = convolved(*args)
-        return otherwise(*args) if made is None else made
-
-    return call
+    return _or_operator(convolved, "fused::convolution_epilogue")
 
 
 def _max_pool(_: str) -> Callable[..., Any]:
@@ -361,13 +354,23 @@ def _product(form: str) -> Callable[..., Any]:
 
 
 def _strips_product(_: str) -> Callable[..., Any]:
-    """`fused::strips_product`; the operator itself for what is no ordinary call."""
     from aten.backends.cpu.kernels.matrix.strips import multiplied
 
-    otherwise = _operator("fused::strips_product")
+    return _or_operator(multiplied, "fused::strips_product")
+
+
+def _strips_convolution(_: str) -> Callable[..., Any]:
+    from aten.backends.cpu.kernels.windows.strip_convolutions import convolved
+
+    return _or_operator(convolved, "fused::strips_convolution")
+
+
+def _or_operator(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The kernel of an operator; the operator itself for what is no ordinary call."""
+    otherwise = _operator(name)
 
     def call(*args: Any) -> Any:
-        made = multiplied(*args)
+        made = kernel(*args)
         return otherwise(*args) if made is None else made
 
     return call
@@ -392,6 +395,7 @@ _DIRECT = {
     "convolution": _convolution,
     "max_pool": _max_pool,
     "product": _product,
+    "strips_convolution": _strips_convolution,
     "strips_product": _strips_product,
     "window": _window,
 }

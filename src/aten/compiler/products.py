@@ -1,14 +1,19 @@
-"""Products of matrices with steady right operands: these are laid out once as kernels read them.
+"""Products with steady matrices, which are laid out once as kernels read them.
 
 `fused::strips_product` is the product with a matrix in strips of columns. Kernels read such a strip
 from end to end, and what they come to next is fetched while they multiply; of a matrix as it lies,
 each call would pack all of it anew. Results have the bits that they would have had without.
+`fused::strips_convolution` is the same for small images with windows of one position.
 """
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.strips import width_of_strips
+from aten.backends.cpu.kernels.windows.strip_convolutions import most_positions
 from aten.compiler.rewriting import Rewriting
 from aten.compiler.values import is_as_made, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -16,6 +21,8 @@ from aten.graph.ir import Graph, Node, TensorMeta
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _PRODUCT = "fused.strips_product.default"
 _MATRICES, _ADDED = "aten.mm.default", "aten.addmm.default"
+_STRIPS_CONVOLUTION = "fused.strips_convolution.default"
+_CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogue.default"
 
 
 def with_weights_in_strips(graph: Graph, steady: set[Node]) -> Graph:
@@ -24,29 +31,47 @@ def with_weights_in_strips(graph: Graph, steady: set[Node]) -> Graph:
     laid: dict[tuple[str, str], Node] = {}
     for node in graph.nodes:
         made = rewriting.keep(node)
-        if node.target not in (_MATRICES, _ADDED) or not _takes_strips(node, steady):
+        if node.target in (_MATRICES, _ADDED) and _takes_strips(node, steady):
+            bias, left, weight = (None, *node.args) if node.target == _MATRICES else node.args
+            columns = weight.meta["val"].shape[1]
+            target, before, after = _PRODUCT, (left,), (bias, columns)
+        elif node.target in (_CONVOLUTION, _EPILOGUE) and _sees_one_position(node, steady):
+            image, weight, bias, *others = node.args
+            columns = weight.meta["val"].shape[0]
+            added, *finish = (None, "none", ())
+            if node.target == _EPILOGUE:
+                added, *_, activation, values = others
+                finish = [activation, values]
+            target, before, after = _STRIPS_CONVOLUTION, (image,), (bias, added, columns, *finish)
+        else:
             continue
-        bias, left, weight = (None, *node.args) if node.target == _MATRICES else node.args
         rewriting.drop(made)
         # Each product has a transpose of its own, of the same weight.
         key = (weight.target, repr((weight.args, weight.kwargs)))
         if key not in laid:
-            laid[key] = _in_strips(rewriting, weight)
-        made.target = _PRODUCT
-        made.args = (*rewriting.of((left, laid[key], bias)), weight.meta["val"].shape[1])
+            laid[key] = _in_strips(rewriting, _matrix_of(rewriting, weight))
+        made.target = target
+        made.args = rewriting.of((*before, laid[key], *after))
         made.kwargs = {}
-        made.meta = {**node.meta, "stands_for": [operator_of(node)]}
+        made.meta = {"stands_for": [operator_of(node)], **node.meta}
         rewriting.nodes.append(made)
     return rewriting.finished() if laid else graph
 
 
-def _in_strips(rewriting: Rewriting, weight: Node) -> Node:
+def _matrix_of(rewriting: Rewriting, weight: Node) -> Node:
+    """A matrix itself, and of a convolution's weight that of (channels, results)."""
+    shape, made = weight.meta["val"].shape, rewriting.of(weight)
+    if len(shape) == 2:
+        return made  # type: ignore[no-any-return]
+    return rewriting.call("aten.t.default", rewriting.call("aten.view.default", made, shape[:2]))
+
+
+def _in_strips(rewriting: Rewriting, matrix: Node) -> Node:
     """The (count, depth, width) strips of a matrix, of which zeros fill the last one."""
-    call, meta = rewriting.call, weight.meta["val"]
+    call, meta = rewriting.call, matrix.meta["val"]
     depth, columns = meta.shape
     width = width_of_strips(meta.dtype.name, columns)
     count = -(-columns // width)
-    matrix = rewriting.of(weight)
     if count * width > columns:
         matrix = call("aten.constant_pad_nd.default", matrix, [0, count * width - columns])
     apart = call("aten.reshape.default", matrix, [depth, count, width])
@@ -73,6 +98,41 @@ def _takes_strips(node: Node, steady: set[Node]) -> bool:
         and all(node.kwargs.get(name, 1) == 1 for name in ("beta", "alpha"))
         and len(node.args) <= 3
     )
+
+
+def _sees_one_position(node: Node, steady: set[Node]) -> bool:
+    """Whether it is a convolution of small float32 images, row-major, by a steady weight whose
+    window is one position."""
+    image, weight, bias, *others = node.args
+    stands_for = node.meta.get("stands_for")
+    if node.target == _EPILOGUE:
+        residual, stride, padding, _, groups, _, _ = others
+    else:
+        residual, (stride, padding, _, transposed, _, groups) = None, others
+        stands_for = stands_for or (_is_own(node) and not transposed)
+    metas = [one.meta["val"] for one in (image, weight, bias, residual) if isinstance(one, Node)]
+    positions = metas[0].shape[2:]
+    return (
+        bool(stands_for)
+        and not node.kwargs
+        and weight in steady
+        and all(isinstance(one, TensorMeta) and one.device.type == "cpu" for one in metas)
+        and {one.dtype.name for one in metas} == {"float32"}
+        and groups == 1
+        and {1} == {*stride, *metas[1].shape[2:]}
+        and not any(padding)
+        and all(isinstance(size, int) for size in (*positions, *metas[1].shape))
+        and prod(positions) <= most_positions()
+        and all(_is_row_major(one) for one in (*metas, node.meta["val"]))
+        and (residual is None or metas[-1].shape == node.meta["val"].shape)
+    )
+
+
+def _is_row_major(meta: TensorMeta) -> bool:
+    expected: list[Any] = [1]
+    for size in meta.shape[:0:-1]:
+        expected.append(expected[-1] * size)
+    return tuple(meta.stride) == tuple(expected[::-1])
 
 
 def _is_own(node: Node) -> bool:

@@ -7,6 +7,7 @@ what its parts are one after the other; the CPU does them while sums are in regi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
@@ -67,9 +68,38 @@ def check_activation(activation: str, values: Sequence[float]) -> None:
         )
 
 
+def strips_convolution(
+    input: Tensor,
+    strips: Tensor,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    columns: int,
+    activation: str,
+    values: Sequence[float],
+) -> Tensor:
+    """The same for a window of one position, whose weight lies in strips.
+
+    `input` is (N, C, *), the result (N, `columns`, *). `strips` are those of the weight as a matrix
+    of (C, `columns`), as `fused::strips_product` takes them.
+    """
+    check_activation(activation, values)
+    batch, channels, *spatial = input.shape
+    by_channels = ops.aten.reshape.default(input, [batch, channels, -1])
+    rows = ops.aten.reshape.default(ops.aten.transpose.int(by_channels, 1, 2), [-1, channels])
+    product = ops.fused.strips_product.default(rows, strips, bias, columns)
+    apart = ops.aten.reshape.default(product, [batch, prod(spatial), columns])
+    sums = ops.aten.reshape.default(ops.aten.transpose.int(apart, 1, 2), [batch, columns, *spatial])
+    sums = ops.aten.contiguous.default(sums)
+    if residual is not None:
+        sums = ops.aten.add.Tensor(sums, residual)
+    return ACTIVATIONS[activation](sums, *values)
+
+
 # Their schemas.
 EPILOGUES: dict[str, Callable[..., Tensor]] = {
     "convolution_epilogue(Tensor input, Tensor weight, Tensor? bias, Tensor? residual,"
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str activation,"
     " float[] values) -> Tensor": convolution_epilogue,
+    "strips_convolution(Tensor input, Tensor strips, Tensor? bias, Tensor? residual,"
+    " SymInt columns, str activation, float[] values) -> Tensor": strips_convolution,
 }

@@ -41,6 +41,8 @@ cdef void multiply_nested_tiles(const Product* product, const Nesting* nesting) 
 # The same for a right operand in strips of `width` columns: one strip after the other, each with all
 # of the depth, step by step. The last one is as wide as the others. `strip_width` is what fits.
 cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil
+# On this thread alone.
+cdef void multiply_strips_here(const Product* product, int64_t width) noexcept nogil
 cdef int64_t strip_width(bint is_double, int64_t columns) noexcept nogil
 
 # The same product seen from the other side: out.T = right.T @ left.T.

@@ -198,6 +198,21 @@ cdef int64_t strip_width(bint is_double, int64_t columns) noexcept nogil:
 
 cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil:
     cdef Tiling tiling
+    _describe_strips(&tiling, product, width)
+    if _work(&tiling.block) <= PIECE_WORK:
+        tiling.run(&tiling.block)
+        return
+    _cut_strips(&tiling)
+    parallel_for(tiling.down * tiling.across, 1, _run_pieces, &tiling)
+
+
+cdef void multiply_strips_here(const Product* product, int64_t width) noexcept nogil:
+    cdef Tiling tiling
+    _describe_strips(&tiling, product, width)
+    tiling.run(&tiling.block)
+
+
+cdef void _describe_strips(Tiling* tiling, const Product* product, int64_t width) noexcept nogil:
     cdef aten_block* block = &tiling.block
     cdef bint is_double = product.out.code == FLOAT64
     tiling.kernels = aten_kernels_of(is_double, _vector_bytes)
@@ -206,17 +221,12 @@ cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil:
     tiling.run = tiling.kernels.multiply_strips
     tiling.inner = 1
     tiling.left_outer = tiling.right_outer = 0
-    _describe(&tiling, product)
+    _describe(tiling, product)
     block.width = block.right_step = width
     block.right_column = product.depth
     block.steps = ATEN_STRETCH
     block.pack = False
     block.fetch = product.rows >= 2 * tiling.kernels.rows
-    if _work(block) <= PIECE_WORK:
-        tiling.run(block)
-        return
-    _cut_strips(&tiling)
-    parallel_for(tiling.down * tiling.across, 1, _run_pieces, &tiling)
 
 
 cdef void _cut_strips(Tiling* tiling) noexcept nogil:

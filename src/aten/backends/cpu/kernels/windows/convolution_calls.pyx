@@ -163,7 +163,7 @@ cdef bint _is_ordinary(Call* call, PyObject** stack) except -1:
     cdef int64_t steps[3][SPATIAL]
     cdef int64_t groups
     cdef int given, rank
-    if not _read_activation(&call.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
+    if not read_activation(&call.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
         return False
     # Numbers first: reading them may run code.
     for given in range(3):
@@ -178,13 +178,13 @@ cdef bint _is_ordinary(Call* call, PyObject** stack) except -1:
             return False
     if input.rank != rank + 2:
         return False
-    if not (_is_plain(input) and _is_plain(weight) and weight.rank == input.rank
+    if not (is_plain(input) and is_plain(weight) and weight.rank == input.rank
             and input.count > 0 and weight.count > 0):
         return False
     return _fits(call, input, weight, steps, groups) and _are_added(call, stack, input.rank)
 
 
-cdef bint _read_activation(aten_finish* finish, activation, values) except -1:
+cdef bint read_activation(aten_finish* finish, activation, values) except -1:
     code = _ACTIVATIONS.get(activation)
     if code is None or type(values) is not list and type(values) is not tuple:
         return False
@@ -198,7 +198,7 @@ cdef bint _read_activation(aten_finish* finish, activation, values) except -1:
     return finish.low <= finish.high
 
 
-cdef bint _is_plain(TensorImpl tensor) noexcept:
+cdef bint is_plain(TensorImpl tensor) noexcept:
     """Whether it is row-major float32 of the CPU, and says so in its strides."""
     cdef int64_t stride = 1
     cdef int dim
@@ -293,12 +293,12 @@ cdef bint _are_added(const Call* call, PyObject** stack, int rank) noexcept:
     cdef int dim
     if _is_there(stack[BIAS]):
         bias = <TensorImpl>stack[BIAS]
-        if not _is_plain(bias) or bias.rank != 1 or bias.sizes[0] != call.sizes[1]:
+        if not is_plain(bias) or bias.rank != 1 or bias.sizes[0] != call.sizes[1]:
             return False
     if not _is_there(stack[RESIDUAL]):
         return True
     residual = <TensorImpl>stack[RESIDUAL]
-    if not _is_plain(residual) or residual.rank != rank:
+    if not is_plain(residual) or residual.rank != rank:
         return False
     for dim in range(rank):
         if residual.sizes[dim] != call.sizes[dim]:

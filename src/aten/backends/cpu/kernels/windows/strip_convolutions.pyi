@@ -1,0 +1,9 @@
+from aten._core.dispatch.dispatcher import Kernel
+from aten._core.dispatch.fast_path import FastPath
+from aten._core.tensor.tensor import Tensor
+
+class StripsConvolutionKernel(FastPath):
+    def __init__(self, otherwise: Kernel) -> None: ...
+
+def most_positions() -> int: ...
+def convolved(*arguments: object) -> Tensor | None: ...

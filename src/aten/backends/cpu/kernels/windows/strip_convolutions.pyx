@@ -1,0 +1,256 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=False, cdivision=True
+"""Convolutions of small images with windows of one position, whose weights lie in strips.
+
+Positions are rows of a product with the weights, read where they lie: neighbours in memory, and
+their channels an image apart. What a strip gives for an image is turned into lines of the result
+while it is in the nearest cache, and finished there. Of images of one position, each is a row.
+
+Row-major float32 on the CPU; what is otherwise is left to a kernel that knows everything. A result
+is summed as in every product: its bits depend neither on threads nor on other images.
+"""
+
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+
+from aten._core.base.device cimport CPU
+from aten._core.base.dtypes cimport FLOAT32
+from aten._core.dispatch.dispatcher cimport Kernel
+from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.memory.storage cimport Storage
+from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.tensor cimport Tensor
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer, is_lazy,
+                                            require_memory)
+from aten._core.threads.parallel cimport parallel_for
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, multiply_strips_here,
+                                                            strip_width)
+from aten.backends.cpu.kernels.windows.convolution_calls cimport is_plain, read_activation
+from aten.backends.cpu.kernels.windows.direct cimport aten_finish, aten_window_kernels, kernels_of
+
+cdef enum:
+    # Arguments of `fused::strips_convolution`, by their places on the stack.
+    INPUT = 0
+    STRIPS = 1
+    BIAS = 2
+    RESIDUAL = 3
+    COLUMNS = 4
+    ACTIVATION = 5
+    VALUES = 6
+    ARGUMENTS = 7
+    # Positions of an image, and columns of a strip. Where there are more positions, turning them
+    # takes what reading strips saves.
+    MOST_POSITIONS = 64
+    MOST_COLUMNS = 48
+    MOST_RANK = 5
+    # Multiplications worth a thread's claim, and from which on other Python threads may run
+    # meanwhile.
+    CLAIM_WORK = 1 << 18
+    RELEASE_THRESHOLD = 1 << 17
+    SIZE = 4
+
+cdef struct Convolution:
+    Product product             # an image's positions times all strips
+    const aten_window_kernels* kernels
+    aten_finish finish
+    int64_t images
+    int64_t strips
+    int64_t width
+    int64_t input_image         # elements from one image to the next
+    int64_t out_image
+    bint turns                  # whether results of an image are lines, one for each channel
+
+
+cdef class StripsConvolutionKernel(FastPath):
+    """Runs ordinary calls of `fused::strips_convolution`, and gives others to `otherwise`."""
+
+    def __init__(self, Kernel otherwise not None):
+        FastPath.__init__(self, "strips_convolution", (), None, otherwise)
+
+    cdef object ordinary(self, PyObject** stack):
+        return _convolved(stack)
+
+
+def most_positions():
+    """Positions of an image up to which there are kernels."""
+    return MOST_POSITIONS
+
+
+def convolved(*arguments):
+    """What `fused::strips_convolution` gives for these arguments, all of them in its order.
+
+    None where the call is none for the kernels: the operator knows what it is then. This is for
+    programs that are loaded with all that they call, without the operator.
+    """
+    cdef PyObject* given[ARGUMENTS]
+    cdef Py_ssize_t place
+    if len(arguments) != ARGUMENTS:
+        return None
+    for place in range(ARGUMENTS):
+        value = arguments[place]
+        if place <= RESIDUAL and not isinstance(value, Tensor) and (
+                place < BIAS or value is not None):
+            return None
+        given[place] = <PyObject*>value
+    return _convolved(given)
+
+
+cdef Tensor _convolved(PyObject** stack):
+    """The result, or None where the call is none for the kernels."""
+    cdef Convolution work
+    cdef TensorImpl input = <TensorImpl>stack[INPUT]
+    cdef TensorImpl strips = <TensorImpl>stack[STRIPS]
+    cdef TensorImpl bias = _given(stack[BIAS])
+    cdef TensorImpl residual = _given(stack[RESIDUAL])
+    cdef int64_t sizes[MOST_RANK]
+    cdef int64_t columns
+    cdef int rank = input.rank, dim
+    cdef Tensor out
+    # What is read stays, whatever others make of the tensors meanwhile.
+    cdef list memory
+    if type(<object>stack[COLUMNS]) is not int or not read_activation(
+            &work.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
+        return None
+    columns = <object>stack[COLUMNS]
+    if not _is_ordinary(input, strips, bias, residual, columns):
+        return None
+    for dim in range(rank):
+        sizes[dim] = input.sizes[dim]
+    sizes[1] = columns
+    out = make_contiguous(FLOAT32, rank, sizes, CPU, -1)
+    # Making it may have run a collection, and that the code of others.
+    if input.rank != rank or not _is_ordinary(input, strips, bias, residual, columns):
+        return None
+    for dim in range(rank):
+        if out.sizes[dim] != (columns if dim == 1 else input.sizes[dim]):
+            return None
+    memory = [input.storage, strips.storage]
+    for tensor in (input, strips, bias, residual):
+        require_memory(tensor)
+        if tensor is not None:
+            memory.append((<TensorImpl>tensor).storage)
+    _describe(&work, input, strips, bias, residual, out)
+    if _work_of(&work) * work.images * work.strips < RELEASE_THRESHOLD:
+        _run(&work, 0, work.images * work.strips)
+        return out
+    with nogil:
+        parallel_for(work.images * work.strips, max(1, CLAIM_WORK // _work_of(&work)), _run, &work)
+    return out
+
+
+cdef inline TensorImpl _given(PyObject* value):
+    return None if <object>value is None else <TensorImpl>value
+
+
+cdef bint _is_ordinary(TensorImpl input, TensorImpl strips, TensorImpl bias, TensorImpl residual,
+                       int64_t columns) noexcept:
+    """Whether sizes go together, and everything lies as the kernels want it."""
+    cdef int64_t width
+    cdef int dim
+    if not 3 <= input.rank <= MOST_RANK or not is_plain(input) or input.count == 0:
+        return False
+    if not (_is_without_gaps(strips, 3) and strips.sizes[1] == input.sizes[1]):
+        return False
+    if columns <= 0 or input.count // input.sizes[0] // input.sizes[1] > MOST_POSITIONS:
+        return False
+    width = strips.sizes[2]
+    if width != strip_width(False, columns) or width > MOST_COLUMNS:
+        return False
+    if strips.sizes[0] != (columns + width - 1) // width:
+        return False
+    if bias is not None and not (_is_without_gaps(bias, 1) and bias.sizes[0] == columns):
+        return False
+    if residual is None:
+        return True
+    if not is_plain(residual) or residual.rank != input.rank:
+        return False
+    for dim in range(input.rank):
+        if residual.sizes[dim] != (columns if dim == 1 else input.sizes[dim]):
+            return False
+    return True
+
+
+cdef inline bint _is_without_gaps(TensorImpl tensor, int rank) noexcept:
+    return (tensor.device_type == CPU and tensor.dtype_code == FLOAT32 and tensor.rank == rank
+            and tensor.contiguous and not is_lazy(tensor))
+
+
+cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, TensorImpl bias,
+                   TensorImpl residual, TensorImpl out) except -1:
+    cdef Product* product = &work.product
+    cdef int64_t channels = input.sizes[1]
+    cdef int64_t positions = input.count // input.sizes[0] // channels
+    work.kernels = kernels_of(False)
+    work.images = input.sizes[0]
+    work.strips = strips.sizes[0]
+    work.width = strips.sizes[2]
+    work.turns = positions > 1
+    work.input_image = channels * positions
+    work.out_image = out.sizes[1] * positions
+    product.batch = 1
+    product.rows, product.columns, product.depth = positions, out.sizes[1], channels
+    product.alpha = product.beta = 1
+    product.apart = False
+    product.out.data = data_pointer(out)
+    product.out.code = product.left.code = product.right.code = product.addend.code = FLOAT32
+    product.out.batch_stride = product.left.batch_stride = product.right.batch_stride = 0
+    product.out.row_stride, product.out.column_stride = out.sizes[1], 1
+    product.left.data = <char*>const_data_pointer(input)
+    product.left.row_stride, product.left.column_stride = 1, positions
+    product.right.data = <char*>const_data_pointer(strips)
+    product.right.row_stride, product.right.column_stride = work.width, channels
+    product.addend.data = NULL
+    product.addend.batch_stride = product.addend.row_stride = 0
+    product.addend.column_stride = 1
+    if bias is not None:
+        product.addend.data = <char*>const_data_pointer(bias)
+    if not work.turns:
+        # Images are rows.
+        product.rows = work.images
+        product.left.row_stride = channels
+        work.images = 1
+    work.finish.adds = residual is not None
+    work.finish.residual = 0
+    if residual is not None:
+        work.finish.residual = (<int64_t>const_data_pointer(residual)
+                                - <int64_t>product.out.data)
+    return 0
+
+
+cdef inline int64_t _work_of(const Convolution* work) noexcept nogil:
+    """Multiplications for one strip and one image."""
+    return (work.product.rows + 8) * work.width * work.product.depth
+
+
+cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """A strip's images one after the other: it stays in the second cache."""
+    cdef const Convolution* work = <const Convolution*>context
+    cdef int64_t index
+    for index in range(begin, end):
+        _multiply(work, index % work.images, index // work.images)
+
+
+cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexcept nogil:
+    cdef float[MOST_POSITIONS * MOST_COLUMNS] sums
+    cdef Product product = work.product
+    cdef int64_t first = strip * work.width
+    cdef int64_t columns = min(work.width, product.columns - first)
+    cdef char* out = product.out.data
+    product.columns = columns
+    product.left.data += image * work.input_image * SIZE
+    product.right.data += first * product.depth * SIZE
+    if product.addend.data != NULL:
+        product.addend.data += first * SIZE
+    if not work.turns:
+        product.out.data += first * SIZE
+        multiply_strips_here(&product, work.width)
+        work.kernels.finish(&work.finish, True, product.out.data, product.out.row_stride,
+                            product.rows, columns)
+        return
+    product.out.data = <char*>sums
+    product.out.row_stride = work.width
+    multiply_strips_here(&product, work.width)
+    out += (image * work.out_image + first * product.rows) * SIZE
+    work.kernels.turn(sums, work.width, product.rows, columns, out, product.rows)
+    work.kernels.finish(&work.finish, True, out, product.rows, columns, product.rows)
