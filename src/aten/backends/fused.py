@@ -13,16 +13,23 @@ from aten.backends import structured
 from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.kernels.windows.strip_convolutions import StripsConvolutionKernel
-from aten.backends.cpu.operators import conv
+from aten.backends.cpu.operators import conv, pool
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.linear_algebra.strips import STRIPS
 from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
 from aten.ops.windows.epilogues import EPILOGUES
+from aten.ops.windows.pool import FUSED_POOLS
 
+# The CPU's own functions, and what serves ordinary calls before one is asked.
+_OF_CPU: dict[str, Callable[..., Any]] = {
+    "convolution_epilogue": conv.convolution_epilogue,
+    "max_pool2d": pool.largest_of_windows,
+}
 _KERNELS: dict[str, Callable[[ShieldedKernel], Kernel]] = {
     "convolution_epilogue": lambda otherwise: ConvolutionKernel(otherwise, True),
+    "max_pool2d": lambda otherwise: otherwise,
     "strips_convolution": StripsConvolutionKernel,
     "strips_product": StripsKernel,
 }
@@ -34,7 +41,7 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
-    for schema, composition in {**SEQUENCES, **STRIPS, **EPILOGUES}.items():
+    for schema, composition in {**SEQUENCES, **STRIPS, **EPILOGUES, **FUSED_POOLS}.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
         op.register(key, ShieldedKernel(composition), place_of(composition))
@@ -43,8 +50,7 @@ def load() -> None:
 
 def _install_for_cpu(op: OpOverload, composition: Callable[..., Any]) -> None:
     """The compiled kernel of an operator that has one, over the function that knows everything."""
-    if op.name == "convolution_epilogue":
-        composition = conv.convolution_epilogue
+    composition = _OF_CPU.get(op.name, composition)
     kernel = _KERNELS.get(op.name)
     if kernel is not None:
         op.register(DispatchKey.CPU, kernel(ShieldedKernel(composition)), place_of(composition))

@@ -42,7 +42,7 @@ _OF_STRIPS = {
     "fused.strips_product.default": "direct.strips_product",
     "fused.strips_convolution.default": "direct.strips_convolution",
 }
-_MAX_POOL = "aten.max_pool2d_with_indices.default"
+_MAX_POOL = "fused.max_pool2d.default"
 _VIEWS = frozenset(
     f"aten.{name}"
     for name in (
@@ -291,7 +291,7 @@ def _with_direct_calls(graph: Graph) -> Graph:
             continue
         made = (
             _direct_convolution(node)
-            or _direct_pooling(node, users)
+            or _direct_pooling(node)
             or _direct_product(node)
             or _direct_window(node, users)
         )
@@ -301,8 +301,6 @@ def _with_direct_calls(graph: Graph) -> Graph:
         made.args = rewriting.of(made.args)
         rewriting.nodes.append(made)
         rewriting.current[node] = made
-        if node.target == _MAX_POOL:
-            rewriting.current[users[node][0]] = made
     return rewriting.finished()
 
 
@@ -318,19 +316,16 @@ def _direct_convolution(node: Node) -> Node | None:
     return Node(node.name, "call_function", "direct.convolution", given, {}, node.meta)
 
 
-def _direct_pooling(node: Node, users: dict[Node, list[Node]]) -> Node | None:
-    """Row-major planes, where nobody asks for the places of what is largest."""
+def _direct_pooling(node: Node) -> Node | None:
+    """The largest elements of windows of row-major planes."""
     if node.target != _MAX_POOL or node.kwargs:
-        return None
-    found = users.get(node, [])
-    if len(found) != 1 or found[0].target != "operator.getitem" or found[0].args[1] != 0:
         return None
     meta = node.args[0].meta["val"]
     if not _is_row_major(meta) or meta.dtype.name not in ("float32", "float64"):
         return None
     windows = max_windows("max_pool2d", described(meta), 2, *node.args[1:])
     args = (node.args[0], [list(one) for one in windows])
-    return Node(found[0].name, "call_function", "direct.max_pool", args, {}, found[0].meta)
+    return Node(node.name, "call_function", "direct.max_pool", args, {}, node.meta)
 
 
 def _direct_product(node: Node) -> Node | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.products import with_weights_in_strips
 from aten.compiler.rewriting import Rewriting, users_of
-from aten.compiler.values import operator_of
+from aten.compiler.values import is_as_made, operator_of
 from aten.graph.ir import Graph, Node
 from aten.registry import USER_DEFINED
+
+_MAX_POOL = "aten.max_pool2d_with_indices.default"
 
 
 def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
@@ -20,7 +22,7 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
     What depends on the constants named `steady` alone is computed once.
     """
     graph = without_unused(known_moments(graph, steady))
-    graph = with_epilogues(with_padding(graph))
+    graph = with_epilogues(with_padding(without_places(graph)))
     if not strips:
         return graph
     inputs = {one for one in graph.placeholders if one.name in steady} - written_inputs(graph)
@@ -119,6 +121,24 @@ def _scaled(rewriting: Rewriting, source: Node, scale: Node, shift: Node) -> Nod
         shift = call("aten.add.Tensor", shift, call("aten.mul.Tensor", bias, scale))
     rewriting.drop(rewriting.current[source])
     return call("aten.convolution.default", image, weight, shift, *others)
+
+
+def without_places(graph: Graph) -> Graph:
+    """The graph with `fused::max_pool2d` for poolings of which nobody asks where elements are."""
+    users = users_of(graph)
+    rewriting = Rewriting(graph)
+    for node in graph.nodes:
+        found = users.get(node, [])
+        op = operator_of(node) if node.target == _MAX_POOL else None
+        if op is None or not is_as_made(op) or len(found) != 1 or found[0].args[1:] != (0,):
+            if node not in rewriting.current:
+                rewriting.keep(node)
+            continue
+        made = rewriting.keep(node)
+        made.target = "fused.max_pool2d.default"
+        made.meta = {**found[0].meta, "stands_for": [op]}
+        rewriting.current[found[0]] = made
+    return rewriting.finished()
 
 
 def without_unused(graph: Graph) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
@@ -282,3 +282,15 @@ def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple[Tenso
     _check_sizes("adaptive_max_pool1d", 1, output_size)
     out, indices = ops.aten.adaptive_max_pool2d.default(self.unsqueeze(-2), (1, *output_size))
     return out.squeeze(-2), indices.squeeze(-2)
+
+
+def largest_of_windows(self: Tensor, *window: Any) -> Tensor:
+    """`max_pool2d_with_indices` for those who do not ask where the largest elements are."""
+    return ops.aten.max_pool2d_with_indices.default(self, *window)[0]
+
+
+# Operators of the namespace `fused`, which compiled programs call and nobody else: their schemas.
+FUSED_POOLS: dict[str, Callable[..., Tensor]] = {
+    "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0,"
+    " int[2] dilation=1, bool ceil_mode=False) -> Tensor": largest_of_windows,
+}

@@ -81,20 +81,29 @@ def largest_in_windows(
     Both are row-major; if `ordered`, they may be in the order of `self`. `apart` says that each
     plane has windows of its own.
     """
-    rank = len(windows)
     source = wide(self)
     # Without a batch, the second dimension is none of channels.
-    ordered = ordered and source.dim() == rank + 2
-    out, indices = (_empty(source, sizes, one, ordered) for one in (source.dtype, INT64))
-    max_pool(
-        batched(source, rank),
-        batched(out, rank),
-        batched(indices, rank),
-        windows,
-        steps,
-        apart,
-    )
-    return as_type(out, self.dtype), indices
+    ordered = ordered and source.dim() == len(windows) + 2
+    indices = _empty(source, sizes, INT64, ordered)
+    return _largest(self, source, windows, sizes, steps, ordered, apart, indices), indices
+
+
+def _largest(
+    self: Tensor,
+    source: Tensor,
+    windows: Sequence[Windows],
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    ordered: bool,
+    apart: bool,
+    indices: Tensor | None,
+) -> Tensor:
+    """The largest elements; their places go to `indices` where that is given."""
+    rank = len(windows)
+    out = _empty(source, sizes, source.dtype, ordered)
+    places = indices if indices is None else batched(indices, rank)
+    max_pool(batched(source, rank), batched(out, rank), places, windows, steps, apart)
+    return as_type(out, self.dtype)
 
 
 def _empty(source: Tensor, sizes: Sequence[int], element: dtype, ordered: bool) -> Tensor:
@@ -115,6 +124,16 @@ def _max_pooled(name: str, rank: int, self: Tensor, *window: Any) -> tuple[Tenso
     steps = [window.dilation for window in windows]
     out, indices = largest_in_windows(self, lists, sizes_of(self, lists), steps, ordered=True)
     return ordered_like(out, self), ordered_like(indices, self)
+
+
+def largest_of_windows(self: Tensor, *window: Any) -> Tensor:
+    """`fused::max_pool2d`: the largest elements of windows alone."""
+    windows = max_windows("max_pool2d", self, 2, *window)
+    check_ordered("max_pool2d", self)
+    lists = lists_of(windows)
+    source, steps = wide(self), [window.dilation for window in windows]
+    sizes, ordered = sizes_of(self, lists), self.dim() == len(windows) + 2
+    return ordered_like(_largest(self, source, lists, sizes, steps, ordered, False, None), self)
 
 
 @op

@@ -20,6 +20,8 @@ cdef enum:
     LEAST_WINDOWS = 4
     # Windows with fewer columns are not folded column by column first.
     LEAST_COLUMNS = 4
+    # Elements of a line that is folded as a whole.
+    LONGEST_LINE = 2048
 
 cdef int64_t NARROW_PLANE = <int64_t>1 << 31
 
@@ -35,6 +37,14 @@ ctypedef fused Element:
 ctypedef fused Place:
     int32_t
     int64_t
+
+
+cdef struct Whole:
+    # Windows begin … end of a line, which have all their `columns` and are `step` apart.
+    int64_t begin
+    int64_t end
+    int64_t columns
+    int64_t step
 
 
 cdef inline Element _lowest(Element unused) noexcept nogil:
@@ -130,6 +140,10 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
                          Place* places) noexcept nogil:
     cdef int64_t line, x, count, offset, row, column, plane, at
     cdef int64_t width = pool.results[2]
+    cdef Whole whole
+    if _folds_lines(pool, &whole):
+        _fold_lines(pool, &whole, begin, end, out)
+        return
     if _are_squares(pool):
         _find_in_squares(pool, begin, end, out, places)
         return
@@ -158,6 +172,101 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
             if pool.indices != NULL:
                 _keep_positions(pool, x + plane * width, count, places, pool.indices + at + x)
             x += count
+
+
+cdef bint _folds_lines(const Pool* pool, Whole* whole) noexcept nogil:
+    """Whether nobody asks where the largest elements are, and most windows of a line are whole."""
+    cdef const int64_t* begins = pool.begins[2]
+    cdef const int64_t* ends = pool.ends[2]
+    cdef int64_t width = pool.results[2], x
+    if pool.indices != NULL or pool.apart or pool.strides[2] != 1 or pool.steps[2] != 1:
+        return False
+    if width < LEAST_WINDOWS or pool.sizes[2] > LONGEST_LINE:
+        return False
+    whole.columns = 0
+    for x in range(width):
+        whole.columns = max(whole.columns, ends[x] - begins[x])
+    whole.begin = 0
+    while ends[whole.begin] - begins[whole.begin] != whole.columns:
+        whole.begin += 1
+    whole.step = 1
+    if whole.begin + 1 < width:
+        whole.step = begins[whole.begin + 1] - begins[whole.begin]
+    whole.end = whole.begin + 1
+    while (whole.end < width and ends[whole.end] - begins[whole.end] == whole.columns
+           and begins[whole.end] - begins[whole.end - 1] == whole.step):
+        whole.end += 1
+    return whole.columns > 0 and 2 * (whole.end - whole.begin) >= width
+
+
+cdef inline void _keep_largest(const Element* values, Element* largest, int64_t count) noexcept nogil:
+    cdef int64_t index
+    cdef bint wins
+    for index in range(count):
+        wins = (values[index] > largest[index]) | _is_nan(values[index])
+        largest[index] = values[index] if wins else largest[index]
+
+
+cdef void _fold_lines(const Pool* pool, const Whole* whole, int64_t begin, int64_t end,
+                      Element* out) noexcept nogil:
+    """Lines begin … end: the largest of each column, of neighbouring columns, and then every so many."""
+    cdef Element columns[LONGEST_LINE]
+    cdef Element joined[LONGEST_LINE]
+    cdef int64_t first = pool.begins[2][whole.begin], count = whole.end - whole.begin
+    cdef int64_t span = (count - 1) * whole.step + 1, width = pool.results[2]
+    cdef int64_t line, x, k, index, offset, row, column
+    cdef Element* to
+    for line in range(begin, end):
+        locate(pool, line, &offset, &row, &column)
+        _fold_columns(pool, <Element*>pool.data + offset, row, column, &columns[0])
+        for index in range(span):
+            joined[index] = columns[first + index]
+        for k in range(1, whole.columns):
+            _keep_largest(&columns[first + k], &joined[0], span)
+        to = out + line * width
+        for x in range(whole.begin):
+            to[x] = _largest_of(&columns[0], pool.begins[2][x], pool.ends[2][x])
+        for x in range(whole.end, width):
+            to[x] = _largest_of(&columns[0], pool.begins[2][x], pool.ends[2][x])
+        to += whole.begin
+        if whole.step == 2:
+            for index in range(count):
+                to[index] = joined[2 * index]
+        else:
+            for index in range(count):
+                to[index] = joined[index * whole.step]
+
+
+cdef inline void _fold_columns(const Pool* pool, const Element* plane, int64_t row, int64_t column,
+                               Element* largest) noexcept nogil:
+    """The largest of each column of the lines that windows at this place see."""
+    cdef int64_t i = pool.begins[0][row], j, index
+    cdef bint begun = False
+    cdef const Element* line
+    while i < pool.ends[0][row]:
+        j = pool.begins[1][column]
+        while j < pool.ends[1][column]:
+            line = plane + i * pool.strides[0] + j * pool.strides[1]
+            if begun:
+                _keep_largest(line, largest, pool.sizes[2])
+            else:
+                for index in range(pool.sizes[2]):
+                    largest[index] = line[index]
+            begun = True
+            j += pool.steps[1]
+        i += pool.steps[0]
+    if not begun:
+        for index in range(pool.sizes[2]):
+            largest[index] = _lowest(<Element>0)
+
+
+cdef inline Element _largest_of(const Element* values, int64_t begin, int64_t end) noexcept nogil:
+    cdef Element largest = _lowest(<Element>0)
+    cdef int64_t index
+    for index in range(begin, end):
+        if values[index] > largest or _is_nan(values[index]):
+            largest = values[index]
+    return largest
 
 
 cdef bint _are_squares(const Pool* pool) noexcept nogil:
