@@ -479,10 +479,32 @@ static TARGET void NAME(multiply_strips)(const aten_block *block)
     }
 }
 
+/* Rows become columns, square by square; the last squares reach back over what is done. */
+static TARGET void NAME(turn)(const void *source, int64_t source_row, int64_t rows, int64_t columns,
+                              void *target, int64_t target_row)
+{
+    const ELEMENT *from = source;
+    ELEMENT *to = target;
+    int64_t row, column, i, j;
+    if (rows < SIDE || columns < SIDE) {
+        for (column = 0; column < columns; column++)
+            for (row = 0; row < rows; row++)
+                to[column * target_row + row] = from[row * source_row + column];
+        return;
+    }
+    for (column = 0; column < columns; column += SIDE) {
+        j = column + SIDE <= columns ? column : columns - SIDE;
+        for (row = 0; row < rows; row += SIDE) {
+            i = row + SIDE <= rows ? row : rows - SIDE;
+            TURN(from + i * source_row + j, source_row, to + j * target_row + i, target_row);
+        }
+    }
+}
+
 #include "matrix_dots.h"
 
 static const aten_kernels NAME(kernels) = {
-    LANES, ROWS, NAME(multiply), NAME(multiply_strips), NAME(dots), NAME(dot),
+    LANES, ROWS, NAME(multiply), NAME(multiply_strips), NAME(turn), NAME(dots), NAME(dot),
 };
 
 #undef TILE_OF

@@ -113,6 +113,8 @@ typedef struct {
     int lanes, rows;
     void (*multiply)(const aten_block *block);
     void (*multiply_strips)(const aten_block *block);
+    void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t columns,
+                 void *target, int64_t target_row);
     void (*dots)(const aten_block *block);
     void (*dot)(const aten_block *block);
 } aten_kernels;

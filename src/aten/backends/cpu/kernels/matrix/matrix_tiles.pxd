@@ -43,6 +43,9 @@ cdef void multiply_nested_tiles(const Product* product, const Nesting* nesting) 
 cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil
 # On this thread alone.
 cdef void multiply_strips_here(const Product* product, int64_t width) noexcept nogil
+# Rows of a small matrix become the columns of another one.
+cdef void turn_floats(const float* source, int64_t source_row, int64_t rows, int64_t columns,
+                      float* target, int64_t target_row) noexcept nogil
 cdef int64_t strip_width(bint is_double, int64_t columns) noexcept nogil
 
 # The same product seen from the other side: out.T = right.T @ left.T.

@@ -37,6 +37,8 @@ cdef extern from "matrix_levels.h" nogil:
         int lanes, rows
         void (*multiply)(const aten_block* block) noexcept nogil
         void (*multiply_strips)(const aten_block* block) noexcept nogil
+        void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t columns,
+                     void* target, int64_t target_row) noexcept nogil
         void (*dots)(const aten_block* block) noexcept nogil
         void (*dot)(const aten_block* block) noexcept nogil
     int aten_widest_vectors()
@@ -210,6 +212,12 @@ cdef void multiply_strips_here(const Product* product, int64_t width) noexcept n
     cdef Tiling tiling
     _describe_strips(&tiling, product, width)
     tiling.run(&tiling.block)
+
+
+cdef void turn_floats(const float* source, int64_t source_row, int64_t rows, int64_t columns,
+                      float* target, int64_t target_row) noexcept nogil:
+    aten_kernels_of(False, _vector_bytes).turn(source, source_row, rows, columns, target,
+                                               target_row)
 
 
 cdef void _describe_strips(Tiling* tiling, const Product* product, int64_t width) noexcept nogil:

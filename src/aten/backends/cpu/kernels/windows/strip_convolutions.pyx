@@ -25,7 +25,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data
                                             require_memory)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, multiply_strips_here,
-                                                            strip_width)
+                                                            strip_width, turn_floats)
 from aten.backends.cpu.kernels.windows.convolution_calls cimport is_plain, read_activation
 from aten.backends.cpu.kernels.windows.direct cimport aten_finish, aten_window_kernels, kernels_of
 
@@ -252,5 +252,5 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexc
     product.out.row_stride = work.width
     multiply_strips_here(&product, work.width)
     out += (image * work.out_image + first * product.rows) * SIZE
-    work.kernels.turn(sums, work.width, product.rows, columns, out, product.rows)
+    turn_floats(sums, work.width, product.rows, columns, <float*>out, product.rows)
     work.kernels.finish(&work.finish, True, out, product.rows, columns, product.rows)
