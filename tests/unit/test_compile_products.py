@@ -276,29 +276,87 @@ def test_an_image_has_its_bits_whatever_is_beside_it():
     threads = aten.get_num_threads()
     for size in ((1, 1), (7, 7), (3,)):
         images = aten.randn(5, 300, *size)
-        found = convolution(images, strips, None, None, 200, "silu", [])
+        ones = [1] * len(size)
+        window = (ones, ones, [0] * len(size), ones, "silu", [])
+        found = convolution(images, strips, None, None, 200, *window)
         for image in range(5):
-            alone = convolution(images[image : image + 1], strips, None, None, 200, "silu", [])
+            alone = convolution(images[image : image + 1], strips, None, None, 200, *window)
             assert aten.equal(alone, found[image : image + 1])
         try:
             aten.set_num_threads(1)
-            again = convolution(images, strips, None, None, 200, "silu", [])
+            again = convolution(images, strips, None, None, 200, *window)
         finally:
             aten.set_num_threads(threads)
         assert aten.equal(again, found)
 
 
+WINDOWS = [
+    ((3, 3), {"padding": 1}, (7, 7)),
+    ((3, 3), {"padding": 1, "stride": 2}, (14, 14)),
+    ((1, 1), {"stride": 2}, (14, 13)),
+    ((3, 2), {"padding": (2, 1), "stride": (3, 1), "dilation": (2, 3)}, (19, 8)),
+    ((5, 5), {"padding": 2}, (3, 2)),
+    ((2, 2), {}, (2, 2)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "options", "size"), WINDOWS)
+@pytest.mark.parametrize("residual", [False, True])
+def test_few_positions_see_copies(kernel, options, size, residual):
+    taps = kernel[0] * kernel[1]
+    channels, results = 130, -(-(1 << 17) // (130 * taps))
+    weight, bias = aten.randn(results, channels, *kernel), aten.randn(results)
+    images = aten.randn(3, channels, *size)
+    plain = aten.nn.functional.conv2d(images, weight, bias, **options)
+    added = aten.randn(plain.shape)
+
+    def function(x):
+        sums = aten.nn.functional.conv2d(x, weight, bias, **options)
+        return aten.nn.functional.silu(sums + added[: len(x)]) if residual else sums
+
+    compiled = aten.compile(function)
+    found, expected = compiled(images), function(images)
+    aten.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+    assert found.stride() == expected.stride()
+    assert CONVOLUTION in targets(compiled)
+    strips = next(one for one in compiled.programs()[0].preparation._values if one.dim() == 3)
+    for image in range(3):
+        one = images[image : image + 1]
+        alone = aten.ops.fused.strips_convolution(
+            one, strips, bias, None, results, *of(options, kernel)
+        )
+        every = aten.ops.fused.strips_convolution(
+            images, strips, bias, None, results, *of(options, kernel)
+        )
+        assert aten.equal(alone, every[image : image + 1])
+
+
+def of(options, kernel):
+    """What an operator is given for these options: lists, and no activation."""
+    listed = [
+        list(found) if isinstance(found := options.get(name, one), tuple) else [found, found]
+        for name, one in (("stride", 1), ("padding", 0), ("dilation", 1))
+    ]
+    return (list(kernel), *listed, "none", [])
+
+
 def test_wrong_convolutions_with_strips():
     strips, image = in_strips(aten.randn(6, 10)), aten.randn(2, 6, 4, 4)
     convolution = aten.ops.fused.strips_convolution
+    window = ([1, 1], [1, 1], [0, 0], [1, 1])
     for wrong in [
-        (image[:, :5], strips, None, None, 10, "none", []),
-        (image, strips[0], None, None, 10, "none", []),
-        (image, strips, aten.randn(4), None, 10, "none", []),
-        (image, strips, None, aten.randn(7), 10, "none", []),
-        (image, strips, None, None, strips.shape[2] + 1, "none", []),
-        (image, strips, None, None, 10, "tan", []),
-        (image, strips, None, None, 10, "hardtanh", [1.0]),
+        (image[:, :5], strips, None, None, 10, *window, "none", []),
+        (image, strips[0], None, None, 10, *window, "none", []),
+        (image, strips, aten.randn(4), None, 10, *window, "none", []),
+        (image, strips, None, aten.randn(7), 10, *window, "none", []),
+        (image, strips, None, None, strips.shape[2] + 1, *window, "none", []),
+        (image, strips, None, None, 10, *window, "tan", []),
+        (image, strips, None, None, 10, *window, "hardtanh", [1.0]),
+        (image, strips, None, None, 10, [2, 2], *window[1:], "none", []),
+        (image, strips, None, None, 10, [1, 1], [0, 1], *window[2:], "none", []),
+        (image, strips, None, None, 10, [1, 1], [1, 1], [-1, 0], [1, 1], "none", []),
+        (image, strips, None, None, 10, [1, 1], [1, 1], [0, 0], [1, 0], "none", []),
+        (image, strips, None, None, 10, [9, 9], *window[1:], "none", []),
     ]:
         with pytest.raises((RuntimeError, IndexError)):
             convolution(*wrong)

@@ -3,7 +3,7 @@
 `fused::strips_product` is the product with a matrix in strips of columns. Kernels read such a strip
 from end to end, and what they come to next is fetched while they multiply; of a matrix as it lies,
 each call would pack all of it anew. Results have the bits that they would have had without.
-`fused::strips_convolution` is the same for small images with windows of one position.
+`fused::strips_convolution` is the same for convolutions with few positions.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _PRODUCT = "fused.strips_product.default"
 _MATRICES, _ADDED = "aten.mm.default", "aten.addmm.default"
 _STRIPS_CONVOLUTION = "fused.strips_convolution.default"
+# Elements of a weight for which what positions see is copied.
+_LEAST_COPIED = 1 << 17
 _CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogue.default"
 
 
@@ -35,14 +37,16 @@ def with_weights_in_strips(graph: Graph, steady: set[Node]) -> Graph:
             bias, left, weight = (None, *node.args) if node.target == _MATRICES else node.args
             columns = weight.meta["val"].shape[1]
             target, before, after = _PRODUCT, (left,), (bias, columns)
-        elif node.target in (_CONVOLUTION, _EPILOGUE) and _sees_one_position(node, steady):
+        elif node.target in (_CONVOLUTION, _EPILOGUE) and _has_few_positions(node, steady):
             image, weight, bias, *others = node.args
-            columns = weight.meta["val"].shape[0]
+            columns, _, *kernel = weight.meta["val"].shape
             added, *finish = (None, "none", ())
             if node.target == _EPILOGUE:
-                added, *_, activation, values = others
+                added, *others, activation, values = others
                 finish = [activation, values]
-            target, before, after = _STRIPS_CONVOLUTION, (image,), (bias, added, columns, *finish)
+            window = (kernel, *others[:3])
+            target, before = _STRIPS_CONVOLUTION, (image,)
+            after = (bias, added, columns, *window, *finish)
         else:
             continue
         rewriting.drop(made)
@@ -59,11 +63,13 @@ def with_weights_in_strips(graph: Graph, steady: set[Node]) -> Graph:
 
 
 def _matrix_of(rewriting: Rewriting, weight: Node) -> Node:
-    """A matrix itself, and of a convolution's weight that of (channels, results)."""
-    shape, made = weight.meta["val"].shape, rewriting.of(weight)
+    """A matrix itself, and of a convolution's weight that of (taps and their channels, results)."""
+    shape, made, call = weight.meta["val"].shape, rewriting.of(weight), rewriting.call
     if len(shape) == 2:
         return made  # type: ignore[no-any-return]
-    return rewriting.call("aten.t.default", rewriting.call("aten.view.default", made, shape[:2]))
+    order = [*range(2, len(shape)), 1, 0]
+    by_taps = call("aten.permute.default", made, order)
+    return call("aten.reshape.default", by_taps, [prod(shape[1:]), shape[0]])
 
 
 def _in_strips(rewriting: Rewriting, matrix: Node) -> Node:
@@ -100,9 +106,11 @@ def _takes_strips(node: Node, steady: set[Node]) -> bool:
     )
 
 
-def _sees_one_position(node: Node, steady: set[Node]) -> bool:
-    """Whether it is a convolution of small float32 images, row-major, by a steady weight whose
-    window is one position."""
+def _has_few_positions(node: Node, steady: set[Node]) -> bool:
+    """Whether it is a convolution of float32 images to small ones, row-major, by a steady weight.
+
+    A window that is not one position is in a plane, and sees enough for copies to be worth it.
+    """
     image, weight, bias, *others = node.args
     stands_for = node.meta.get("stands_for")
     if node.target == _EPILOGUE:
@@ -111,20 +119,28 @@ def _sees_one_position(node: Node, steady: set[Node]) -> bool:
         residual, (stride, padding, _, transposed, _, groups) = None, others
         stands_for = stands_for or (_is_own(node) and not transposed)
     metas = [one.meta["val"] for one in (image, weight, bias, residual) if isinstance(one, Node)]
-    positions = metas[0].shape[2:]
-    return (
+    result = node.meta["val"]
+    if not (
         bool(stands_for)
         and not node.kwargs
         and weight in steady
         and all(isinstance(one, TensorMeta) and one.device.type == "cpu" for one in metas)
         and {one.dtype.name for one in metas} == {"float32"}
         and groups == 1
-        and {1} == {*stride, *metas[1].shape[2:]}
-        and not any(padding)
-        and all(isinstance(size, int) for size in (*positions, *metas[1].shape))
-        and prod(positions) <= most_positions()
-        and all(_is_row_major(one) for one in (*metas, node.meta["val"]))
-        and (residual is None or metas[-1].shape == node.meta["val"].shape)
+    ):
+        return False
+    sizes = (*metas[0].shape[2:], *metas[1].shape, *result.shape[2:])
+    if (
+        not all(isinstance(size, int) for size in sizes)
+        or prod(result.shape[2:]) > most_positions()
+    ):
+        return False
+    window = metas[1].shape[2:]
+    sees_one = {*window, *stride} == {1} and not any(padding)
+    return (
+        all(_is_row_major(one) for one in (*metas, result))
+        and (residual is None or metas[-1].shape == result.shape)
+        and (sees_one or (len(window) == 2 and prod(metas[1].shape) >= _LEAST_COPIED))
     )
 
 

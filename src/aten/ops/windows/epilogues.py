@@ -74,18 +74,42 @@ def strips_convolution(
     bias: Tensor | None,
     residual: Tensor | None,
     columns: int,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
     activation: str,
     values: Sequence[float],
 ) -> Tensor:
-    """The same for a window of one position, whose weight lies in strips.
+    """The same for a weight that lies in strips, and images of one group.
 
     `input` is (N, C, *), the result (N, `columns`, *). `strips` are those of the weight as a matrix
-    of (C, `columns`), as `fused::strips_product` takes them.
+    of (taps and their channels, `columns`), as `fused::strips_product` takes them. Windows of more
+    than one position, and steps, are for two dimensions.
     """
     check_activation(activation, values)
+    if any(one < 1 for one in dilation):
+        raise RuntimeError(
+            f"strips_convolution: expected dilation to be positive, got {list(dilation)}"
+        )
     batch, channels, *spatial = input.shape
-    by_channels = ops.aten.reshape.default(input, [batch, channels, -1])
-    rows = ops.aten.reshape.default(ops.aten.transpose.int(by_channels, 1, 2), [-1, channels])
+    if all(one == 1 for one in (*kernel, *stride)) and not any(padding):
+        seen, depth = ops.aten.reshape.default(input, [batch, channels, -1]), channels
+    else:
+        taps = prod(kernel)
+        seen = ops.aten.im2col.default(input, kernel, dilation, padding, stride)
+        by_taps = ops.aten.reshape.default(seen, [batch, channels, taps, -1])
+        depth = taps * channels
+        seen = ops.aten.reshape.default(
+            ops.aten.transpose.int(by_taps, 1, 2), [batch, depth, by_taps.shape[3]]
+        )
+        spatial = [
+            (size + 2 * pad - by * (extent - 1) - 1) // step + 1
+            for size, extent, step, pad, by in zip(
+                spatial, kernel, stride, padding, dilation, strict=True
+            )
+        ]
+    rows = ops.aten.reshape.default(ops.aten.transpose.int(seen, 1, 2), [-1, depth])
     product = ops.fused.strips_product.default(rows, strips, bias, columns)
     apart = ops.aten.reshape.default(product, [batch, prod(spatial), columns])
     sums = ops.aten.reshape.default(ops.aten.transpose.int(apart, 1, 2), [batch, columns, *spatial])
@@ -101,5 +125,6 @@ EPILOGUES: dict[str, Callable[..., Tensor]] = {
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str activation,"
     " float[] values) -> Tensor": convolution_epilogue,
     "strips_convolution(Tensor input, Tensor strips, Tensor? bias, Tensor? residual,"
-    " SymInt columns, str activation, float[] values) -> Tensor": strips_convolution,
+    " SymInt columns, int[] kernel, int[] stride, int[] padding, int[] dilation, str activation,"
+    " float[] values) -> Tensor": strips_convolution,
 }

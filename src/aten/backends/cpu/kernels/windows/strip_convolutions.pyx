@@ -1,21 +1,25 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Convolutions of small images with windows of one position, whose weights lie in strips.
+"""Convolutions with few positions, whose weights lie in strips.
 
-Positions are rows of a product with the weights, read where they lie: neighbours in memory, and
-their channels an image apart. What a strip gives for an image is turned into lines of the result
-while it is in the nearest cache, and finished there. Of images of one position, each is a row.
+Positions are rows of a product with the weights. Where a window is one position they are read where
+they lie: neighbours in memory, and their channels an image apart. Else an image is turned, so that
+channels are neighbours, and what each position sees is copied in runs of them. What a strip gives
+for an image is turned into lines of the result while it is in the nearest cache, and finished
+there. Of images of one position, each is a row.
 
 Row-major float32 on the CPU; what is otherwise is left to a kernel that knows everything. A result
 is summed as in every product: its bits depend neither on threads nor on other images.
 """
 
 from cpython.object cimport PyObject
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32
+from aten._core.base.sizes cimport read_sizes
 from aten._core.dispatch.dispatcher cimport Kernel
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.memory.storage cimport Storage
@@ -36,14 +40,20 @@ cdef enum:
     BIAS = 2
     RESIDUAL = 3
     COLUMNS = 4
-    ACTIVATION = 5
-    VALUES = 6
-    ARGUMENTS = 7
+    KERNEL = 5              # and stride, padding and dilation
+    ACTIVATION = 9
+    VALUES = 10
+    ARGUMENTS = 11
     # Positions of an image, and columns of a strip. Where there are more positions, turning them
     # takes what reading strips saves.
     MOST_POSITIONS = 64
     MOST_COLUMNS = 48
     MOST_RANK = 5
+    SPATIAL = 2
+    # Channels of an image that are turned together.
+    TURNED = 64
+    # Sizes and steps of which products of two are no overflow.
+    LARGE = 1 << 30
     # Multiplications worth a thread's claim, and from which on other Python threads may run
     # meanwhile.
     CLAIM_WORK = 1 << 18
@@ -60,6 +70,18 @@ cdef struct Convolution:
     int64_t input_image         # elements from one image to the next
     int64_t out_image
     bint turns                  # whether results of an image are lines, one for each channel
+    # Of windows of more than one position: what is seen, its channels side by side.
+    const float* input
+    float* turned
+    float* seen
+    int64_t channels
+    int64_t sizes[SPATIAL]
+    int64_t results[SPATIAL]
+    int64_t kernel[SPATIAL]
+    int64_t stride[SPATIAL]
+    int64_t padding[SPATIAL]
+    int64_t dilation[SPATIAL]
+    bint sees_one
 
 
 cdef class StripsConvolutionKernel(FastPath):
@@ -104,6 +126,7 @@ cdef Tensor _convolved(PyObject** stack):
     cdef TensorImpl bias = _given(stack[BIAS])
     cdef TensorImpl residual = _given(stack[RESIDUAL])
     cdef int64_t sizes[MOST_RANK]
+    cdef int64_t again[MOST_RANK]
     cdef int64_t columns
     cdef int rank = input.rank, dim
     cdef Tensor out
@@ -113,17 +136,18 @@ cdef Tensor _convolved(PyObject** stack):
             &work.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
         return None
     columns = <object>stack[COLUMNS]
-    if not _is_ordinary(input, strips, bias, residual, columns):
+    if not _read_window(&work, input, stack) or not _read_sizes(&work, input, columns, sizes):
         return None
-    for dim in range(rank):
-        sizes[dim] = input.sizes[dim]
-    sizes[1] = columns
+    if not _is_ordinary(&work, input, strips, bias, residual, sizes):
+        return None
     out = make_contiguous(FLOAT32, rank, sizes, CPU, -1)
     # Making it may have run a collection, and that the code of others.
-    if input.rank != rank or not _is_ordinary(input, strips, bias, residual, columns):
+    if input.rank != rank or not _read_sizes(&work, input, columns, again):
+        return None
+    if not _is_ordinary(&work, input, strips, bias, residual, again):
         return None
     for dim in range(rank):
-        if out.sizes[dim] != (columns if dim == 1 else input.sizes[dim]):
+        if again[dim] != sizes[dim]:
             return None
     memory = [input.storage, strips.storage]
     for tensor in (input, strips, bias, residual):
@@ -131,11 +155,17 @@ cdef Tensor _convolved(PyObject** stack):
         if tensor is not None:
             memory.append((<TensorImpl>tensor).storage)
     _describe(&work, input, strips, bias, residual, out)
-    if _work_of(&work) * work.images * work.strips < RELEASE_THRESHOLD:
+    if work.sees_one and _work_of(&work) * work.images * work.strips < RELEASE_THRESHOLD:
         _run(&work, 0, work.images * work.strips)
         return out
+    if not work.sees_one:
+        _make_room(&work)
     with nogil:
+        if not work.sees_one:
+            _see(&work)
         parallel_for(work.images * work.strips, max(1, CLAIM_WORK // _work_of(&work)), _run, &work)
+    free(work.turned)
+    free(work.seen)
     return out
 
 
@@ -143,16 +173,72 @@ cdef inline TensorImpl _given(PyObject* value):
     return None if <object>value is None else <TensorImpl>value
 
 
-cdef bint _is_ordinary(TensorImpl input, TensorImpl strips, TensorImpl bias, TensorImpl residual,
-                       int64_t columns) noexcept:
-    """Whether sizes go together, and everything lies as the kernels want it."""
-    cdef int64_t width
+cdef bint _read_window(Convolution* work, TensorImpl input, PyObject** stack) except -1:
+    """Whether the window is one position that moves by one, or lies in a plane."""
+    cdef int64_t numbers[4][MOST_RANK]
+    cdef int kind, dim, rank = input.rank - 2
+    work.turned = work.seen = NULL
+    work.sees_one = True
+    if not 1 <= rank <= MOST_RANK - 2:
+        return False
+    for kind in range(4):
+        given = <object>stack[KERNEL + kind]
+        if type(given) is not list and type(given) is not tuple or len(given) != rank:
+            return False
+        if read_sizes(given, numbers[kind], MOST_RANK) != rank:
+            return False
+        for dim in range(rank):
+            if not (0 if kind == 2 else 1) <= numbers[kind][dim] <= LARGE:
+                return False
+            work.sees_one &= numbers[kind][dim] == (0 if kind == 2 else 1) or kind == 3
+    if work.sees_one:
+        return input.rank == rank + 2
+    if rank != SPATIAL:
+        return False
+    for dim in range(SPATIAL):
+        work.kernel[dim] = numbers[0][dim]
+        work.stride[dim] = numbers[1][dim]
+        work.padding[dim] = numbers[2][dim]
+        work.dilation[dim] = numbers[3][dim]
+    return input.rank == rank + 2
+
+
+cdef bint _read_sizes(Convolution* work, TensorImpl input, int64_t columns,
+                      int64_t* sizes) noexcept:
+    """The result's sizes; False where it has no place for a window, or too many."""
+    cdef int64_t positions = 1, covered
     cdef int dim
-    if not 3 <= input.rank <= MOST_RANK or not is_plain(input) or input.count == 0:
+    sizes[0], sizes[1] = input.sizes[0], columns
+    for dim in range(2, input.rank):
+        sizes[dim] = input.sizes[dim]
+        if input.sizes[dim] > LARGE:
+            return False
+        if not work.sees_one:
+            work.sizes[dim - 2] = input.sizes[dim]
+            covered = work.dilation[dim - 2] * (work.kernel[dim - 2] - 1) + 1
+            sizes[dim] = input.sizes[dim] + 2 * work.padding[dim - 2] - covered
+            if sizes[dim] < 0:
+                return False
+            sizes[dim] = sizes[dim] // work.stride[dim - 2] + 1
+            work.results[dim - 2] = sizes[dim]
+        positions *= sizes[dim]
+        if positions > MOST_POSITIONS:
+            return False
+    return positions > 0 and columns > 0
+
+
+cdef inline int64_t _taps(const Convolution* work) noexcept nogil:
+    return 1 if work.sees_one else work.kernel[0] * work.kernel[1]
+
+
+cdef bint _is_ordinary(const Convolution* work, TensorImpl input, TensorImpl strips,
+                       TensorImpl bias, TensorImpl residual, const int64_t* sizes) noexcept:
+    """Whether sizes go together, and everything lies as the kernels want it."""
+    cdef int64_t width, columns = sizes[1]
+    cdef int dim
+    if not is_plain(input) or input.count == 0 or _taps(work) > LARGE:
         return False
-    if not (_is_without_gaps(strips, 3) and strips.sizes[1] == input.sizes[1]):
-        return False
-    if columns <= 0 or input.count // input.sizes[0] // input.sizes[1] > MOST_POSITIONS:
+    if not (_is_without_gaps(strips, 3) and strips.sizes[1] == input.sizes[1] * _taps(work)):
         return False
     width = strips.sizes[2]
     if width != strip_width(False, columns) or width > MOST_COLUMNS:
@@ -166,7 +252,7 @@ cdef bint _is_ordinary(TensorImpl input, TensorImpl strips, TensorImpl bias, Ten
     if not is_plain(residual) or residual.rank != input.rank:
         return False
     for dim in range(input.rank):
-        if residual.sizes[dim] != (columns if dim == 1 else input.sizes[dim]):
+        if residual.sizes[dim] != sizes[dim]:
             return False
     return True
 
@@ -180,26 +266,30 @@ cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, Tenso
                    TensorImpl residual, TensorImpl out) except -1:
     cdef Product* product = &work.product
     cdef int64_t channels = input.sizes[1]
-    cdef int64_t positions = input.count // input.sizes[0] // channels
+    cdef int64_t positions = out.count // out.sizes[0] // out.sizes[1]
     work.kernels = kernels_of(False)
     work.images = input.sizes[0]
     work.strips = strips.sizes[0]
     work.width = strips.sizes[2]
     work.turns = positions > 1
-    work.input_image = channels * positions
-    work.out_image = out.sizes[1] * positions
+    work.channels = channels
+    work.input = <const float*>const_data_pointer(input)
     product.batch = 1
-    product.rows, product.columns, product.depth = positions, out.sizes[1], channels
+    product.rows, product.columns, product.depth = positions, out.sizes[1], strips.sizes[1]
+    work.input_image = product.depth * positions
+    work.out_image = out.sizes[1] * positions
     product.alpha = product.beta = 1
     product.apart = False
     product.out.data = data_pointer(out)
     product.out.code = product.left.code = product.right.code = product.addend.code = FLOAT32
     product.out.batch_stride = product.left.batch_stride = product.right.batch_stride = 0
     product.out.row_stride, product.out.column_stride = out.sizes[1], 1
-    product.left.data = <char*>const_data_pointer(input)
+    product.left.data = <char*>work.input
     product.left.row_stride, product.left.column_stride = 1, positions
+    if not work.sees_one:
+        product.left.row_stride, product.left.column_stride = product.depth, 1
     product.right.data = <char*>const_data_pointer(strips)
-    product.right.row_stride, product.right.column_stride = work.width, channels
+    product.right.row_stride, product.right.column_stride = work.width, product.depth
     product.addend.data = NULL
     product.addend.batch_stride = product.addend.row_stride = 0
     product.addend.column_stride = 1
@@ -208,7 +298,7 @@ cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, Tenso
     if not work.turns:
         # Images are rows.
         product.rows = work.images
-        product.left.row_stride = channels
+        product.left.row_stride, product.left.column_stride = product.depth, 1
         work.images = 1
     work.finish.adds = residual is not None
     work.finish.residual = 0
@@ -216,6 +306,63 @@ cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, Tenso
         work.finish.residual = (<int64_t>const_data_pointer(residual)
                                 - <int64_t>product.out.data)
     return 0
+
+
+cdef int _make_room(Convolution* work) except -1:
+    """For images whose channels are neighbours, and for what their positions see."""
+    cdef int64_t images = work.images if work.turns else work.product.rows
+    cdef int64_t turned = images * work.channels * work.sizes[0] * work.sizes[1]
+    cdef int64_t seen = images * work.results[0] * work.results[1] * work.product.depth
+    work.turned = <float*>malloc(turned * SIZE)
+    work.seen = <float*>malloc(seen * SIZE)
+    if work.turned == NULL or work.seen == NULL:
+        free(work.turned)
+        free(work.seen)
+        raise MemoryError("strips_convolution: no memory for what positions see")
+    work.product.left.data = <char*>work.seen
+    return 0
+
+
+cdef void _see(Convolution* work) noexcept nogil:
+    cdef int64_t images = work.images if work.turns else work.product.rows
+    cdef int64_t blocks = (work.channels + TURNED - 1) // TURNED
+    parallel_for(images * blocks, 2, _turn_images, work)
+    parallel_for(images * work.results[0] * work.results[1], 8, _copy_seen, work)
+
+
+cdef void _turn_images(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Some channels of an image at a time become runs, one at each position."""
+    cdef const Convolution* work = <const Convolution*>context
+    cdef int64_t blocks = (work.channels + TURNED - 1) // TURNED
+    cdef int64_t positions = work.sizes[0] * work.sizes[1], index, image, first
+    for index in range(begin, end):
+        image = index // blocks * work.channels * positions
+        first = index % blocks * TURNED
+        turn_floats(work.input + image + first * positions, positions,
+                    min(<int64_t>TURNED, work.channels - first), positions,
+                    work.turned + image + first, work.channels)
+
+
+cdef void _copy_seen(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """What positions begin … end see: for each tap all channels, zeros where there is no image."""
+    cdef const Convolution* work = <const Convolution*>context
+    cdef int64_t across = work.results[1], all = work.results[0] * across
+    cdef int64_t channels = work.channels, index, y, x, row, column, down, right
+    cdef const float* image
+    cdef float* to = work.seen + begin * work.product.depth
+    for index in range(begin, end):
+        image = work.turned + index // all * channels * work.sizes[0] * work.sizes[1]
+        y = index % all // across * work.stride[0] - work.padding[0]
+        x = index % across * work.stride[1] - work.padding[1]
+        for down in range(work.kernel[0]):
+            row = y + down * work.dilation[0]
+            for right in range(work.kernel[1]):
+                column = x + right * work.dilation[1]
+                if 0 <= row < work.sizes[0] and 0 <= column < work.sizes[1]:
+                    memcpy(to, image + (row * work.sizes[1] + column) * channels, channels * SIZE)
+                else:
+                    memset(to, 0, channels * SIZE)
+                to += channels
 
 
 cdef inline int64_t _work_of(const Convolution* work) noexcept nogil:
