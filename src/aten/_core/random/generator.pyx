@@ -253,7 +253,9 @@ cdef class Generator:
         self.give()
 
     def draw(self, str distribution not None, Tensor out not None, first, second=0.0):
-        """float64 numbers of a distribution; its parameters are numbers or tensors like `out`.
+        """float32 or float64 numbers of a distribution, computed in double precision.
+
+        Its parameters are numbers or float64 tensors, of as many elements as `out`.
 
         Raises ValueError for distributions there are not.
         """
@@ -262,7 +264,8 @@ cdef class Generator:
         cdef const double* parameters[2]
         cdef int steps[2]
         cdef int which
-        _require(out, FLOAT64)
+        _require_floating(out)
+        cdef bint narrow = out.dtype_code == FLOAT32
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
         for which, given in enumerate((first, second)):
@@ -277,8 +280,12 @@ cdef class Generator:
                 parameters[which] = &numbers[which]
         self.take()
         with nogil:
-            fill_from(&self.engine, function, <double*>data, count, parameters[0], steps[0],
-                      parameters[1], steps[1])
+            if narrow:
+                fill_from(&self.engine, &function, <float*>data, count, parameters[0], steps[0],
+                          parameters[1], steps[1])
+            else:
+                fill_from(&self.engine, &function, <double*>data, count, parameters[0], steps[0],
+                          parameters[1], steps[1])
         self.give()
 
     def integers(self, Tensor out not None, span, int64_t base, bint wide):
