@@ -290,13 +290,18 @@ cdef class Generator:
 
     def integers(self, Tensor out not None, span, int64_t base, bint wide):
         """int64 numbers from [base, base + span), of one word each, or two where `wide`."""
-        cdef uint64_t width = <uint64_t>(span & 0xffffffffffffffff)
+        self.draw_integers(out, <uint64_t>(span & 0xffffffffffffffff), base, wide)
+
+    cdef int draw_integers(self, Tensor out, uint64_t span, int64_t base, bint wide) except -1:
         _require(out, INT64)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
         self.take()
-        with nogil:
-            fill_integers(&self.engine, <int64_t*>data, count, width, base, wide)
+        if count <= FEW:
+            fill_integers(&self.engine, <int64_t*>data, count, span, base, wide)
+        else:
+            with nogil:
+                fill_integers(&self.engine, <int64_t*>data, count, span, base, wide)
         self.give()
 
     def shuffle(self, Tensor out not None):
