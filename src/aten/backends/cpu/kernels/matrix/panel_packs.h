@@ -21,14 +21,17 @@
 #define SIXTEEN_BRAINS(from, to) SIXTEEN(aten_widen_brain, from, to)
 #define SIXTEEN_WIDENED(from, to) SIXTEEN(AS_IS, from, to)
 
-#define RUN(stem, element, unit, group, make, sixteen)                                                    \
+#define RUN(stem, element, unit, group, make, sixteen, as_is)                                    \
     static TARGET void NAME(run_##stem)(const void *source, int64_t step, int64_t count,         \
                                         void *target)                                            \
     {                                                                                            \
         const element *from = source;                                                            \
         unit *to = target;                                                                       \
         int64_t place;                                                                           \
-        if (step == 1) {                                                                         \
+        if (step == 1 && as_is) {                                                                \
+            memcpy(to, from, count * sizeof(unit));                                              \
+            place = count;                                                                       \
+        } else if (step == 1) {                                                                  \
             for (place = 0; place + 16 <= count; place += 16)                                    \
                 sixteen(from + place, to + place);                                               \
             for (; place < count; place++)                                                       \
@@ -43,14 +46,14 @@
 #define AS_IS(value) (value)
 #define WIDEN_BRAIN(value) aten_widen_brain(value)
 
-RUN(bytes, uint8_t, uint8_t, 4, AS_IS, SIXTEEN_AS_IS)
-RUN(signed_bytes, int8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED)
-RUN(unsigned_bytes, uint8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED)
-RUN(shorts, uint16_t, uint16_t, 2, AS_IS, SIXTEEN_AS_IS)
-RUN(halves, uint16_t, float, 1, aten_widen_half, WIDEN_HALVES)
-RUN(brains, uint16_t, float, 1, WIDEN_BRAIN, SIXTEEN_BRAINS)
-RUN(singles, uint32_t, uint32_t, 1, AS_IS, SIXTEEN_AS_IS)
-RUN(doubles, uint64_t, uint64_t, 1, AS_IS, SIXTEEN_AS_IS)
+RUN(bytes, uint8_t, uint8_t, 4, AS_IS, SIXTEEN_AS_IS, 1)
+RUN(signed_bytes, int8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED, 0)
+RUN(unsigned_bytes, uint8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED, 0)
+RUN(shorts, uint16_t, uint16_t, 2, AS_IS, SIXTEEN_AS_IS, 1)
+RUN(halves, uint16_t, float, 1, aten_widen_half, WIDEN_HALVES, 0)
+RUN(brains, uint16_t, float, 1, WIDEN_BRAIN, SIXTEEN_BRAINS, 0)
+RUN(singles, uint32_t, uint32_t, 1, AS_IS, SIXTEEN_AS_IS, 1)
+RUN(doubles, uint64_t, uint64_t, 1, AS_IS, SIXTEEN_AS_IS, 1)
 
 /* Complex numbers are a pair of units each, the real part first. */
 static TARGET void NAME(run_complex_singles)(const void *source, int64_t step, int64_t count,
