@@ -11,7 +11,7 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
-from aten.backends.cpu.operators import conv
+from aten.backends.cpu.operators import conv, recurrent
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.networks.gates import GATES, SEQUENCES
@@ -33,6 +33,9 @@ def load() -> None:
             convolution = ShieldedKernel(conv.convolution_epilogue)
             place = place_of(conv.convolution_epilogue)
             op.register(DispatchKey.CPU, ConvolutionKernel(convolution, True), place)
+        if op.name == "lstm_sequence":
+            sequence = ShieldedKernel(recurrent.lstm_sequence)
+            op.register(DispatchKey.CPU, sequence, place_of(recurrent.lstm_sequence))
 
 
 def _define(
