@@ -126,6 +126,9 @@ def test_operands_that_do_not_go_together_are_refused():
     weights = weight.view(4, 1, 8, 8).permute(1, 3, 0, 2).contiguous()
     outs = aten.empty(4, 2, 8), aten.empty(4, 2, 8), aten.empty(4, 2, 32)
     assert lstm_steps(added, hidden, cell, weights, *outs)
+    expected = [one.clone() for one in outs]
+    assert lstm_steps(added, hidden, cell, weight, *outs)
+    assert all(aten.equal(one, other) for one, other in zip(outs, expected, strict=True))
     for place, wrong in (
         (0, added[:3]),
         (0, added.double()),
@@ -133,6 +136,7 @@ def test_operands_that_do_not_go_together_are_refused():
         (2, cell.t().contiguous()),
         (3, weights[..., :4].contiguous()),
         (3, weights.flatten()),
+        (3, weight.t().contiguous()),
     ):
         changed = [added, hidden, cell, weights, *outs]
         changed[place] = wrong

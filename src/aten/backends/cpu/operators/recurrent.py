@@ -19,15 +19,16 @@ def lstm_sequence(
     operands = (added, hidden, cell, weight)
     ordinary = (
         added.dim() == 3
-        and len(added) >= MANY_STEPS
         and all(one.dtype is _FLOAT32 and one.numel() for one in operands)
         and _go_together(*operands)
     )
     if ordinary:
         batch, width = cell.shape
-        shares = shares_of(batch, width)
-        shared = ops.aten.view.default(weight.contiguous(), (4, shares, width // shares, width))
-        weights = ops.aten.permute(shared, (1, 3, 0, 2)).contiguous()
+        weights = weight.contiguous()
+        if len(added) >= MANY_STEPS:
+            shares = shares_of(batch, width)
+            shared = ops.aten.view.default(weights, (4, shares, width // shares, width))
+            weights = ops.aten.permute(shared, (1, 3, 0, 2)).contiguous()
         sizes = (len(added), batch, width)
         hiddens, cells = (ops.aten.new_empty(cell, sizes) for _ in range(2))
         bent = ops.aten.new_empty(cell, added.shape)

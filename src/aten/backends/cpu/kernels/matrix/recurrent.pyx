@@ -38,7 +38,8 @@ cdef struct Sequences:
     float* hiddens
     float* cells
     float* gates
-    const float* weights    # of all shares: (shares, width, 4, units)
+    const float* weights
+    bint turned             # whether weights are (shares, width, 4, units)
     float* made             # sums of a step: (shares, batch, 4, units)
 
 
@@ -58,15 +59,17 @@ def lstm_steps(TensorImpl added not None, TensorImpl hidden not None, TensorImpl
     """Write the states and gates of an LSTM to the last three; False where it is not done here.
 
     All are row-major and of float32: added and gates (steps, sequences, 4 * width), hidden and cell
-    (sequences, width), weights (shares, width, 4, width / shares), hiddens and cells (steps,
-    sequences, width). Nothing is empty. Raises RuntimeError for others, MemoryError where there is
+    (sequences, width), weights (shares, width, 4, width / shares), or (4 * width, width) as they
+    are, hiddens and cells (steps, sequences, width). Nothing is empty. Raises RuntimeError for others, MemoryError where there is
     no memory for the sums of a step.
     """
     cdef Sequences all
     cdef int64_t step, steps = added.sizes[0] if added.rank else 0, shares, rows
     _check(added, hidden, cell, weights, hiddens, cells, gates)
     all.batch, all.width = cell.sizes[0], cell.sizes[1]
-    shares, all.units = weights.sizes[0], weights.sizes[3]
+    all.turned = weights.rank == 4
+    shares = weights.sizes[0] if all.turned else 1
+    all.units = all.width // shares
     all.step = aten_lstm_step_of(vector_width())
     _describe(&all)
     if not takes_tiles(&all.product):
@@ -102,16 +105,20 @@ def lstm_steps(TensorImpl added not None, TensorImpl hidden not None, TensorImpl
 cdef int _check(TensorImpl added, TensorImpl hidden, TensorImpl cell, TensorImpl weights,
                 TensorImpl hiddens, TensorImpl cells, TensorImpl gates) except -1:
     """What becomes an address is of this shape, whatever a caller made of it before."""
-    cdef bint fits = (added.rank == 3 and hidden.rank == 2 and cell.rank == 2 and weights.rank == 4
+    cdef bint fits = (added.rank == 3 and hidden.rank == 2 and cell.rank == 2
                       and hiddens.rank == 3 and cells.rank == 3 and gates.rank == 3)
     cdef TensorImpl one
     cdef int64_t batch, width
     if fits:
         batch, width = cell.sizes[0], cell.sizes[1]
         fits = (hidden.sizes[0] == batch and hidden.sizes[1] == width
-                and added.sizes[1] == batch and added.sizes[2] == 4 * width
-                and weights.sizes[0] * weights.sizes[3] == width and weights.sizes[1] == width
-                and weights.sizes[2] == 4)
+                and added.sizes[1] == batch and added.sizes[2] == 4 * width)
+        if weights.rank == 4:
+            fits = (fits and weights.sizes[0] * weights.sizes[3] == width
+                    and weights.sizes[1] == width and weights.sizes[2] == 4)
+        else:
+            fits = (fits and weights.rank == 2 and weights.sizes[0] == 4 * width
+                    and weights.sizes[1] == width)
         for one in (hiddens, cells, gates):
             fits = fits and one.sizes[0] == added.sizes[0] and one.sizes[1] == batch
         fits = fits and hiddens.sizes[2] == width and cells.sizes[2] == width
@@ -135,6 +142,8 @@ cdef void _describe(Sequences* all) noexcept nogil:
     product.left.row_stride = all.width
     product.right.row_stride = product.out.row_stride = 4 * all.units
     product.left.column_stride = product.right.column_stride = product.out.column_stride = 1
+    if not all.turned:
+        product.right.row_stride, product.right.column_stride = 1, all.width
     product.addend.batch_stride = product.addend.row_stride = product.addend.column_stride = 0
     product.alpha, product.beta = 1, 0
     product.apart = False
