@@ -24,6 +24,8 @@ cdef extern from "panel_structures.h" nogil:
                     int64_t width, void* target) noexcept nogil
         void (*turn)(const void* source, int64_t row, int64_t units, int64_t columns,
                      int64_t width, int64_t ahead, void* target) noexcept nogil
+        void (*turn_elements)(const void* source, int64_t row, int64_t units, int64_t columns,
+                              int64_t width, int64_t ahead, void* target) noexcept nogil
         int size, group, parts, as_is
     ctypedef struct aten_panel_features:
         int byte_sums, brain_sums

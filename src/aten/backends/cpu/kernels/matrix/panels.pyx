@@ -608,11 +608,11 @@ cdef void _pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first
 cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_t column_step,
                        int unit, int64_t count, int64_t columns, int64_t width,
                        bint goes_on, char* target) noexcept nogil:
-    cdef int64_t step = column_step * packs.size
-    cdef int64_t ahead = STRETCH if goes_on else step // unit * LEFT_LANES
+    cdef int64_t step = column_step * packs.size, read = unit if packs.as_is else packs.size
+    cdef int64_t ahead = STRETCH if goes_on else step // read * LEFT_LANES
     cdef int64_t units = (count + packs.group - 1) // packs.group * packs.parts
-    if packs.as_is and count % packs.group == 0 and step % unit == 0:
-        packs.turn(source, step // unit, units, columns, width, ahead, target)
+    if packs.turn_elements != NULL and count % packs.group == 0 and step % read == 0:
+        packs.turn_elements(source, step // read, units, columns, width, ahead, target)
     else:
         _turn_packed(packs, source, step, count, columns, width, target)
 
