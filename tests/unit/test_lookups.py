@@ -119,7 +119,7 @@ def test_committed_steps_are_what_the_tool_finds(make_tables):
 
 @pytest.mark.parametrize("way", ["ndtr", "ndtr_by_polynomials"])
 def test_the_normal_distribution_with_and_without_tables(way):
-    """To an absolute error of 2^-23, and between 0 and 1."""
+    """To an absolute error of 2^-23, and exactly far out."""
     function = {"ndtr": math.EXPANSIONS, "ndtr_by_polynomials": math.WITHOUT_TABLES}[way]["ndtr"]
     interpreter = GraphInterpreter()
     x = interpreter.input(0, DTYPES["float32"], ())
@@ -134,8 +134,8 @@ def test_the_normal_distribution_with_and_without_tables(way):
     found = run(lower(graph, accesses=("unit", "unit")), given)
     exact = np.array([float(mp.ncdf(float(one))) for one in given])
     assert np.abs(found - exact).max() <= 2.0**-23
-    assert found.min() == 0.0
-    assert found.max() == 1.0
+    assert set(found[given < -6]) == {0.0}
+    assert set(found[given > 6]) == {1.0}
     assert np.isnan(run(lower(graph, accesses=("unit", "unit")), np.float32([np.nan, 1.0]))[0])
 
 
