@@ -27,7 +27,7 @@ from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
 from aten._core.tensor.tensor cimport (Tensor, TensorImpl, const_data_pointer, count_write,
                                        data_pointer)
-from aten._core.threads.parallel cimport parallel_for
+from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, range_of_index, require_memory
 from aten.backends.cpu.kernels.moving.iterator cimport (MAXIMUM_OPERANDS, KernelFunction, Walk,
                                                         add_input, add_operand, begin_walk,
@@ -49,6 +49,8 @@ cdef enum:
     # Points of the innermost dimension that go together through all rows, where each has elements
     # of its own to choose from: enough to lie side by side, few enough to stay in cache.
     STRIP = 64
+    # Points that writes of two threads do not fall among.
+    LINE = 16
     # Strips of so many bytes are gone through in a copy without gaps: pages that elements are spread
     # over cost more than bytes.
     PACKED = 1 << 20
@@ -552,7 +554,7 @@ cdef int _run(Walk* walk, bint picks) except -1:
         with nogil:
             run_walk(walk, GRAIN if picks else walk.total)
         return 0
-    division.piece = STRIP if division.dim == 0 else 1
+    division.piece = _piece_of_rows(walk) if division.dim == 0 else 1
     division.packed = division.dim == 0 and _pays_to_pack(walk, <const Way*>walk.reduced)
     division.writes = not picks
     parts = (walk.sizes[division.dim] + division.piece - 1) // division.piece
@@ -560,6 +562,14 @@ cdef int _run(Walk* walk, bint picks) except -1:
     with nogil:
         parallel_for(parts, max(GRAIN // max(points, 1), 1), _run_pieces, &division)
     return 0
+
+
+cdef int64_t _piece_of_rows(const Walk* walk) noexcept:
+    """One part of the rows for each thread, none of less than a line, and where each element has an
+    index of its own no more than a strip."""
+    cdef int64_t part = (walk.sizes[0] + thread_count() - 1) // thread_count()
+    part = (part + LINE - 1) // LINE * LINE
+    return part if walk.strides[0][INDEX] == 0 else min(part, <int64_t>STRIP)
 
 
 cdef int _widest_apart(Walk* walk) noexcept:
@@ -593,7 +603,7 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     if division.packed:
         room = <char*>malloc(way.choices * STRIP * way.width)
     for piece in range(begin, end):
-        _run_part(division, piece * STRIP, min((piece + 1) * STRIP, size), room)
+        _run_part(division, piece * division.piece, min((piece + 1) * division.piece, size), room)
     free(room)
 
 
